@@ -1,0 +1,86 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One set of settings for every Swift target, so that none is laxer than the others.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+/// An adapter is a folder under Plugins/ and becomes lib<Name>.so beside the executable.
+/// Its entry file lives in Plugins/<Name>/Entry so that tests can link the logic of two adapters at once.
+func adapter(_ name: String, _ dependencies: [Target.Dependency] = []) -> [Target] {
+    [
+        .target(
+            name: "\(name)Adapter", dependencies: ["PluginKit"] + dependencies, path: "Plugins/\(name)",
+            exclude: ["Entry"], swiftSettings: strict),
+        .target(
+            name: name, dependencies: ["PluginKit", .target(name: "\(name)Adapter")], path: "Plugins/\(name)/Entry",
+            swiftSettings: strict),
+    ]
+}
+
+func adapterProduct(_ name: String) -> Product {
+    .library(name: name, type: .dynamic, targets: [name])
+}
+
+let package = Package(
+    name: "switchyard",
+    products: [
+        .executable(name: "switchyard", targets: ["switchyard"]),
+        adapterProduct("Console"),
+        adapterProduct("File"),
+        adapterProduct("NoOp"),
+    ],
+    targets: [
+        // The flow of the data, from the command down; a module imports only what stands below it.
+        .executableTarget(
+            name: "switchyard", dependencies: ["Router", "PluginHost", "Configuration", "Platform"],
+            swiftSettings: strict,
+            linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
+        module("Router", ["Ingest", "PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        module("Ingest", ["Events", "Platform"]),
+        module("PluginHost", ["Delivery", "Configuration", "Platform", "CSwitchyardPlugin"]),
+        module("Delivery", ["Policy", "Configuration", "Events", "Platform"]),
+        module("Policy", ["Configuration", "Events", "Platform", "CCrypto"]),
+        module("Configuration", ["Events", "CJansson"]),
+        module("Events", ["CSIMD"]),
+        module("Platform", ["CPlatform"]),
+
+        // What the author of an adapter imports.
+        module("PluginKit", ["CSwitchyardPlugin", "CJansson"]),
+
+        // C: the plugin ABI, the vector intrinsics, and a module map for each system library.
+        .target(name: "CSwitchyardPlugin"),
+        .target(name: "CSIMD"),
+        .target(name: "CPlatform"),
+        .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+
+        tests("EventsTests", ["Events"]),
+        tests("ConfigurationTests", ["Configuration"]),
+        tests("PolicyTests", ["Policy", "Configuration", "Events"]),
+        tests("DeliveryTests", ["Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        tests("IngestTests", ["Ingest", "Events", "Platform"]),
+        tests("PluginHostTests", ["PluginHost", "Delivery", "Configuration", "Platform"]),
+        tests("AdapterTests", ["ConsoleAdapter", "FileAdapter", "NoOpAdapter", "PluginKit"]),
+        tests("RouterTests", ["Router", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        tests("EndToEndTests", []),
+    ]
+        + adapter("Console")
+        + adapter("File", ["CZlib", "CZstd"])
+        + adapter("NoOp")
+)

@@ -1,0 +1,1 @@
+#include "switchyard_plugin.h"

@@ -1,0 +1,14 @@
+// A glob on an event's name: `*` stands for any run of characters, everything else for itself.
+
+public struct Glob: Sendable, Hashable, CustomStringConvertible {
+    public let pattern: String
+    /// The literal pieces between the stars, in order. One piece: no star, the whole name must equal it.
+    public let pieces: [[UInt8]]
+
+    public init(_ pattern: String) {
+        self.pattern = pattern
+        pieces = pattern.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map(Array.init)
+    }
+
+    public var description: String { pattern }
+}

@@ -1,0 +1,202 @@
+// The validated plan: what routes.json says, with names resolved, units read and secrets fetched.
+// It promises that nothing in it can still be wrong: whoever holds a plan may act on it without asking again.
+
+public import Events
+
+public struct Plan: Sendable {
+    public var keys: [Key] = []
+    public var limits = Limits()
+    public var sources: [SourcePlan] = [SourcePlan(name: "stdin", plugin: "stdin")]
+    public var consent: ConsentPlan?
+    public var providers: [ProviderPlan] = []
+    public var routes: [RoutePlan] = []
+
+    public init() {}
+}
+
+/// Bytes that never show: not in messages, not in `check`, not in a debugger's summary.
+public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
+    public let bytes: [UInt8]
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+    public var description: String { "(secret)" }
+    public var debugDescription: String { description }
+}
+
+/// A named key of `keys`, for hashing.
+public struct Key: Sendable {
+    public var name: String
+    public var secret: Secret
+    public init(name: String, secret: Secret) {
+        self.name = name
+        self.secret = secret
+    }
+}
+
+public struct Limits: Sendable, Equatable {
+    /// The longest line that is read; a longer one is skipped.
+    public var line = 16_000_000
+    /// How deep objects and lists may nest.
+    public var depth = 512
+    public init() {}
+}
+
+public struct SourcePlan: Sendable, Equatable {
+    public var name: String
+    public var plugin: String
+    public init(name: String, plugin: String) {
+        self.name = name
+        self.plugin = plugin
+    }
+}
+
+// MARK: - Consent
+
+public struct ConsentPlan: Sendable {
+    public struct Level: Sendable, Equatable {
+        public var name: String
+        /// The purposes it needs; nil in the list form, whose levels have none.
+        public var purposes: [String]?
+        public init(name: String, purposes: [String]?) {
+            self.name = name
+            self.purposes = purposes
+        }
+    }
+    public enum Unknown: Sendable, Equatable {
+        case deny
+        /// An index into `levels`.
+        case assume(Int)
+    }
+
+    /// In rising order, at least one.
+    public var levels: [Level] = []
+    /// Where the ids of an event's subjects stand.
+    public var subject: [Path] = []
+    public var unknown = Unknown.deny
+    /// The purposes that Global Privacy Control (`context.gpc: true`) refuses; nil: all of them.
+    public var gpc: [String]?
+    /// Members that demand more than their event: the path and the index of the level.
+    public var fields: [(path: Path, level: Int)] = []
+    /// Events that demand more than their route: a glob on the name and the index of the level.
+    public var events: [(glob: Glob, level: Int)] = []
+
+    public init() {}
+}
+
+/// What a route demands. Without a consent section there is none, and the gate is off.
+public struct ConsentDemand: Sendable, Equatable {
+    /// An index into `ConsentPlan.levels`. 0, the lowest, passes everyone when `purposes` is empty.
+    public var level: Int
+    public var purposes: [String]
+    public init(level: Int, purposes: [String] = []) {
+        self.level = level
+        self.purposes = purposes
+    }
+}
+
+// MARK: - Routes
+
+public struct RoutePlan: Sendable {
+    public var name: String
+    /// Any of these globs on the event's name; empty: every event, also one without a name.
+    public var events: [Glob] = []
+    public var match: [MatchPlan] = []
+    public var consent: ConsentDemand?
+    public var sample: SamplePlan?
+    public var transforms: [TransformPlan] = []
+    /// Indices into `Plan.providers`.
+    public var providers: [Int] = []
+
+    public init(name: String) { self.name = name }
+}
+
+/// The member at `path` equals one of the values.
+public struct MatchPlan: Sendable {
+    public var path: Path
+    public var anyOf: [Scalar]
+    public init(path: Path, anyOf: [Scalar]) {
+        self.path = path
+        self.anyOf = anyOf
+    }
+}
+
+public enum Scalar: Sendable, Equatable {
+    case null
+    case bool(Bool)
+    /// The number as the file writes it; compared by value, exactly.
+    case number(String)
+    case string(String)
+}
+
+public struct SamplePlan: Sendable {
+    /// From 0 (none) to 1 (all).
+    public var rate: Double
+    /// The member whose value decides; nil: the event's `messageId`, or else its bytes.
+    public var by: Path?
+    /// Events whose name matches are always in.
+    public var keep: [Glob] = []
+    public init(rate: Double, by: Path? = nil, keep: [Glob] = []) {
+        self.rate = rate
+        self.by = by
+        self.keep = keep
+    }
+}
+
+public enum TransformPlan: Sendable {
+    case drop([Path])
+    /// Each member with its new value, as JSON text.
+    case set([(path: Path, json: String)])
+    /// HMAC-SHA-256 under the key at this index of `Plan.keys`, written as 64 hex digits.
+    case hash([Path], key: Int)
+}
+
+// MARK: - Providers
+
+public struct ProviderPlan: Sendable {
+    public var name: String
+    /// The name of the module, `[a-z0-9_-]+`.
+    public var plugin: String
+    /// The module's own settings as one JSON object: checked, defaults filled in, secrets fetched. Never printed.
+    public var settings: Secret
+    public var delivery = DeliveryPlan()
+
+    public init(name: String, plugin: String, settings: Secret) {
+        self.name = name
+        self.plugin = plugin
+        self.settings = settings
+    }
+}
+
+public struct DeliveryPlan: Sendable {
+    public struct Batch: Sendable, Equatable {
+        public var events = 500
+        public var bytes = 1_000_000
+        public var wait = Duration.seconds(1)
+        public init() {}
+    }
+    public struct Queue: Sendable, Equatable {
+        public enum Full: String, Sendable, CaseIterable {
+            case block
+            case dropNewest = "drop_newest"
+            case dropOldest = "drop_oldest"
+        }
+        public var memory = 4_000_000
+        public var full = Full.block
+        public init() {}
+    }
+    public struct Retry: Sendable, Equatable {
+        public var first = Duration.milliseconds(500)
+        public var most = Duration.seconds(60)
+        /// How long a batch is tried before it goes to the dead letters.
+        public var total = Duration.seconds(24 * 3600)
+        public init() {}
+    }
+
+    public var batch = Batch()
+    public var queue = Queue()
+    public var retry = Retry()
+    /// Events whose name matches do not wait for their batch to fill.
+    public var immediate: [Glob] = []
+    /// No later batch passes a retry.
+    public var ordered = true
+    public init() {}
+}

@@ -1,0 +1,66 @@
+// A growable run of bytes: blocks, parcels and batches are written into one and recycled, never built anew.
+// It promises that `count` bytes from `base` are initialised and `capacity` are writable. It never shrinks by itself.
+
+public struct ByteBuffer: ~Copyable, @unchecked Sendable {
+    public private(set) var base: UnsafeMutablePointer<UInt8>
+    public internal(set) var count = 0
+    public private(set) var capacity: Int
+
+    public init(capacity: Int = 0) {
+        self.capacity = max(64, capacity)
+        base = .allocate(capacity: self.capacity)
+    }
+
+    deinit { base.deallocate() }
+
+    public var isEmpty: Bool { count == 0 }
+
+    /// Makes room for `n` more bytes.
+    @inlinable public mutating func reserve(_ n: Int) {
+        if count + n > capacity { grow(by: n) }
+    }
+
+    @inline(never) @usableFromInline mutating func grow(by n: Int) {
+        let wanted = max(capacity * 2, count + n)
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
+        larger.update(from: base, count: count)
+        base.deallocate()
+        base = larger
+        capacity = wanted
+    }
+
+    public mutating func append(_ bytes: Bytes, _ n: Int) {
+        reserve(n)
+        appendReserved(bytes, n)
+    }
+
+    public mutating func append(_ byte: UInt8) {
+        reserve(1)
+        base[count] = byte
+        count += 1
+    }
+
+    public mutating func append(contentsOf bytes: UnsafeRawBufferPointer) {
+        guard let start = bytes.baseAddress else { return }
+        append(start.assumingMemoryBound(to: UInt8.self), bytes.count)
+    }
+
+    public mutating func append(_ text: String) {
+        var text = text
+        text.withUTF8 { append(contentsOf: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Appends into room that `reserve` has made.
+    @inline(__always) public mutating func appendReserved(_ bytes: Bytes, _ n: Int) {
+        (base + count).update(from: bytes, count: n)
+        count += n
+    }
+
+    /// Declares that `n` bytes behind `count` have been written by someone else, such as `read`.
+    public mutating func extend(by n: Int) { count += n }
+
+    public mutating func removeAll() { count = 0 }
+    public mutating func truncate(to n: Int) { count = n }
+
+    public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+}
