@@ -28,8 +28,6 @@ public struct Thread: ~Copyable, @unchecked Sendable {
         return Thread(handle: handle)
     }
 
-    private init(handle: pthread_t) { self.handle = handle }
-
     /// Waits until the thread has ended.
     public consuming func join() { pthread_join(handle, nil) }
 }
