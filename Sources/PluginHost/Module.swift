@@ -135,7 +135,7 @@ public final class Module: @unchecked Sendable {
         do throws(ModuleFault) {
             return try ModuleDescription(json: json)
         } catch {
-            throw ModuleFault("\(path): its description cannot be used: \(error)")
+            throw ModuleFault("\(path): \(error)")
         }
     }
 }
