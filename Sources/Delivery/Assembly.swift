@@ -59,7 +59,12 @@ struct Assembly: ~Copyable {
             var next = first
             while next < parcel.entries.count, fits(next + 1 - first, Int(parcel.entries[next].end) - start) { next += 1 }
             if next == first {
-                if open.isEmpty { next += 1 } else { close(seal); continue }
+                // Not even one event fits: a batch of its own, when the way is free for it.
+                guard open.isEmpty else {
+                    close(seal)
+                    continue
+                }
+                next += 1
             }
             open.append(copying: first..<next, of: parcel)
             first = next

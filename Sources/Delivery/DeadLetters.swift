@@ -3,17 +3,13 @@
 
 internal import Events
 public import Platform
+internal import Policy
 
 public final class DeadLetters: Sendable {
     public let path: String
     private let clock: Clock
     private let warn: @Sendable (String) -> Void
-    private let file = Monitor<File>(.closed)
-
-    private enum File: ~Copyable {
-        case closed
-        case open(Descriptor)
-    }
+    private let file = Monitor<Descriptor?>(nil)
 
     /// `warn` is told, in words for a person, when events cannot be kept.
     public init(path: String, clock: Clock, warn: @escaping @Sendable (String) -> Void) {
@@ -47,12 +43,11 @@ public final class DeadLetters: Sendable {
 
     private func write(_ bytes: UnsafeRawBufferPointer) throws(SystemFault) {
         try file.withLock { (file) throws(SystemFault) in
-            if case .closed = file {
+            if file == nil {
                 if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) { try makeFolder(String(path[..<slash]), mode: 0o700) }
-                file = .open(try Descriptor(appendingTo: path, mode: 0o600))
+                file = try Descriptor(appendingTo: path, mode: 0o600)
             }
-            guard case .open(let descriptor) = file else { return }
-            try descriptor.write(bytes)
+            try file?.write(bytes)
         }
     }
 }

@@ -86,3 +86,9 @@ public final class WakeUp: Sendable {
         return poll(&ready, 1, 0) == 1
     }
 }
+
+/// Asks for a larger pipe, so that a fast producer is read in large blocks; without effect on anything else.
+public func widenPipe(_ descriptor: Int32, to size: Int32) { cplatform_widen_pipe(descriptor, size) }
+
+/// Keeps freed memory of that many bytes at hand instead of asking the kernel for it anew.
+public func keepMemory(threshold: Int32, trim: Int32) { cplatform_keep_memory(threshold, trim) }
