@@ -74,10 +74,15 @@ public final class Lane: Sendable {
         state.wake()
     }
 
-    /// Waits until the lane has ended and its provider is closed. False: the instant has come before.
-    public func waitForEnd(until deadline: Instant) -> Bool {
+    /// Waits until the lane has ended, or was given up. False: the instant has come before.
+    public func waitForEnd(until deadline: Instant) -> Bool { wait(until: deadline) { $0.isOver } }
+
+    /// Waits until the provider is closed, which a stuck one never is.
+    public func waitForClose(until deadline: Instant) { _ = wait(until: deadline) { $0.isProviderClosed } }
+
+    private func wait(until deadline: Instant, for condition: (borrowing LaneState) -> Bool) -> Bool {
         state.withLock { state in
-            while !state.isOver {
+            while !condition(state) {
                 if clock.now() >= deadline { return false }
                 self.state.wait(until: deadline)
             }

@@ -51,8 +51,10 @@ struct LaneState: ~Copyable {
 
     /// Whether events that were given up are not yet in the dead-letter file.
     private var isBurying: Bool { unburied > 0 }
-    /// Whether nothing is left to do: the provider is closed and every event has its fate.
-    var isOver: Bool { isProviderClosed && !isBurying }
+    /// Whether every event has its fate, and the provider is closed or was given up on.
+    var isOver: Bool { (isProviderClosed || isGivenUp) && !isBurying }
+    private(set) var isProviderClosed = false
+    private var isGivenUp = false
 
     private let plan: DeliveryPlan
     private let concurrency: Int
@@ -64,7 +66,6 @@ struct LaneState: ~Copyable {
     private var lastToken: UInt64 = 0
     private var unburied = 0
     private var failedAttempts = 0
-    private var isProviderClosed = false
 
     init(_ plan: DeliveryPlan, concurrency: Int, routes: Int, chance: Chance) {
         self.plan = plan
@@ -286,6 +287,7 @@ struct LaneState: ~Copyable {
 
     /// Time is up: what waits is given up and kept in the dead-letter file.
     mutating func giveUp(_ answer: Answer) -> [Effect] {
+        isGivenUp = true
         guard phase != .ended else { return [] }
         var effects: [Effect] = []
         abandon { waiting, state in

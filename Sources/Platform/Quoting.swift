@@ -74,3 +74,19 @@ public func timestamp(_ nanoseconds: Int64) -> String {
     let time = "\(padded(inDay / 3600, 2)):\(padded(inDay / 60 % 60, 2)):\(padded(inDay % 60, 2)).\(padded(milliseconds, 3))"
     return "\(date)T\(time)Z"
 }
+
+/// The bytes in base64, padded.
+public func base64(_ bytes: some Collection<UInt8>) -> String {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    var text: [UInt8] = []
+    var rest = bytes[...]
+    while !rest.isEmpty {
+        let three = Array(rest.prefix(3))
+        rest = rest.dropFirst(3)
+        let word = three.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - three.count))
+        for place in 0..<4 {
+            text.append(place <= three.count ? alphabet[Int(word >> UInt32(18 - 6 * place) & 63)] : UInt8(ascii: "="))
+        }
+    }
+    return String(decoding: text, as: UTF8.self)
+}
