@@ -1,6 +1,7 @@
 // The account of a run: where every event went. It balances, and says so of itself.
 
 public import Delivery
+public import Platform
 public import Policy
 
 public struct Account: Sendable {
@@ -13,6 +14,8 @@ public struct Account: Sendable {
     public var received = 0
     /// Lines that were no valid event.
     public var rejected = 0
+    /// Why the input could not be read to its end.
+    public var inputFault: SystemFault?
     public var routes: [String]
     /// How each route judged the valid events.
     public var verdicts: Tally

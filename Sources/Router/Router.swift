@@ -105,7 +105,7 @@ public final class Router: Sendable {
     // MARK: - The run
 
     /// Runs to the end; the account of it.
-    public func run() throws(SystemFault) -> Account {
+    public func run() -> Account {
         for lane in lanes { lane.start() }
         let faults = FaultLog(source: source, showInput: options.showInput, rejects: options.rejects, say: say)
         // The log is used by one worker at a time, in turn; the threads have ended before it is read here.
@@ -117,11 +117,11 @@ public final class Router: Sendable {
         for helper in helpers { helper.join() }
         endLanes()
         faults.sumUp()
-        let (total, fault) = totals.withLock { (($0), $0.inputFault) }
-        if let fault { throw fault }
+        let total = totals.withLock { $0 }
+        if let fault = total.inputFault { say("\(source): the input could not be read: \(fault)") }
         return Account(
-            received: total.tally.events + faults.count, rejected: faults.count, routes: plan.routes.map(\.name),
-            verdicts: total.tally, targets: plan.routes.map(\.providers),
+            received: total.tally.events + faults.count, rejected: faults.count, inputFault: total.inputFault,
+            routes: plan.routes.map(\.name), verdicts: total.tally, targets: plan.routes.map(\.providers),
             providers: lanes.map { .init(name: $0.name, lane: $0.account) })
     }
 

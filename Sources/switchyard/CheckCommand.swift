@@ -1,6 +1,7 @@
 // `switchyard check`: reads the configuration as the router would and prints the plan it understood.
 
 import Configuration
+import Events
 import Platform
 import PluginHost
 

@@ -1,7 +1,7 @@
 // The command line, declared once: parsing, checks, suggestions and help all come from the same tables.
 
 /// An option of a subcommand.
-struct Option {
+struct Option: Sendable {
     /// With its dashes, such as `--workers`.
     var name: String
     var short: String?
@@ -11,7 +11,7 @@ struct Option {
 }
 
 /// A subcommand.
-struct Command {
+struct Command: Sendable {
     var name: String
     var about: String
     /// What is said below the usage line.
@@ -20,7 +20,7 @@ struct Command {
     var argument: String?
     var options: [Option] = []
     /// The exit code.
-    var run: (Arguments) throws -> Int32
+    var run: @Sendable (Arguments) throws -> Int32
 }
 
 /// What was given to a subcommand.

@@ -18,7 +18,8 @@ enum Console {
 
     /// What was asked for, on standard output.
     static func show(_ text: String) throws(SystemFault) {
-        var text = text
-        try text.withUTF8 { (bytes) throws(SystemFault) in try writeAll(1, UnsafeRawBufferPointer(bytes)) }
+        let bytes = Array(text.utf8)
+        let result = bytes.withUnsafeBytes { bytes in Result { () throws(SystemFault) in try writeAll(1, bytes) } }
+        try result.get()
     }
 }

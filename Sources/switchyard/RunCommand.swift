@@ -50,7 +50,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
 
     let router = Router(plan, outlets: outlets, options: options, say: Console.say)
     Signals.serve(router)
-    let account = try router.run()
+    let account = router.run()
     let isComplete = account.undelivered == 0
     switch stats ?? (isComplete ? AccountFormat.none : .text) {
     case .text: Console.note(account.text)
