@@ -40,10 +40,37 @@ public struct Parcel: ~Copyable, Sendable {
     public init(capacity: Int = 0) { bytes = ByteBuffer(capacity: capacity) }
 
     public var isEmpty: Bool { entries.isEmpty }
+    public var byteCount: Int { bytes.count }
 
     public mutating func removeAll() {
         bytes.removeAll()
         entries.removeAll(keepingCapacity: true)
         subjects.removeAll(keepingCapacity: true)
+    }
+}
+
+// MARK: - Moving admitted events between parcels
+
+extension Parcel {
+    /// Copies one event of another parcel to the end of this one. It was admitted when it got into that one.
+    public mutating func append(copying index: Int, of other: borrowing Parcel) {
+        append(copying: index..<index + 1, of: other)
+    }
+
+    /// Copies a run of events of another parcel to the end of this one.
+    public mutating func append(copying range: Range<Int>, of other: borrowing Parcel) {
+        guard let last = range.last else { return }
+        let from = range.lowerBound == 0 ? 0 : Int(other.entries[range.lowerBound - 1].end)
+        let to = Int(other.entries[last].end)
+        let shift = UInt32(bytes.count) &- UInt32(from)
+        bytes.append(UnsafePointer(other.bytes.base + from), to - from)
+        for entry in other.entries[range] {
+            var moved = entry
+            moved.end = entry.end &+ shift
+            moved.firstSubject = UInt32(subjects.count)
+            let first = Int(entry.firstSubject)
+            subjects.append(contentsOf: other.subjects[first..<first + Int(entry.subjectCount)])
+            entries.append(moved)
+        }
     }
 }

@@ -53,6 +53,8 @@ public struct Tally: Sendable {
     public static let columns: [Verdict] =
         [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut]
 
+    public mutating func add(_ other: Tally) { events += other.events }
+    public func total(route: Int) -> Int { 0 }
     public subscript(route: Int, verdict: Verdict) -> Int {
         get { counts[route * Tally.columns.count + Tally.columns.firstIndex(of: verdict)!] }
     }
