@@ -4,7 +4,6 @@
 # usage: Scripts/sanitize.sh thread|address [more arguments for swift test]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. Scripts/toolchain.sh
 
 sanitizer=${1-}
 case $sanitizer in
