@@ -16,7 +16,7 @@ public typealias Bytes = UnsafePointer<UInt8>
     while true {
         let word = load64(p + n)
         // A digit xor '0' is below 10; adding 0x76 lifts everything else to bit 7. Carries only reach bytes behind the first hit.
-        let others = ((word ^ ones &* 0x30) &+ ones &* 0x76 | word) & ones &* 0x80
+        let others = (((word ^ (ones &* 0x30)) &+ (ones &* 0x76)) | word) & (ones &* 0x80)
         if others != 0 { return n &+ others.trailingZeroBitCount &>> 3 }
         n &+= 8
     }

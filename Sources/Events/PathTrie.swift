@@ -121,7 +121,7 @@ private struct KeyTables {
         let first = entries.count
         entries += Array(repeating: PathTrie.Entry(), count: 1 << Int(bits))
         for entry in wanted {
-            let place = first + Int(hash(entry.first, entry.last, entry.count) &* multiplier >> (64 - bits))
+            let place = first + placeOf(entry.first, entry.last, entry.count, multiplier, 64 - bits)
             if entries[place].count < 0 {
                 entries[place] = entry
             } else {
@@ -150,8 +150,8 @@ private struct KeyTables {
     }
 
     private func collides(_ wanted: [PathTrie.Entry], _ multiplier: UInt64, _ shift: UInt64) -> Bool {
-        var taken: Set<UInt64> = []
-        return !wanted.allSatisfy { taken.insert(hash($0.first, $0.last, $0.count) &* multiplier >> shift).inserted }
+        var taken: Set<Int> = []
+        return !wanted.allSatisfy { taken.insert(placeOf($0.first, $0.last, $0.count, multiplier, shift)).inserted }
     }
 
     func finish() -> (UnsafeMutablePointer<PathTrie.Node>, UnsafeMutablePointer<PathTrie.Entry>, UnsafeMutablePointer<UInt8>) {
@@ -171,8 +171,9 @@ private struct KeyTables {
     return (load64(p) & mask, load64(p + max(count &- 8, 0)) & mask)
 }
 
-@inline(__always) private func hash(_ first: UInt64, _ last: UInt64, _ count: Int) -> UInt64 {
-    first &+ last &+ UInt64(truncatingIfNeeded: count)
+@inline(__always) private func placeOf(_ first: UInt64, _ last: UInt64, _ count: Int, _ multiplier: UInt64, _ shift: UInt64) -> Int {
+    let sum = first &+ last &+ UInt64(truncatingIfNeeded: count)
+    return Int(truncatingIfNeeded: (sum &* multiplier) &>> shift)
 }
 
 /// What the scanner holds of a trie: pointers, so that no reference is counted for each event.
@@ -192,7 +193,7 @@ struct KeyLookup {
     @inline(__always) func child(_ slot: Int, _ p: Bytes, _ count: Int) -> Int {
         let node = nodes + slot
         let (first, last) = endWords(p, count)
-        var place = node.pointee.first &+ Int(truncatingIfNeeded: hash(first, last, count) &* node.pointee.multiplier &>> node.pointee.shift)
+        var place = node.pointee.first &+ placeOf(first, last, count, node.pointee.multiplier, node.pointee.shift)
         while true {
             let entry = entries + place
             let difference = (entry.pointee.first ^ first) | (entry.pointee.last ^ last)
