@@ -1,9 +1,8 @@
 // The provider `console`: events to standard output or standard error, for programs (NDJSON) and for people (pretty).
 // It promises that no event can drive the terminal, and that a reader who leaves is noticed at once, also between events.
 
-public import PluginKit
-
 internal import Glibc
+public import PluginKit
 
 final class ConsoleProvider: Provider {
     static let description = Description(

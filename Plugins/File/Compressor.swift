@@ -110,7 +110,8 @@ private final class GzipEncoder: Encoder {
 
     deinit { if ready { deflateEnd(&stream) } }
 
-    func encode(_ from: UnsafeRawBufferPointer, into: UnsafeMutableRawBufferPointer, last: Bool) -> (taken: Int, written: Int, done: Bool)? {
+    func encode(_ from: UnsafeRawBufferPointer, into: UnsafeMutableRawBufferPointer, last: Bool) -> (taken: Int, written: Int, done: Bool)?
+    {
         guard ready else { return nil }
         stream.next_in = UnsafeMutablePointer(mutating: from.bindMemory(to: Bytef.self).baseAddress)
         stream.avail_in = uInt(from.count)
@@ -128,7 +129,8 @@ private final class ZstdEncoder: Encoder {
 
     deinit { ZSTD_freeCCtx(context) }
 
-    func encode(_ from: UnsafeRawBufferPointer, into: UnsafeMutableRawBufferPointer, last: Bool) -> (taken: Int, written: Int, done: Bool)? {
+    func encode(_ from: UnsafeRawBufferPointer, into: UnsafeMutableRawBufferPointer, last: Bool) -> (taken: Int, written: Int, done: Bool)?
+    {
         guard let context else { return nil }
         var input = ZSTD_inBuffer(src: from.baseAddress, size: from.count, pos: 0)
         var output = ZSTD_outBuffer(dst: into.baseAddress, size: into.count, pos: 0)

@@ -1,9 +1,8 @@
 // The provider `file`: appends NDJSON to a file, a device or a FIFO. It promises that no line is ever torn, that a batch is either there
 // or comes again, and that nothing but the arrival time decides where an event goes.
 
-public import PluginKit
-
 internal import Glibc
+public import PluginKit
 internal import Synchronization
 
 final class FileProvider: Provider {

@@ -6,7 +6,8 @@ internal import PluginKit
 struct PathTemplate: Sendable {
     /// The fields that make digits only, whatever the language of the machine, each with its digits; `-` stands for itself.
     private static let fields: [(letter: Character, shape: String)] = [
-        ("Y", "0000"), ("y", "00"), ("m", "00"), ("d", "00"), ("j", "000"), ("H", "00"), ("M", "00"), ("S", "00"), ("G", "0000"), ("V", "00"),
+        ("Y", "0000"), ("y", "00"), ("m", "00"), ("d", "00"), ("j", "000"), ("H", "00"), ("M", "00"), ("S", "00"), ("G", "0000"),
+        ("V", "00"),
         ("u", "0"), ("F", "0000-00-00"),
     ]
 

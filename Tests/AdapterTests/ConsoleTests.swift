@@ -6,7 +6,7 @@ import Testing
 
 /// Both ends of a pipe; SIGPIPE is ignored as the router ignores it.
 private final class Pipe {
-    let read: Int32
+    private(set) var read: Int32
     private(set) var write: Int32
     init() {
         signal(SIGPIPE, SIG_IGN)
@@ -14,9 +14,14 @@ private final class Pipe {
         pipe(&ends)
         (read, write) = (ends[0], ends[1])
     }
-    deinit {
-        close(write)
-        close(read)
+    func closeReader() {
+        if read >= 0 { Glibc.close(read) }
+        read = -1
+    }
+    /// Called at the end of a test, so that no descriptor goes earlier than its last user.
+    func close() {
+        closeReader()
+        Glibc.close(write)
     }
     /// What is in it now.
     func text() -> String {
@@ -39,6 +44,7 @@ struct ConsoleTests {
     @Test("off a terminal events leave byte for byte")
     func ndjson() throws {
         let pipe = Pipe()
+        defer { pipe.close() }
         let provider = try console(pipe.write)
         let events = ["{ \"n\":1e0,\t\"n2\":-0 }", "{\"t\":\"\\u0041\"}"]
         #expect(Batch.with(events, provider.deliver).text == "delivered")
@@ -49,8 +55,9 @@ struct ConsoleTests {
     @Test("a reader who left closes the provider, and the events that were out are told")
     func readerLeft() throws {
         let ends = Pipe()
+        defer { ends.close() }
         let provider = try console(ends.write)
-        close(ends.read)
+        ends.closeReader()
         #expect(Batch.with(["{}"], provider.deliver).text == "closed: the reader of standard output has left")
         provider.close()
     }
@@ -58,9 +65,10 @@ struct ConsoleTests {
     @Test("a reader who leaves while nothing is written is noticed, once")
     func readerLeavesSilently() throws {
         let ends = Pipe()
+        defer { ends.close() }
         let ears = Ears()
         let provider = try console(ends.write, "{}", ears)
-        close(ends.read)
+        ends.closeReader()
         ears.waitForClosed()
         provider.close()
         #expect(ears.closed == ["the reader of standard output has left"])
@@ -82,6 +90,7 @@ struct ConsoleTests {
     func endsQuietly() throws {
         let ears = Ears()
         let pipe = Pipe()
+        defer { pipe.close() }
         try console(pipe.write, "{}", ears).close()
         #expect(ears.closed.isEmpty)
     }
@@ -99,6 +108,7 @@ struct ConsoleTests {
     @Test("a non-blocking stream that is full is waited for, and nothing is lost")
     func nonBlocking() throws {
         let pipe = Pipe()
+        defer { pipe.close() }
         _ = fcntl(pipe.write, F_SETFL, O_NONBLOCK)
         let provider = try console(pipe.write)
         let events = (0..<2000).map { "{\"n\":\($0),\"padding\":\"\(String(repeating: "x", count: 100))\"}" }

@@ -73,7 +73,9 @@ struct FileTests {
         let file = try provider(#"{"path":"\#(path("%Y/%m-%d_%H%%.x"))"}"#)
         let hour: Int64 = 3_600_000_000_000
         let night = 1_767_225_599_999_999_999  // 2025-12-31T23:59:59.999999999Z
-        #expect(deliver(file, ["1", "2", "3", "4"], arrivals: [Int64(night) - 5, Int64(night), Int64(night) + 1, Int64(night) + hour + 1]) == "delivered")
+        #expect(
+            deliver(file, ["1", "2", "3", "4"], arrivals: [Int64(night) - 5, Int64(night), Int64(night) + 1, Int64(night) + hour + 1])
+                == "delivered")
         file.close()
         #expect(folder.text("2025/12-31_23%.x") == "1\n2\n")
         #expect(folder.text("2026/01-01_00%.x") == "3\n")

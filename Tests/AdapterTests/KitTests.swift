@@ -36,7 +36,9 @@ struct KitTests {
     @Test("settings are read by type, and what is absent or of another type is nil")
     func settings() throws {
         let settings = try Settings(
-            json: #"{"text":"a\u0000b","int":3,"real":2.5,"yes":true,"list":["a","b"],"mixed":["a",1],"inner":{"deep":7},"pace":"slow","null":null}"#)
+            json:
+                #"{"text":"a\u0000b","int":3,"real":2.5,"yes":true,"list":["a","b"],"mixed":["a",1],"inner":{"deep":7},"pace":"slow","null":null}"#
+        )
         #expect(settings.get("text") == "a\0b")
         #expect(settings.get("int") == 3)
         #expect(settings.get("int") == 3.0)

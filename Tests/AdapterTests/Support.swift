@@ -11,10 +11,12 @@ final class Ears: Sendable {
     var logs: [String] { heard.withLock { $0.logs } }
     var closed: [String] { heard.withLock { $0.closed } }
     var host: Host {
-        Host(log: { _, message in self.heard.withLock { $0.logs.append(message) } }, closed: { message in
-            self.heard.withLock { $0.closed.append(message) }
-            self.heard.wake()
-        })
+        Host(
+            log: { _, message in self.heard.withLock { $0.logs.append(message) } },
+            closed: { message in
+                self.heard.withLock { $0.closed.append(message) }
+                self.heard.wake()
+            })
     }
     func waitForClosed() {
         heard.withLock { value in
@@ -33,7 +35,9 @@ final class TemporaryFolder: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
-    func text(_ name: String) -> String? { FileManager.default.contents(atPath: path + "/" + name).map { String(decoding: $0, as: UTF8.self) } }
+    func text(_ name: String) -> String? {
+        FileManager.default.contents(atPath: path + "/" + name).map { String(decoding: $0, as: UTF8.self) }
+    }
     func write(_ name: String, _ text: String) { _ = FileManager.default.createFile(atPath: path + "/" + name, contents: Data(text.utf8)) }
     func mode(_ name: String) -> Int? {
         (try? FileManager.default.attributesOfItem(atPath: path + "/" + name))?[.posixPermissions] as? Int
