@@ -82,4 +82,4 @@ struct Outlet: Sendable {
     }
 }
 
-@c @implementation public func switchyard_plugin_entry() -> UnsafePointer<switchyard_plugin>! { export(ConsoleProvider.self) }
+@c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(ConsoleProvider.self) }

@@ -62,4 +62,4 @@ final class FileProvider: Provider {
     func close() { writer.end() }
 }
 
-@c @implementation public func switchyard_plugin_entry() -> UnsafePointer<switchyard_plugin>! { export(FileProvider.self) }
+@c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(FileProvider.self) }

@@ -8,7 +8,7 @@
 //         func deliver(_ batch: borrowing Batch) -> Outcome { .delivered }
 //     }
 //
-//     @c @implementation public func switchyard_plugin_entry() -> UnsafePointer<switchyard_plugin>! { export(Mine.self) }
+//     @c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(Mine.self) }
 
 @_exported public import CSwitchyardPlugin
 @_exported public import Platform
