@@ -82,6 +82,24 @@ struct FileFaultTests {
         file.close()
     }
 
+    @Test("while a batch is written every other writer of the file waits")
+    func locks() throws {
+        let results = Monitor<[Int32]>([])
+        let path = self.path
+        var system = FileSystem.system
+        system.write = { descriptor, bytes in
+            let other = open(path, O_WRONLY)
+            defer { close(other) }
+            let result = flock(other, LOCK_EX | LOCK_NB) == 0 ? 0 : errno
+            results.withLock { $0.append(result) }
+            return write(descriptor, bytes.baseAddress, min(bytes.count, 2))
+        }
+        let file = try provider(settings, Ears(), system)
+        #expect(deliver(file, ["{}"]) == "delivered")
+        #expect(results.withLock { $0 } == [EWOULDBLOCK, EWOULDBLOCK])
+        file.close()
+    }
+
     @Test("data is forced to the disk as often as `sync` says", arguments: [("never", 0), ("rotation", 2), ("batch", 3)])
     func synchronizes(sync: String, times: Int) throws {
         let count = Monitor(0)
