@@ -1,6 +1,6 @@
 // What the author of an adapter writes: one type, and one line that exports it (see Export.swift).
 //
-//     import PluginKit
+//     public import PluginKit
 //
 //     final class Mine: Provider {
 //         static let description = Description(name: "mine", version: "1.0.0", summary: "Sends events to mine.")
