@@ -71,7 +71,7 @@ let package = Package(
         tests("PluginHostTests", ["PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"], exclude: ["Modules"]),
         // Every adapter defines the one symbol that a module exports; linked together for the tests, the first one stands.
         .testTarget(
-            name: "AdapterTests", dependencies: ["Console", "File", "NoOp", "PluginKit"], swiftSettings: strict,
+            name: "AdapterTests", dependencies: ["Console", "File", "NoOp", "PluginKit", "CZlib", "CZstd"], swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
         tests("RouterTests", ["Router", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
         tests("EndToEndTests", []),

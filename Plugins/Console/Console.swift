@@ -1,9 +1,8 @@
 // The provider `console`: events to standard output or standard error, for programs (NDJSON) and for people (pretty).
 // It promises that no event can drive the terminal, and that a reader who leaves is noticed at once, also between events.
 
-public import PluginKit
-
 internal import Glibc
+public import PluginKit
 
 final class ConsoleProvider: Provider {
     static let description = Description(
@@ -83,4 +82,4 @@ struct Outlet: Sendable {
     }
 }
 
-@c @implementation public func switchyard_plugin_entry() -> UnsafePointer<switchyard_plugin>! { export(ConsoleProvider.self) }
+@c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(ConsoleProvider.self) }

@@ -12,8 +12,6 @@ struct Pretty {
     /// Longer values are cut, and the cut is shown.
     private static let longest = 2_000
 
-    init(color: Bool) { self.color = color }
-
     /// Calls `body` with the events of the batch as text; the "lines" end where the events do.
     func render(_ batch: borrowing Batch, _ body: (Lines) -> Outcome) -> Outcome {
         var page = Page(color: color)

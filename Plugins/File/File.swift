@@ -1,1 +1,65 @@
+// The provider `file`: appends NDJSON to a file, a device or a FIFO. It promises that no line is ever torn, that a batch is either there
+// or comes again, and that nothing but the arrival time decides where an event goes.
+
+internal import Glibc
 public import PluginKit
+internal import Synchronization
+
+final class FileProvider: Provider {
+    static let description = Description(
+        name: "file", version: "0.1.0", summary: "Appends events to a file, a device or a FIFO, and rotates files.",
+        settings: FileRules.schema, delivery: Description.Delivery(ordered: true))
+
+    private let rules: FileRules
+    private let writer: Writer
+    private let reopening = Atomic(false)
+
+    convenience init(settings: Settings, host: Host) throws {
+        try self.init(settings: settings, host: host, system: .system)
+    }
+
+    init(settings: Settings, host: Host, system: FileSystem) throws {
+        rules = try FileRules(settings)
+        writer = Writer(rules, host, system)
+    }
+
+    func deliver(_ batch: borrowing Batch) -> Outcome {
+        if reopening.exchange(false, ordering: .acquiring) { writer.close() }
+        var done = 0
+        while done < batch.count {
+            let (path, end) = run(of: batch, from: done)
+            let (lines, fault) = writer.write(batch.lines[done..<end], to: path)
+            done += lines
+            if let fault { return .partly(delivered: done, rest: .retry(code: Int(fault.code), fault.message)) }
+        }
+        return .delivered
+    }
+
+    /// The next events that go to the same file.
+    private func run(of batch: borrowing Batch, from start: Int) -> (path: String, end: Int) {
+        var second = FileProvider.second(batch.arrivals[start])
+        let path = rules.template.path(at: second)
+        guard rules.template.hasFields else { return (path, batch.count) }
+        var end = start + 1
+        while end < batch.count {
+            let next = FileProvider.second(batch.arrivals[end])
+            if next != second, rules.template.path(at: next) != path { break }
+            second = next
+            end += 1
+        }
+        return (path, end)
+    }
+
+    private static func second(_ nanoseconds: Int64) -> Int64 { nanoseconds / 1_000_000_000 }
+
+    func flush() -> Outcome {
+        guard rules.sync != .never, let fault = writer.synchronize() else { return .delivered }
+        return .retry(code: Int(fault.code), fault.message)
+    }
+
+    func reopen() { reopening.store(true, ordering: .releasing) }
+
+    func close() { writer.end() }
+}
+
+@c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(FileProvider.self) }

@@ -20,4 +20,4 @@ final class NoOpProvider: Provider {
     func close() { host.log(.debug, "swallowed \(events) events, \(bytes) bytes") }
 }
 
-@c @implementation public func switchyard_plugin_entry() -> UnsafePointer<switchyard_plugin>! { export(NoOpProvider.self) }
+@c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(NoOpProvider.self) }

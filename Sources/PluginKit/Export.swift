@@ -66,9 +66,10 @@ private let exported = Monitor<[Exported]>([])
 private let describers: [@convention(c) () -> switchyard_bytes] = [
     { describe(0) }, { describe(1) }, { describe(2) }, { describe(3) }, { describe(4) }, { describe(5) }, { describe(6) }, { describe(7) },
 ]
-private typealias Creator = @convention(c) (
-    UnsafePointer<switchyard_host>?, switchyard_bytes, UnsafeMutablePointer<CChar>?, Int
-) -> UnsafeMutableRawPointer?
+private typealias Creator =
+    @convention(c) (
+        UnsafePointer<switchyard_host>?, switchyard_bytes, UnsafeMutablePointer<CChar>?, Int
+    ) -> UnsafeMutableRawPointer?
 private let creators: [Creator] = [
     { create(0, $0, $1, $2, $3) }, { create(1, $0, $1, $2, $3) }, { create(2, $0, $1, $2, $3) }, { create(3, $0, $1, $2, $3) },
     { create(4, $0, $1, $2, $3) }, { create(5, $0, $1, $2, $3) }, { create(6, $0, $1, $2, $3) }, { create(7, $0, $1, $2, $3) },
@@ -124,7 +125,8 @@ private func create(
         guard let host else { throw SettingsFault("the router lent no host") }
         guard host.pointee.abi_version == SWITCHYARD_ABI_VERSION else {
             throw SettingsFault(
-                "the router speaks version \(host.pointee.abi_version) of the plugin interface, the module version \(SWITCHYARD_ABI_VERSION)")
+                "the router speaks version \(host.pointee.abi_version) of the plugin interface, the module version \(SWITCHYARD_ABI_VERSION)"
+            )
         }
         let settings = try Settings(json: UnsafeRawBufferPointer(start: settings.data, count: settings.size))
         let make = exported.withLock { $0[place] }.make

@@ -1,6 +1,6 @@
 // What the author of an adapter writes: one type, and one line that exports it (see Export.swift).
 //
-//     import PluginKit
+//     public import PluginKit
 //
 //     final class Mine: Provider {
 //         static let description = Description(name: "mine", version: "1.0.0", summary: "Sends events to mine.")
@@ -8,7 +8,7 @@
 //         func deliver(_ batch: borrowing Batch) -> Outcome { .delivered }
 //     }
 //
-//     @c @implementation public func switchyard_plugin_entry() -> UnsafePointer<switchyard_plugin>! { export(Mine.self) }
+//     @c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(Mine.self) }
 
 @_exported public import CSwitchyardPlugin
 @_exported public import Platform

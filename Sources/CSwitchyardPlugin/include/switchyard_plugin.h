@@ -7,8 +7,13 @@
  * version. New members are added at the end of a struct and announced by struct_size: a host takes a shorter table from
  * an older module and treats what is missing as NULL; a module does the same with the host's structs.
  *
- * Threads. For one instance the router calls deliver from one thread at a time; create comes before and destroy
- * after every other call. reopen may come while a delivery is under way. Callbacks of the host may be called from any thread.
+ * Threads. For one instance the router calls deliver, flush and erase from one thread at a time; create comes before and
+ * destroy after every other call. reopen may come while a delivery is under way. Callbacks of the host may be called from any
+ * thread; none may be called once destroy has returned. The router never calls destroy from within a callback.
+ *
+ * Signals. The router ignores SIGPIPE and SIGXFSZ, so that a closed pipe and a file that is too large are errors of the write.
+ *
+ * Memory. Each side frees what it allocated. Bytes given to a call last until it returns, but for those of a batch (see there).
  *
  * Trust. A module's constructors run when it is loaded, before any check: to install a module is to trust it.
  */
@@ -37,7 +42,7 @@ typedef enum switchyard_outcome_kind {
   SWITCHYARD_DELIVERED = 0,
   /* Refused for good. A whole batch is halved by the router until the bad event stands alone. */
   SWITCHYARD_REJECTED = 1,
-  /* Not taken now: to be sent again after retry_after_ms (0: when the router thinks fit). */
+  /* Not taken now: to be sent again after retry_after_ms. */
   SWITCHYARD_RETRY = 2,
   /* It may have been delivered; it is sent again with the same message ids. */
   SWITCHYARD_UNKNOWN = 3,
@@ -50,8 +55,8 @@ typedef enum switchyard_outcome_kind {
 typedef struct switchyard_outcome {
   uint32_t kind;           /* a switchyard_outcome_kind */
   int32_t code;            /* the provider's own number, such as an HTTP status or an errno; 0: none */
-  uint64_t retry_after_ms; /* for SWITCHYARD_RETRY */
-  switchyard_bytes message; /* for people; copied before the call returns */
+  uint64_t retry_after_ms; /* for SWITCHYARD_RETRY; 0: when the router thinks fit */
+  switchyard_bytes message; /* for people; one line, UTF-8 */
 } switchyard_outcome;
 
 /* The outcome of the event at `index`, where it differs from that of its batch. */
@@ -71,7 +76,7 @@ struct switchyard_host {
   void (*log)(void *context, int32_t level, switchyard_bytes message);
 
   /* Ends the delivery (or flush) that carried this token, exactly once, from any thread, also before deliver returns.
-     `events` lists the events whose outcome differs from `batch`. A second or late call is counted and ignored. */
+     `events` lists, by rising index, the events whose outcome differs from `batch`. A second call is counted and ignored. */
   void (*complete)(void *context, uint64_t token, const switchyard_outcome *batch, const switchyard_event_outcome *events,
                    size_t events_count);
 
@@ -79,7 +84,7 @@ struct switchyard_host {
   void (*closed)(void *context, switchyard_bytes message);
 };
 
-/* Events for one delivery, borrowed until it is completed. */
+/* Events for one delivery. The struct itself lasts until deliver returns; what it points to, until the delivery is completed. */
 typedef struct switchyard_batch {
   uint32_t struct_size;
   uint32_t attempt;      /* 1 for the first time these events are tried */
@@ -94,11 +99,20 @@ typedef struct switchyard_plugin {
   uint32_t abi_version; /* SWITCHYARD_ABI_VERSION as the module was built */
   uint32_t struct_size; /* sizeof(switchyard_plugin) as the module was built */
 
-  /* A JSON object, as README.md describes: name, version, summary, settings (a JSON Schema), limits, capabilities, delivery. */
+  /* A JSON object that lives as long as the process:
+     { "name": "mine", "version": "1.0.0", "summary": "Sends events to mine.",
+       "settings": { "type": "object", "properties": { ... }, "required": [ ... ], "additionalProperties": false },
+       "limits": { "events": 500, "bytes": 1000000 },
+       "capabilities": { "erase": false, "concurrency": 1 },
+       "delivery": { "batch": { "events": 500, "bytes": "1MB", "wait": "1s" }, "ordered": true } }
+     The name is what routes.json calls the module by. settings is a JSON Schema of type, enum, minimum, maximum, pattern,
+     required, default, additionalProperties, items and description, with the formats "size" ("16MB") and "duration" ("500ms").
+     limits, capabilities and delivery may be left out; delivery says only what differs from the router's own defaults. */
   switchyard_bytes (*describe)(void);
 
   /* Makes an instance from settings that the router has checked against the schema: defaults filled in, sizes in bytes,
-     durations in milliseconds. NULL refuses them; then `error` holds why, cut to `error_size` with its terminating zero. */
+     durations in milliseconds, both as integers. NULL refuses them; then `error` holds why, in one line of UTF-8, cut to
+     `error_size` bytes with its terminating zero. */
   void *(*create)(const switchyard_host *host, switchyard_bytes settings, char *error, size_t error_size);
 
   /* Begins to deliver. Ends with one call of host->complete. */
@@ -107,6 +121,7 @@ typedef struct switchyard_plugin {
   /* Everything delivered so far is to be where it belongs. Ends with one call of host->complete. May be NULL. */
   void (*flush)(void *instance, uint64_t token);
 
+  /* Ends the instance. It waits for its own threads; a delivery that it still holds is completed here or never. */
   void (*destroy)(void *instance);
 
   /* A file that was moved away is to be opened anew (SIGHUP). May be NULL. */

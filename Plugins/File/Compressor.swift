@@ -1,0 +1,141 @@
+// Compresses a finished file beside it: to a temporary name, which takes the final one when all is written, and only then the plain file goes.
+
+internal import CZlib
+internal import CZstd
+internal import Glibc
+internal import PluginKit
+
+struct Compressor {
+    /// The end of the temporary name; what a crash leaves is removed at the next start.
+    static let partial = ".partial"
+    private static let chunk = 131_072
+
+    let method: FileRules.Compression
+
+    init(_ method: FileRules.Compression) { self.method = method }
+
+    func compress(_ finished: String, synchronize: Bool) throws(FileFault) {
+        let input = again { open(finished, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY) }
+        if input == -ENOENT { return }
+        guard input >= 0 else { throw FileFault("cannot open", finished, -input) }
+        defer { close(input) }
+        // Nobody appends meanwhile: a writer waits for the lock, then finds the file gone and begins anew.
+        _ = again { flock(input, LOCK_EX) }
+        guard let status = FileStatus(descriptor: input), FileStatus(path: finished)?.identity == status.identity else { return }
+
+        var path = finished
+        if FileStatus(path: path + method.suffix, followingLinks: false) != nil {
+            // Late events made a file anew that had been compressed already.
+            path = RotatedName.free(for: finished, at: Int64(status.modified.tv_sec) * 1_000_000_000)
+            let renamed = again { rename(finished, path) }
+            guard renamed == 0 else { throw FileFault("cannot rename", finished, -renamed) }
+        }
+        let temporary = path + method.suffix + Compressor.partial
+        let output = again { open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+        guard output >= 0 else { throw FileFault("cannot open", temporary, -output) }
+        defer { close(output) }
+        do throws(FileFault) {
+            try copy(from: input, at: path, to: output, at: temporary)
+            fchmod(output, status.mode)
+            _ = withUnsafePointer(to: (status.modified, status.modified)) {
+                $0.withMemoryRebound(to: timespec.self, capacity: 2) { futimens(output, $0) }
+            }
+            if synchronize {
+                let result = again { fsync(output) }
+                guard result == 0 else { throw FileFault("cannot force to the disk", temporary, -result) }
+            }
+            let renamed = again { rename(temporary, path + method.suffix) }
+            guard renamed == 0 else { throw FileFault("cannot rename", temporary, -renamed) }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+        unlink(path)
+        if synchronize { synchronizeFolder(of: path) }
+    }
+
+    private func copy(from input: Int32, at source: String, to output: Int32, at target: String) throws(FileFault) {
+        let encoder: any Encoder
+        switch method {
+        case .gzip: encoder = GzipEncoder()
+        case .zstd: encoder = ZstdEncoder()
+        case .none: return
+        }
+        var plain = [UInt8](repeating: 0, count: Compressor.chunk)
+        var packed = [UInt8](repeating: 0, count: Compressor.chunk)
+        while true {
+            let count = plain.withUnsafeMutableBytes { bytes in again { Int32(clamping: read(input, bytes.baseAddress, bytes.count)) } }
+            guard count >= 0 else { throw FileFault("cannot read", source, -count) }
+            var taken = 0
+            var done = false
+            repeat {
+                let made = plain[taken..<Int(count)].withUnsafeBytes { from in
+                    packed.withUnsafeMutableBytes { encoder.encode(from, into: $0, last: count == 0) }
+                }
+                guard let made else { throw FileFault("cannot compress", source, EIO) }
+                taken += made.taken
+                done = made.done
+                try Compressor.write(packed[..<made.written], to: output, at: target)
+            } while !done
+            if count == 0 { return }
+        }
+    }
+
+    private static func write(_ bytes: ArraySlice<UInt8>, to output: Int32, at path: String) throws(FileFault) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { from in again { Int32(clamping: Glibc.write(output, from.baseAddress, from.count)) } }
+            guard count > 0 else { throw FileFault("cannot write to", path, count < 0 ? -count : EIO) }
+            rest = rest.dropFirst(Int(count))
+        }
+    }
+}
+
+/// Takes input and gives output until it is done with the input: with all of it, or when `last`, with its own end too. Nil: it failed.
+private protocol Encoder: AnyObject {
+    func encode(_ from: UnsafeRawBufferPointer, into: UnsafeMutableRawBufferPointer, last: Bool) -> (taken: Int, written: Int, done: Bool)?
+}
+
+private final class GzipEncoder: Encoder {
+    private var stream = z_stream()
+    private let ready: Bool
+
+    init() {
+        // 16 above the window size asks for the gzip format.
+        ready =
+            deflateInit2_(
+                &stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+                Int32(MemoryLayout<z_stream>.size)) == Z_OK
+    }
+
+    deinit { if ready { deflateEnd(&stream) } }
+
+    func encode(_ from: UnsafeRawBufferPointer, into: UnsafeMutableRawBufferPointer, last: Bool) -> (taken: Int, written: Int, done: Bool)?
+    {
+        guard ready else { return nil }
+        stream.next_in = UnsafeMutablePointer(mutating: from.bindMemory(to: Bytef.self).baseAddress)
+        stream.avail_in = uInt(from.count)
+        stream.next_out = into.bindMemory(to: Bytef.self).baseAddress
+        stream.avail_out = uInt(into.count)
+        let result = deflate(&stream, last ? Z_FINISH : Z_NO_FLUSH)
+        guard result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR else { return nil }
+        let done = last ? result == Z_STREAM_END : stream.avail_in == 0 && stream.avail_out > 0
+        return (from.count - Int(stream.avail_in), into.count - Int(stream.avail_out), done)
+    }
+}
+
+private final class ZstdEncoder: Encoder {
+    private let context = ZSTD_createCCtx()
+
+    deinit { ZSTD_freeCCtx(context) }
+
+    func encode(_ from: UnsafeRawBufferPointer, into: UnsafeMutableRawBufferPointer, last: Bool) -> (taken: Int, written: Int, done: Bool)?
+    {
+        guard let context else { return nil }
+        var input = ZSTD_inBuffer(src: from.baseAddress, size: from.count, pos: 0)
+        var output = ZSTD_outBuffer(dst: into.baseAddress, size: into.count, pos: 0)
+        let left = ZSTD_compressStream2(context, &output, &input, last ? ZSTD_e_end : ZSTD_e_continue)
+        guard ZSTD_isError(left) == 0 else { return nil }
+        return (input.pos, output.pos, last ? left == 0 : input.pos == input.size)
+    }
+}

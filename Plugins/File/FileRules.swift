@@ -1,0 +1,77 @@
+// The settings of a file provider, read and checked once.
+
+internal import Glibc
+internal import PluginKit
+
+struct FileRules: Sendable {
+    enum Sync: String, SettingValue, CaseIterable {
+        case never
+        case rotation
+        case batch
+    }
+    enum Compression: String, SettingValue, CaseIterable {
+        case none
+        case gzip
+        case zstd
+
+        /// What a compressed file's name ends in.
+        var suffix: String {
+            switch self {
+            case .none: ""
+            case .gzip: ".gz"
+            case .zstd: ".zst"
+            }
+        }
+    }
+    struct Rotation: Sendable {
+        /// The most bytes in a file.
+        var bytes: Int?
+        /// How old a file may become, in nanoseconds.
+        var every: Int64?
+        /// How many finished files stay.
+        var keep: Int?
+        var compress = Compression.none
+    }
+
+    var template: PathTemplate
+    var rotation: Rotation
+    var mode: mode_t
+    var sync: Sync
+
+    static let schema: KeyValuePairs<String, Schema> = [
+        "path": .text(
+            "the file to append to; missing folders are made, for the owner alone; %Y %m %d %H and other digits of strftime stand for"
+                + " the arrival time of the events"
+        ).required,
+        "utc": .flag("whether these are in UTC or in local time", default: true),
+        "mode": .text("the permissions of a new file", default: "0600", pattern: "0[0-7]{3}"),
+        "sync": .choice("when data is forced to the disk", of: Sync.allCases.map(\.rawValue), default: "never"),
+        "rotate": .object(
+            "when to begin a new file; the old one becomes PATH.<time>, such as events.ndjson.20260131T235959.123Z",
+            [
+                "bytes": .size("before the file grows larger than this"),
+                "every": .duration("when the file is older than this, with the next events"),
+                "keep": .integer("how many finished files stay; those of earlier times in the path count too", minimum: 0),
+                "compress": .choice("finished files", of: Compression.allCases.map(\.rawValue), default: "none"),
+            ]),
+    ]
+
+    init(_ settings: Settings) throws(SettingsFault) {
+        template = try PathTemplate(settings.require("path"), utc: settings.get("utc") ?? true)
+        let digits = settings.get("mode") ?? "0600"
+        guard let mode = mode_t(digits, radix: 8), mode <= 0o777 else { throw SettingsFault("mode is not like 0600: '\(digits)'") }
+        self.mode = mode
+        sync = settings.get("sync") ?? .never
+        rotation = Rotation()
+        guard let rotate = settings.get("rotate", as: Settings.self) else { return }
+        rotation.bytes = rotate.get("bytes")
+        rotation.every = rotate.get("every", as: Int.self).map { Int64(clamping: $0.multipliedReportingOverflow(by: 1_000_000).0) }
+        rotation.keep = rotate.get("keep")
+        rotation.compress = rotate.get("compress") ?? .none
+        if let bytes = rotation.bytes, bytes < 1 { throw SettingsFault("rotate.bytes must be at least 1") }
+        if let every = rotation.every, every < 1 { throw SettingsFault("rotate.every must be more than nothing, and less than 292 years") }
+        if rotation.bytes == nil, rotation.every == nil, !template.hasFields {
+            throw SettingsFault("rotate needs 'bytes' or 'every', or a path with fields of the time")
+        }
+    }
+}

@@ -1,0 +1,109 @@
+// What the file provider asks of the system, as values, so that tests can make each of them fail.
+// Every call answers a negative errno when it fails, and none is interrupted by a signal.
+
+internal import CPlatform
+internal import Glibc
+internal import PluginKit
+
+struct FileSystem: Sendable {
+    var open: @Sendable (_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 = { path, flags, mode in
+        again { Glibc.open(path, flags, mode) }
+    }
+    var write: @Sendable (_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int = { StreamCalls.system.write($0, $1) }
+    var wait: @Sendable (_ descriptor: Int32, _ milliseconds: Int32) -> Int = { StreamCalls.system.wait($0, $1) }
+    var truncate: @Sendable (_ descriptor: Int32, _ size: Int) -> Int32 = { descriptor, size in again { ftruncate(descriptor, size) } }
+    var synchronize: @Sendable (_ descriptor: Int32) -> Int32 = { descriptor in again { fdatasync(descriptor) } }
+    var rename: @Sendable (_ from: String, _ to: String) -> Int32 = { from, to in again { Glibc.rename(from, to) } }
+    /// Nanoseconds since 1970.
+    var now: @Sendable () -> Int64 = Clock.system.wall
+
+    static let system = FileSystem()
+}
+
+/// Calls until no signal gets in between; a failure becomes its negative errno.
+func again(_ body: () -> Int32) -> Int32 {
+    while true {
+        let result = body()
+        if result >= 0 { return result }
+        if errno != EINTR { return -errno }
+    }
+}
+
+/// What stands at a path, or behind a descriptor.
+struct FileStatus {
+    struct Identity: Equatable {
+        var device: dev_t
+        var node: ino_t
+    }
+    enum Kind {
+        case regular
+        case folder
+        case link
+        case fifo
+        case block
+        case other
+    }
+
+    let kind: Kind
+    let identity: Identity
+    let size: Int
+    let mode: mode_t
+    /// When it was last written to.
+    let modified: timespec
+
+    /// Nil when there is nothing, or nothing that can be looked at.
+    init?(path: String, followingLinks: Bool = true) {
+        var status = stat()
+        guard (followingLinks ? stat(path, &status) : lstat(path, &status)) == 0 else { return nil }
+        self.init(status)
+    }
+
+    init?(descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    private init(_ status: stat) {
+        kind =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: .regular
+            case S_IFDIR: .folder
+            case S_IFLNK: .link
+            case S_IFIFO: .fifo
+            case S_IFBLK: .block
+            default: .other
+            }
+        identity = Identity(device: status.st_dev, node: status.st_ino)
+        size = Int(status.st_size)
+        mode = status.st_mode & 0o7777
+        modified = status.st_mtim
+    }
+}
+
+/// Makes the folders of a path that are missing, for the owner alone; answers a negative errno.
+func makeFolders(of path: String) -> Int32 {
+    var slash = path.utf8.startIndex
+    while let next = path.utf8[slash...].dropFirst().firstIndex(of: UInt8(ascii: "/")) {
+        let result = again { mkdir(String(path[..<next]), 0o700) }
+        if result < 0, result != -EEXIST { return result }
+        slash = next
+    }
+    return 0
+}
+
+/// Makes the names in the folder of a path last.
+func synchronizeFolder(of path: String) {
+    let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let descriptor = again { open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY) }
+    guard descriptor >= 0 else { return }
+    _ = again { fsync(descriptor) }
+    close(descriptor)
+}
+
+/// When the file was created, in nanoseconds since 1970; on file systems that forget it, when it was last written to.
+func birth(of descriptor: Int32) -> Int64 {
+    let birth = cplatform_birth(descriptor)
+    guard birth < 0, let modified = FileStatus(descriptor: descriptor)?.modified else { return birth }
+    return Int64(modified.tv_sec) * 1_000_000_000 + Int64(modified.tv_nsec)
+}

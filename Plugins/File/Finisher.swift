@@ -1,0 +1,128 @@
+// Looks after finished files, on a thread of its own so that no lane waits: compresses them, and removes those beyond `keep`.
+// It works from what stands in the folder, so that what a crash left undone is done at the next start.
+
+internal import Glibc
+internal import PluginKit
+
+final class Finisher: Sendable {
+    private struct State {
+        var current = ""
+        var wanted = false
+        var ending = false
+    }
+
+    private let rules: FileRules
+    private let host: Host
+    private let state = Monitor(State())
+    private let thread = Monitor<Thread?>(nil)
+
+    /// Nil when finished files are left alone.
+    init?(_ rules: FileRules, _ host: Host) {
+        guard rules.rotation.compress != .none || rules.rotation.keep != nil else { return nil }
+        self.rules = rules
+        self.host = host
+    }
+
+    /// Says which file is written to from now on, before it is made; all others are finished.
+    func begin(_ path: String) {
+        state.withLock { state in
+            state.current = path
+            state.wanted = true
+            self.state.wake()
+        }
+        thread.withLock { if $0 == nil { $0 = Thread.start("file-finisher") { self.run() } } }
+    }
+
+    /// Does what is still to be done, and ends.
+    func end() {
+        state.withLock { state in
+            state.ending = true
+            self.state.wake()
+        }
+        let thread = self.thread.withLock { $0.take() }
+        thread?.join()
+    }
+
+    private func run() {
+        while true {
+            let wanted = state.withLock { state in
+                while !state.wanted, !state.ending { self.state.wait() }
+                defer { state.wanted = false }
+                return state.wanted
+            }
+            guard wanted else { return }
+            tidy()
+        }
+    }
+
+    func tidy() {
+        for leftover in files(ending: [".gz" + Compressor.partial, ".zst" + Compressor.partial]) { unlink(leftover) }
+        if let keep = rules.rotation.keep {
+            let byAge = finished().sorted { first, second in
+                (first.modified.tv_sec, first.modified.tv_nsec, first.path) < (second.modified.tv_sec, second.modified.tv_nsec, second.path)
+            }
+            for file in byAge.dropLast(keep) where unlink(file.path) != 0 && errno != ENOENT {
+                host.log(.warning, "cannot remove '\(file.path)': \(systemWords(errno))")
+            }
+        }
+        guard rules.rotation.compress != .none else { return }
+        for file in finished() where !Finisher.isCompressed(file.path) {
+            do throws(FileFault) {
+                try Compressor(rules.rotation.compress).compress(file.path, synchronize: rules.sync != .never)
+            } catch {
+                host.log(.warning, "\(error.message); '\(file.path)' stays as it is")
+            }
+        }
+    }
+
+    private static func isCompressed(_ path: String) -> Bool { path.hasSuffix(".gz") || path.hasSuffix(".zst") }
+
+    private func finished() -> [(path: String, modified: timespec)] {
+        let paths = files(ending: ["", ".gz", ".zst"])
+        // Asked after the folder was read: a file that was begun meanwhile was announced before it was made.
+        let current = state.withLock { $0.current }
+        return paths.compactMap { path in
+            guard path != current, let status = FileStatus(path: path, followingLinks: false), status.kind == .regular else { return nil }
+            return (path, status.modified)
+        }
+    }
+
+    /// The files of the template, as they were written and as they were rotated.
+    private func files(ending suffixes: [String]) -> [String] {
+        let plain = rules.template.glob
+        let rotated = plain + "." + PathTemplate.pattern(RotatedName.shape)
+        return suffixes.flatMap { Finisher.glob(plain + $0) + Finisher.glob(rotated + $0) }
+    }
+
+    private static func glob(_ pattern: String) -> [String] {
+        var found = glob_t()
+        defer { globfree(&found) }
+        guard Glibc.glob(pattern, 0, nil, &found) == 0 else { return [] }
+        return (0..<Int(found.gl_pathc)).compactMap { index in found.gl_pathv[index].map { String(cString: $0) } }
+    }
+}
+
+/// The name of a rotated file: the path and the time, in UTC, at which it was rotated. Names sort by age.
+enum RotatedName {
+    static let shape = "00000000T000000.000Z"
+
+    /// A name that is free, also in its compressed forms: a time is used once.
+    static func free(for path: String, at nanoseconds: Int64) -> String {
+        var milliseconds = nanoseconds / 1_000_000
+        while true {
+            let name = path + "." + stamp(milliseconds)
+            if !["", ".gz", ".zst"].contains(where: { FileStatus(path: name + $0, followingLinks: false) != nil }) { return name }
+            milliseconds += 1
+        }
+    }
+
+    private static func stamp(_ milliseconds: Int64) -> String {
+        var seconds = time_t(milliseconds / 1000)
+        var clock = tm()
+        gmtime_r(&seconds, &clock)
+        var buffer = [CChar](repeating: 0, count: 32)
+        let length = strftime(&buffer, buffer.count, "%Y%m%dT%H%M%S", &clock)
+        let fraction = String(1000 + milliseconds % 1000).dropFirst()
+        return String(decoding: buffer[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self) + "." + fraction + "Z"
+    }
+}

@@ -1,0 +1,187 @@
+// Brings lines to the file at a path: opens what stands there, notices when it was moved, and rotates.
+
+internal import Glibc
+internal import PluginKit
+
+final class Writer {
+    private enum Target {
+        case regular(RegularFile)
+        /// A FIFO, a terminal or a device: written to in turn, never cut, never rotated.
+        case stream(LineStream, descriptor: Int32, FileStatus.Identity)
+    }
+
+    /// How long a FIFO that is full is waited for before the lane is told, in milliseconds.
+    private static let patience: Int32 = 1000
+
+    private let rules: FileRules
+    private let host: Host
+    private let system: FileSystem
+    private let finisher: Finisher?
+    private var path = ""
+    private var target: Target?
+    /// Why the file could not be rotated; said once.
+    private var stuck: String?
+
+    init(_ rules: FileRules, _ host: Host, _ system: FileSystem) {
+        self.rules = rules
+        self.host = host
+        self.system = system
+        finisher = Finisher(rules, host)
+    }
+
+    /// Writes the lines to the file at the path, and says how many arrived.
+    func write(_ lines: Lines, to path: String) -> (lines: Int, fault: FileFault?) {
+        if path != self.path {
+            // The one before is finished: its time is over.
+            if let fault = letGo(synchronize: rules.sync != .never) { return (0, fault) }
+            self.path = path
+            finisher?.begin(path)
+        }
+        var done = 0
+        var idle = 0
+        do throws(FileFault) {
+            while done < lines.count {
+                let rest = lines[done..<lines.count]
+                let count: Int
+                switch try opened() {
+                case .stream(let stream, _, _): count = try write(rest, to: stream, &done)
+                case .regular(let file): count = try append(rest, to: file, &done)
+                }
+                done += count
+                // Each round writes, or has found the file moved, or has rotated it.
+                idle = count > 0 ? 0 : idle + 1
+                if idle > 16 { throw FileFault("gave up on a file that is moved again and again:", path, EAGAIN) }
+            }
+            return (done, nil)
+        } catch {
+            // A stream with room to come stays open, since it knows what it owes of a torn line.
+            if case .stream = target, [EAGAIN, ENOSPC, EDQUOT].contains(error.code) { return (done, error) }
+            close()
+            return (done, error)
+        }
+    }
+
+    /// Forces to the disk what was written.
+    func synchronize() -> FileFault? {
+        guard case .regular(let file) = target else { return nil }
+        let result = system.synchronize(file.descriptor)
+        return result < 0 ? FileFault("cannot force to the disk", file.path, -result) : nil
+    }
+
+    /// Closes the file; the next lines open it anew.
+    func close() {
+        if case .stream(_, let descriptor, _) = target { Glibc.close(descriptor) }
+        target = nil
+    }
+
+    func end() {
+        if let fault = letGo(synchronize: rules.sync != .never) { host.log(.error, fault.message) }
+        finisher?.end()
+    }
+
+    private func letGo(synchronize wanted: Bool) -> FileFault? {
+        if wanted, let fault = synchronize() { return fault }
+        close()
+        return nil
+    }
+
+    // MARK: - Writing
+
+    private func write(_ lines: Lines, to stream: LineStream, _ done: inout Int) throws(FileFault) -> Int {
+        let progress = stream.write(lines)
+        guard progress.error != 0 else { return progress.lines }
+        done += progress.lines
+        if progress.error == EPIPE { throw FileFault("the reader has left", path, EPIPE) }
+        if progress.error == EAGAIN { throw FileFault("the reader takes nothing from", path, EAGAIN) }
+        throw FileFault("cannot write to", path, progress.error)
+    }
+
+    /// Appends as many lines as the file has room for; 0: it was moved or rotated, and the next round opens another.
+    private func append(_ lines: Lines, to file: RegularFile, _ done: inout Int) throws(FileFault) -> Int {
+        file.lock()
+        defer { file.unlock() }
+        guard file.isInPlace else {
+            close()
+            return 0
+        }
+        let size = try file.mendedSize { host.log(.warning, $0) }
+        var count = lines.count
+        if size > 0, let every = rules.rotation.every, system.now() - file.born >= every, rotate(file) { return 0 }
+        if let most = rules.rotation.bytes {
+            count = lines.whole(within: most - size)
+            if count == 0, size > 0, rotate(file) { return 0 }
+            // A single event that is larger than a whole file has one to itself. One that cannot be rotated takes everything.
+            if count == 0 { count = size == 0 ? 1 : lines.count }
+        }
+        let (written, fault) = file.append(lines[0..<count], at: size, synchronize: rules.sync == .batch)
+        if let fault {
+            done += written
+            throw fault
+        }
+        return written
+    }
+
+    /// Renames the file, which is locked, and lets go of it. False: it stays, and writing goes on.
+    private func rotate(_ file: RegularFile) -> Bool {
+        if rules.sync != .never { _ = system.synchronize(file.descriptor) }
+        var refusal: String?
+        if FileStatus(path: path, followingLinks: false)?.kind == .link {
+            refusal = "'\(path)' is a symbolic link, which is followed but not rotated"
+        } else {
+            let result = system.rename(path, RotatedName.free(for: path, at: system.now()))
+            if result < 0 { refusal = "cannot rotate '\(path)': \(systemWords(-result))" }
+        }
+        if let refusal {
+            if refusal != stuck { host.log(.warning, refusal) }
+            stuck = refusal
+            return false
+        }
+        stuck = nil
+        if rules.sync != .never { synchronizeFolder(of: path) }
+        finisher?.begin(path)
+        close()
+        return true
+    }
+
+    // MARK: - Opening
+
+    private func opened() throws(FileFault) -> Target {
+        // A regular file is asked under its lock whether it is in its place.
+        if case .stream(_, _, let identity) = target, FileStatus(path: path)?.identity != identity { close() }
+        if let target { return target }
+        let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
+        var descriptor = system.open(path, flags, 0)
+        let isNew = descriptor == -ENOENT
+        if isNew {
+            descriptor = system.open(path, flags | O_CREAT, rules.mode)
+            if descriptor == -ENOENT {
+                let result = makeFolders(of: path)
+                if result < 0 { throw FileFault("cannot make the folders of", path, -result) }
+                descriptor = system.open(path, flags | O_CREAT, rules.mode)
+            }
+        }
+        guard descriptor >= 0 else {
+            let isFIFO = descriptor == -ENXIO && FileStatus(path: path)?.kind == .fifo
+            throw FileFault(isFIFO ? "nobody reads the FIFO" : "cannot open", path, -descriptor)
+        }
+        guard let status = FileStatus(descriptor: descriptor) else { throw FileFault("cannot look at", path, errno) }
+        guard status.kind != .block else {
+            Glibc.close(descriptor)
+            throw FileFault("does not write to a block device:", path, EINVAL)
+        }
+        let opened: Target
+        if status.kind == .regular {
+            // The umask took bits away.
+            if isNew { fchmod(descriptor, rules.mode) }
+            if isNew, rules.sync == .batch { synchronizeFolder(of: path) }
+            let born = isNew ? system.now() : birth(of: descriptor)
+            opened = .regular(RegularFile(path: path, descriptor: descriptor, identity: status.identity, born: born, system: system))
+        } else {
+            let calls = StreamCalls(write: system.write, wait: system.wait)
+            let stream = LineStream(descriptor: descriptor, patience: Writer.patience, calls: calls)
+            opened = .stream(stream, descriptor: descriptor, status.identity)
+        }
+        target = opened
+        return opened
+    }
+}

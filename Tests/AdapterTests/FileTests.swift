@@ -1,0 +1,163 @@
+import Glibc
+import PluginKit
+import Testing
+
+@testable import File
+
+private func provider(_ settings: String, _ ears: Ears = Ears(), _ system: FileSystem = .system) throws -> FileProvider {
+    try FileProvider(settings: Settings(json: settings), host: ears.host, system: system)
+}
+
+private func deliver(_ provider: FileProvider, _ events: [String], arrivals: [Int64]? = nil) -> String {
+    Batch.with(events, arrivals: arrivals) { provider.deliver($0) }.text
+}
+
+@Suite("file")
+struct FileTests {
+    let folder = TemporaryFolder()
+    private func path(_ name: String) -> String { folder.path + "/" + name }
+
+    @Test("events are appended, in a file and folders that are made for the owner alone")
+    func appends() throws {
+        let file = try provider(#"{"path":"\#(path("a/b/x.ndjson"))"}"#)
+        #expect(folder.names.isEmpty)
+        #expect(deliver(file, ["{}", "{\"a\":1}"]) == "delivered")
+        #expect(deliver(file, ["{\"b\":1}"]) == "delivered")
+        file.close()
+        #expect(folder.text("a/b/x.ndjson") == "{}\n{\"a\":1}\n{\"b\":1}\n")
+        #expect(folder.mode("a/b/x.ndjson") == 0o600)
+        #expect(folder.mode("a/b") == 0o700)
+    }
+
+    @Test("the mode is exact for a new file, and that of an old file stays")
+    func mode() throws {
+        folder.write("old", "")
+        chmod(path("old"), 0o640)
+        for name in ["new", "old"] {
+            let file = try provider(#"{"path":"\#(path(name))","mode":"0666"}"#)
+            #expect(deliver(file, ["{}"]) == "delivered")
+            file.close()
+        }
+        #expect(folder.mode("new") == 0o666)
+        #expect(folder.mode("old") == 0o640)
+    }
+
+    @Test("a file that was moved, deleted or replaced is opened anew with the next batch")
+    func reopens() throws {
+        let file = try provider(#"{"path":"\#(path("x"))"}"#)
+        #expect(deliver(file, ["1"]) == "delivered")
+        rename(path("x"), path("y"))
+        #expect(deliver(file, ["2"]) == "delivered")
+        unlink(path("x"))
+        #expect(deliver(file, ["3"]) == "delivered")
+        #expect(deliver(file, ["4"]) == "delivered")
+        file.reopen()
+        #expect(deliver(file, ["5"]) == "delivered")
+        file.close()
+        #expect(folder.text("y") == "1\n")
+        #expect(folder.text("x") == "3\n4\n5\n")
+    }
+
+    @Test("a file that was cut to nothing by others goes on from its beginning")
+    func copyTruncate() throws {
+        let file = try provider(#"{"path":"\#(path("x"))"}"#)
+        #expect(deliver(file, ["1"]) == "delivered")
+        truncate(path("x"), 0)
+        #expect(deliver(file, ["2"]) == "delivered")
+        file.close()
+        #expect(folder.text("x") == "2\n")
+    }
+
+    @Test("fields of the path are the arrival times, and a batch across a boundary goes to both files")
+    func fields() throws {
+        let file = try provider(#"{"path":"\#(path("%Y/%m-%d_%H%%.x"))"}"#)
+        let hour: Int64 = 3_600_000_000_000
+        let night = 1_767_225_599_999_999_999  // 2025-12-31T23:59:59.999999999Z
+        #expect(
+            deliver(file, ["1", "2", "3", "4"], arrivals: [Int64(night) - 5, Int64(night), Int64(night) + 1, Int64(night) + hour + 1])
+                == "delivered")
+        file.close()
+        #expect(folder.text("2025/12-31_23%.x") == "1\n2\n")
+        #expect(folder.text("2026/01-01_00%.x") == "3\n")
+        #expect(folder.text("2026/01-01_01%.x") == "4\n")
+    }
+
+    @Test(
+        "settings that cannot work are refused with the way out",
+        arguments: [
+            (#"{"path":"x-%Q"}"#, "path holds '%Q', which is not one of %Y"),
+            (#"{"path":"x-%"}"#, "write %% for a percent sign"),
+            (#"{"path":"x/"}"#, "must name a file, not a folder"),
+            (#"{"path":""}"#, "path is empty"),
+            (#"{"path":"a\u0000b"}"#, "path holds a zero byte"),
+            (#"{}"#, "'path' is missing"),
+            (#"{"path":"x","mode":"rw"}"#, "mode is not like 0600"),
+            (#"{"path":"x","rotate":{"keep":3}}"#, "rotate needs 'bytes' or 'every'"),
+            (#"{"path":"x","rotate":{"bytes":0}}"#, "rotate.bytes must be at least 1"),
+        ])
+    func refuses(settings: String, words: String) {
+        let error = #expect(throws: SettingsFault.self) { try provider(settings) }
+        #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
+    }
+
+    // MARK: - Torn lines
+
+    @Test(
+        "a last line without its newline is mended",
+        arguments: [
+            ("{}\n{\"a\":\"x\\\"}", "{}\n", "cut off a torn line of 10 bytes"),
+            ("{\"a\":{\"b\":1}", "", "cut off a torn line of 12 bytes"),
+            ("{}\n{\"a\":[]}", "{}\n{\"a\":[]}\n", ""),
+            ("{}\n\0\0\0", "{}\n", "cut off a torn line of 3 bytes"),
+            ("notes of mine", "notes of mine\n", ""),
+        ])
+    func mends(before: String, after: String, log: String) throws {
+        folder.write("x", before)
+        let ears = Ears()
+        let file = try provider(#"{"path":"\#(path("x"))"}"#, ears)
+        #expect(deliver(file, ["{\"new\":1}"]) == "delivered")
+        file.close()
+        #expect(folder.text("x") == after + "{\"new\":1}\n")
+        #expect(ears.logs.count == (log.isEmpty ? 0 : 1))
+        #expect(log.isEmpty || ears.logs[0].hasPrefix(log))
+    }
+
+    @Test("a torn line longer than a chunk is found from its beginning")
+    func mendsLong() throws {
+        folder.write("x", "{}\n{\"a\":\"" + String(repeating: "x", count: 200_000))
+        let file = try provider(#"{"path":"\#(path("x"))"}"#)
+        #expect(deliver(file, ["{\"new\":1}"]) == "delivered")
+        file.close()
+        #expect(folder.text("x") == "{}\n{\"new\":1}\n")
+    }
+
+    @Test("a line torn by another writer of the same file is mended too")
+    func mendsOthers() throws {
+        let file = try provider(#"{"path":"\#(path("x"))"}"#)
+        #expect(deliver(file, ["1"]) == "delivered")
+        folder.write("y", "")
+        let other = open(path("x"), O_WRONLY | O_APPEND)
+        _ = write(other, "{\"torn", 6)
+        close(other)
+        #expect(deliver(file, ["2"]) == "delivered")
+        file.close()
+        #expect(folder.text("x") == "1\n2\n")
+    }
+
+    @Test("two providers may share a file: whole batches of both, no torn line")
+    func shared() throws {
+        let path = path("x")
+        let write: @Sendable (String) -> Void = { name in
+            guard let file = try? provider(#"{"path":"\#(path)","rotate":{"bytes":20000}}"#) else { return }
+            for batch in 0..<50 { _ = deliver(file, (0..<20).map { "{\"w\":\"\(name)\",\"b\":\(batch),\"n\":\($0)}" }) }
+            file.close()
+        }
+        let other = Thread.start("writer") { write("a") }
+        write("b")
+        other.join()
+        let lines = folder.names.flatMap { folder.text($0)!.split(separator: "\n") }
+        #expect(lines.count == 2000)
+        #expect(Set(lines).count == 2000)
+        #expect(folder.names.allSatisfy { folder.text($0)!.utf8.count <= 20_000 })
+    }
+}
