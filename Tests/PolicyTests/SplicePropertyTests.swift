@@ -66,7 +66,7 @@ import Testing
 
     @Test("edited events are what the model makes of them, byte for byte where nothing was touched", arguments: [false, true])
     func edits(isSpaced: Bool) {
-        for seed in 0..<400 {
+        for seed in 0..<200 {
             var generator = Generator(random: Seeded(state: UInt64(seed)), isSpaced: isSpaced)
             var plan = plan(providers: 4)
             plan.routes = (0..<3).map { i in
