@@ -244,6 +244,8 @@ public struct Scanner: ~Copyable {
 // The ways to fail are kept out of the loop's way.
 extension Scanner {
     @inline(never) private mutating func fail(_ kind: Fault.Kind, _ line: Bytes, _ base: UInt32, _ i: Int, member: Path? = nil) -> Bool {
+        var i = i
+        if line[i] == UInt8(ascii: "\n") && i > 0 && line[i - 1] == UInt8(ascii: "\r") { i -= 1 }
         let isLineEnd = line[i] == UInt8(ascii: "\n") || (line[i] == UInt8(ascii: "\r") && line[i + 1] == UInt8(ascii: "\n"))
         fault = Fault(
             kind, offset: base + UInt32(i), found: line[i], isLineEnd: isLineEnd, member: member, limit: kind == .depth ? depth : 0)

@@ -1,57 +1,75 @@
-// Marks, for a whole line, the bytes at which the plain text of a string can end: the scanner then crosses a string
-// of any usual length in one step. Both ways of marking give the same masks and are compiled wherever they can be.
+// Looks ahead over a whole line for the bytes at which the plain text of a string can end. The scanner then crosses a
+// string of any usual length in one step.
 
 internal import CSIMD
 
-/// How the bytes of a line are looked at.
-public enum Lookahead: Sendable, CaseIterable {
+/// How the bytes of a line are looked at. All ways find the same.
+public enum Lookahead: String, Sendable, CaseIterable {
     /// Eight bytes at a time in general registers; on every machine.
     case words
     #if arch(x86_64)
-        /// Sixteen at a time; every x86-64 can.
         case sse2
+        case avx2
+        case avx512
     #endif
 
-    #if arch(x86_64)
-        public static let fastest = Lookahead.sse2
-    #else
-        public static let fastest = Lookahead.words
-    #endif
+    /// Whether this processor can.
+    public var isSupported: Bool {
+        switch self {
+        case .words: true
+        #if arch(x86_64)
+            case .sse2: true
+            case .avx2: csimd_has_avx2()
+            case .avx512: csimd_has_avx512()
+        #endif
+        }
+    }
+
+    /// The ways that this processor can, the fastest last.
+    public static let supported = allCases.filter(\.isSupported)
+    public static let fastest = supported[supported.count - 1]
 }
 
 /// One bit for each byte of a line: set where a string's plain text can end. Recycled for every line.
 struct Stops: ~Copyable {
     private(set) var masks: UnsafeMutablePointer<UInt64>
-    private var capacity = 64
+    private var capacity = 1 << 10
     private let lookahead: Lookahead
 
     init(_ lookahead: Lookahead) {
+        precondition(lookahead.isSupported, "this processor has no \(lookahead)")
         self.lookahead = lookahead
-        masks = .allocate(capacity: capacity + 1)
+        masks = Stops.room(for: capacity)
     }
 
     deinit { masks.deallocate() }
 
     /// Marks the line and returns its length. 63 bytes behind its newline must be readable.
     @inline(__always) mutating func mark(_ line: Bytes) -> Int {
-        let length = csimd_newline(line)
-        let count = length &>> 6 &+ 1
-        if count > capacity { grow(to: count) }
-        let masks = masks
+        let length = csimd_line_length(line)
+        if length &>> 6 >= capacity { grow(for: length) }
         switch lookahead {
-        case .words: for i in 0..<count { masks[i] = csimd_stops64_words(line + i &<< 6) }
+        case .words: csimd_stops_words(line, length, masks)
         #if arch(x86_64)
-            case .sse2: for i in 0..<count { masks[i] = csimd_stops64_sse2(line + i &<< 6) }
+            case .sse2: csimd_stops_sse2(line, length, masks)
+            case .avx2: csimd_stops_avx2(line, length, masks)
+            case .avx512: csimd_stops_avx512(line, length, masks)
         #endif
         }
         return length
     }
 
-    @inline(never) private mutating func grow(to count: Int) {
+    @inline(never) private mutating func grow(for length: Int) {
         masks.deallocate()
-        capacity = max(count, capacity * 2)
-        // One more than is written, since a look across the last mask reads the bytes behind it.
-        masks = .allocate(capacity: capacity + 1)
+        capacity = max(length >> 6 + 1, capacity * 2)
+        masks = Stops.room(for: capacity)
+    }
+
+    /// One mask more than is written, since a look across the last one reads the bytes behind it.
+    private static func room(for count: Int) -> UnsafeMutablePointer<UInt64> {
+        let masks = UnsafeMutablePointer<UInt64>.allocate(capacity: count + 1)
+        masks.initialize(repeating: 0, count: count + 1)
+        return masks
     }
 }
 

@@ -15,7 +15,8 @@ import Testing
         buffer.truncate(to: 3)
         #expect(Array(buffer.bytes) == Array(expected.prefix(3)))
         buffer.removeAll()
-        #expect(buffer.isEmpty)
+        let isEmpty = buffer.isEmpty
+        #expect(isEmpty)
     }
 
     @Test("sealing ends the last line and writes 64 newlines behind it", arguments: ["", "{}", "{}\n", "{}\r\n{}"])

@@ -117,7 +117,7 @@ import Testing
 
     @Test("a duplicate of a member that some rule names makes the event invalid, one of another does not")
     func duplicates() {
-        var bench = Bench(plan(route { $0.match = [MatchPlan(path: path("m"), anyOf: [.null])] }))
+        let bench = Bench(plan(route { $0.match = [MatchPlan(path: path("m"), anyOf: [.null])] }))
         #expect(!bench.take(#"{"m":null,"m":null}"#))
         #expect(bench.take(#"{"m":null,"event":1,"event":2,"messageId":1,"messageId":2,"context":1,"context":2}"#))
         #expect(bench.lines().count == 1)

@@ -74,7 +74,7 @@ func referenceHMAC(_ secret: [UInt8], _ message: [UInt8]) -> String {
                 $0.providers = [i]
             }
         }
-        var bench = Bench(plan)
+        let bench = Bench(plan)
         bench.take(#"{"userId":"a"}"#)
         bench.take(#"{"userId":"b"}"#)
         #expect(bench.lines(0) == [expected("a"), expected("b")])

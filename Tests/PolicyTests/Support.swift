@@ -4,7 +4,7 @@ import Events
 @testable import Policy
 
 /// Scans and judges lines by a plan, as a worker would.
-struct Bench: ~Copyable {
+final class Bench {
     let ruleset: Ruleset
     var judge: Judge
     var scanner: Scanner
@@ -26,17 +26,17 @@ struct Bench: ~Copyable {
     }
 
     /// False when the line is no valid event.
-    @discardableResult mutating func take(_ line: String, arrival: Int64 = 0) -> Bool {
-        withEvent(line) { event, bench in
-            bench.judge.judge(event, arrival: arrival, into: bench.parcels, tally: &bench.tally)
+    @discardableResult func take(_ line: String, arrival: Int64 = 0) -> Bool {
+        withEvent(line) { event in
+            judge.judge(event, arrival: arrival, into: parcels, tally: &tally)
         } != nil
     }
 
-    mutating func verdicts(_ line: String) -> [Verdict] {
-        withEvent(line) { event, bench in bench.judge.verdicts(of: event) } ?? []
+    func verdicts(_ line: String) -> [Verdict] {
+        withEvent(line) { event in judge.verdicts(of: event) } ?? []
     }
 
-    private mutating func withEvent<R>(_ line: String, _ body: (ScannedEvent, inout Bench) -> R) -> R? {
+    private func withEvent<R>(_ line: String, _ body: (ScannedEvent) -> R) -> R? {
         var block = Block()
         block.text.append("   \n")
         let start = UInt32(block.text.count)
@@ -44,7 +44,7 @@ struct Bench: ~Copyable {
         block.text.append(0x0a)
         block.seal()
         guard let event = scanner.scan(block.bytes, start) else { return nil }
-        return body(event, &self)
+        return body(event)
     }
 
     /// What the provider's lane would get, one line for each event.
@@ -81,13 +81,13 @@ func path(_ text: String) -> Path { try! Path(parsing: text) }
 
 /// The verdict of the one route that `change` describes.
 func verdict(_ line: String, _ change: (inout RoutePlan) -> Void) -> Verdict? {
-    var bench = Bench(plan(route(change)))
+    let bench = Bench(plan(route(change)))
     return bench.verdicts(line).first
 }
 
 /// The line as one route edits it; nil when it is not admitted.
 func edited(_ line: String, _ transforms: TransformPlan...) -> String? {
-    var bench = Bench(plan(route { $0.transforms = transforms }))
+    let bench = Bench(plan(route { $0.transforms = transforms }))
     guard bench.take(line) else { return nil }
     return bench.lines().first
 }

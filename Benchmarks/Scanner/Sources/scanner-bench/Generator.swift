@@ -46,7 +46,8 @@ struct Generator {
             let text = product()
             return i % 10 == 8 ? spaced(text) : i % 10 == 7 ? escaped(text) : text
         case .spaced: return spaced(product())
-        case .escapes: return bulk { $0.phrase(["line one\\nline two", "C:\\\\Temp\\\\x", "say \\\"yes\\\"", "\\u00e9\\ud83d\\ude97", "a\\tb"]) }
+        case .escapes:
+            return bulk { $0.phrase(["line one\\nline two", "C:\\\\Temp\\\\x", "say \\\"yes\\\"", "\\u00e9\\ud83d\\ude97", "a\\tb"]) }
         case .cjk: return bulk { $0.phrase(["東京タワーの限定マグカップ", "上海外灘夜景明信片", "서울 한강 공원 산책", "商品の詳細を見る", "¥1,280"]) }
         case .numbers:
             return "{\"type\":\"track\",\"event\":\"Samples\",\"properties\":{\"values\":["
@@ -105,7 +106,8 @@ struct Generator {
         case 14: "\"url\":\"https://shop.example/p/\(hex(8))?ref=\(pick(Generator.categories))\""
         case 15:
             "\"items\":["
-                + (0...int(2)).map { _ in "{\"sku\":\"\(hex(6))\",\"qty\":\(1 + int(4)),\"price\":\(cents(50))}" }.joined(separator: ",") + "]"
+                + (0...int(2)).map { _ in "{\"sku\":\"\(hex(6))\",\"qty\":\(1 + int(4)),\"price\":\(cents(50))}" }.joined(separator: ",")
+                + "]"
         case 16: "\"tags\":[\"\(pick(Generator.categories))\",\"\(pick(Generator.categories))\"]"
         default: "\"screen\":{\"name\":\"\(pick(Generator.categories))\",\"depth\":\(int(9))}"
         }
@@ -114,7 +116,8 @@ struct Generator {
     private mutating func product() -> String {
         milliseconds += int(40)
         let seconds = milliseconds / 1000
-        let time = "\(padded(seconds / 3600 % 24, 2)):\(padded(seconds / 60 % 60, 2)):\(padded(seconds % 60, 2)).\(padded(milliseconds % 1000, 3))"
+        let time =
+            "\(padded(seconds / 3600 % 24, 2)):\(padded(seconds / 60 % 60, 2)):\(padded(seconds % 60, 2)).\(padded(milliseconds % 1000, 3))"
         let type = chance(80) ? "track" : pick(["screen", "identify", "page"])
         let events = [
             "Checkout Started", "Order Completed", "Product Viewed", "Product Added", "Product List Viewed", "Cart Viewed",
@@ -122,13 +125,15 @@ struct Generator {
         ]
         let user = chance(60) ? "\"user_\(int(10_000_000))\"" : "null"
         let device = pick([
-            "\"manufacturer\":\"Apple\",\"model\":\"iPhone14,3\",\"type\":\"ios\"", "\"manufacturer\":\"Google\",\"model\":\"Pixel 8\",\"type\":\"android\"",
+            "\"manufacturer\":\"Apple\",\"model\":\"iPhone14,3\",\"type\":\"ios\"",
+            "\"manufacturer\":\"Google\",\"model\":\"Pixel 8\",\"type\":\"android\"",
             "\"manufacturer\":\"Samsung\",\"model\":\"SM-S918B\",\"type\":\"android\"",
         ])
         let kinds = (0..<18).shuffled(using: &random).prefix(6 + int(5))
         let properties = kinds.map { member($0) }.joined(separator: ",")
         let library = chance(50) ? ",\"library\":{\"name\":\"analytics-swift\",\"version\":\"1.5.11\"}" : ""
-        return "{\"type\":\"\(type)\",\"event\":\"\(pick(events))\",\"messageId\":\"\(uuid())\",\"anonymousId\":\"\(uuid())\",\"userId\":\(user),"
+        return
+            "{\"type\":\"\(type)\",\"event\":\"\(pick(events))\",\"messageId\":\"\(uuid())\",\"anonymousId\":\"\(uuid())\",\"userId\":\(user),"
             + "\"timestamp\":\"2024-06-10T\(time)Z\",\"properties\":{\(properties)},"
             + "\"context\":{\"app\":{\"name\":\"\(pick(["Shop", "Shop Lite", "Reader", "Arcade"]))\",\"version\":\"\(int(6)).\(int(30)).\(int(9))\",\"build\":\"\(int(9999))\"},"
             + "\"device\":{\(device),\"id\":\"\(uuid())\"},\"os\":{\"name\":\"os\",\"version\":\"17.\(int(9))\"},"

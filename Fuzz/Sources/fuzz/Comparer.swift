@@ -1,0 +1,101 @@
+// Judges one line by every way of scanning and by simdjson's DOM, and explains the differences that are known.
+
+import COracle
+import Events
+
+/// What we and the oracle say of one line, and why they may differ.
+enum Comparison {
+    case valid
+    case invalid
+    case explained(String)
+    case unexplained(String)
+}
+
+struct Comparer: ~Copyable {
+    let paths: PathTrie
+    /// Whether our verdict is spoiled in a rare case.
+    let plants: Bool
+    let oracle = oracle_new()
+    /// Its memory ends where the padding does, so that the address sanitizer sees a read beyond.
+    var text: UnsafeMutablePointer<UInt8> = .allocate(capacity: 1)
+
+    init(plants: Bool) throws(PathFault) {
+        self.plants = plants
+        var wanted: [Path] = []
+        for text in ["type", "event", "userId", "anonymousId", "a.b", "context.app.version", "context.ip", "context.consent.analytics"] {
+            wanted.append(try Path(parsing: text))
+        }
+        paths = PathTrie(wanted)
+    }
+
+    deinit {
+        oracle_free(oracle)
+        text.deallocate()
+    }
+
+    mutating func compare(_ line: [UInt8]) -> Comparison {
+        text.deallocate()
+        text = .allocate(capacity: line.count + 1 + Block.padding)
+        text.initialize(from: line, count: line.count)
+        (text + line.count).initialize(repeating: UInt8(ascii: "\n"), count: 1 + Block.padding)
+
+        var ours: (fault: Fault?, slots: [Slot])?
+        for lookahead in Lookahead.supported {
+            var scanner = Scanner(paths, lookahead: lookahead)
+            let event = scanner.scan(Bytes(text), 0)
+            let slots = event.map { event in (0..<paths.count).map { event.slots[$0] } } ?? []
+            let fault = event == nil ? scanner.fault : nil
+            if scanner.lineEnd != UInt32(line.count) { return .unexplained("\(lookahead) ends the line at \(scanner.lineEnd)") }
+            if let ours, ours.fault != fault || ours.slots != slots {
+                return .unexplained("\(lookahead) differs from another way of scanning")
+            }
+            ours = (fault, slots)
+        }
+        var fault = ours?.fault
+        if plants && line.count % 61 == 60 && line.contains(UInt8(ascii: "[")) && fault != nil { fault = nil }
+
+        let theirs = oracle_judge(oracle, text, line.count)
+        switch (fault?.kind, theirs) {
+        case (nil, ORACLE_OBJECT): return .valid
+        case (nil, ORACLE_BAD_STRING) where hasLoneSurrogate(line): return .explained("lone surrogate")
+        case (nil, ORACLE_BAD_NUMBER) where hasHugeNumber(line): return .explained("huge number")
+        case (.duplicate, ORACLE_OBJECT): return .explained("duplicate")
+        case (.duplicate, _): return .invalid
+        case (.notAnObject, ORACLE_OTHER_VALUE): return .explained("not an object")
+        case (.some, ORACLE_OBJECT), (.some, ORACLE_OTHER_VALUE), (nil, _): break
+        default: return .invalid
+        }
+        return .unexplained("we say \(fault?.message ?? "an event"), simdjson says \(String(cString: oracle_words(oracle)))")
+    }
+}
+
+/// Whether some \u escape of a surrogate lacks its other half.
+func hasLoneSurrogate(_ line: [UInt8]) -> Bool {
+    var i = 0
+    func unit(_ i: Int) -> UInt32? {
+        guard i + 6 <= line.count, line[i] == UInt8(ascii: "\\"), line[i + 1] == UInt8(ascii: "u") else { return nil }
+        return UInt32(String(decoding: line[(i + 2)..<(i + 6)], as: UTF8.self), radix: 16)
+    }
+    while i + 1 < line.count {
+        guard line[i] == UInt8(ascii: "\\") else {
+            i += 1
+            continue
+        }
+        guard let first = unit(i), first & 0xf800 == 0xd800 else {
+            i += 2
+            continue
+        }
+        guard first < 0xdc00, let second = unit(i + 6), second & 0xfc00 == 0xdc00 else { return true }
+        i += 12
+    }
+    return false
+}
+
+/// Whether some number is beyond a double's range, or is written as an integer beyond 64 bits.
+func hasHugeNumber(_ line: [UInt8]) -> Bool {
+    line.split { !"0123456789+-.eE".utf8.contains($0) }.contains { bytes in
+        let text = String(decoding: bytes, as: UTF8.self)
+        let isInteger = !bytes.contains { ".eE".utf8.contains($0) }
+        return isInteger ? Int64(text) == nil && UInt64(text) == nil : Double(text).map(\.isInfinite) ?? false
+    }
+}

@@ -1,0 +1,59 @@
+// Differential fuzzing: every way of scanning and simdjson's DOM must agree on every line, or the difference be explained.
+// usage: fuzz [--seconds N] [--seed S] [--plant]
+// Prints one line of sums; exits with 1 on any difference that is not explained. `--plant` spoils our verdict in a rare case,
+// which must then be found: that proves the job is alive.
+
+@preconcurrency import Glibc
+
+var limit = 10.0
+var seed: UInt64 = 1
+var plants = false
+var arguments = CommandLine.arguments.dropFirst()
+func usage() -> Never {
+    fputs("usage: fuzz [--seconds N] [--seed S] [--plant]\n", stderr)
+    exit(64)
+}
+while let argument = arguments.popFirst() {
+    switch argument {
+    case "--seconds":
+        guard let value = arguments.popFirst().flatMap({ Double($0) }), value > 0 else { usage() }
+        limit = value
+    case "--seed":
+        guard let value = arguments.popFirst().flatMap({ UInt64($0) }) else { usage() }
+        seed = value
+    case "--plant": plants = true
+    default: usage()
+    }
+}
+
+func now() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+var mutator = Mutator(seed: seed)
+var comparer = try Comparer(plants: plants)
+var lines = 0
+var valid = 0
+var unexplained = 0
+var explained: [String: Int] = [:]
+let deadline = now() + limit
+repeat {
+    for _ in 0..<256 {
+        let line = mutator.line()
+        lines += 1
+        switch comparer.compare(line) {
+        case .valid: valid += 1
+        case .invalid: break
+        case .explained(let why): explained[why, default: 0] += 1
+        case .unexplained(let why):
+            unexplained += 1
+            if unexplained <= 10 { fputs("fuzz: \(why): \(String(reflecting: String(decoding: line, as: UTF8.self)))\n", stderr) }
+        }
+    }
+} while now() < deadline
+
+let reasons = explained.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+print("fuzz: seed \(seed), \(lines) lines, \(valid) events, explained: \(reasons.isEmpty ? "none" : reasons), unexplained \(unexplained)")
+exit(unexplained == 0 ? 0 : 1)

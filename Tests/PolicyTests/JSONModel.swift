@@ -1,0 +1,224 @@
+import Configuration
+import Events
+
+/// A JSON value that keeps order, duplicates and raw text: slow, and obviously right. Transforms are done to it one
+/// after the other, in the words of their description.
+final class Node {
+    final class Member {
+        /// As written, in quotes.
+        let rawKey: String
+        let key: String
+        var value: Node
+        /// It came with the event; dropped, it keeps its place in case it is set again.
+        let isOwn: Bool
+        var isDropped = false
+        init(rawKey: String, key: String, value: Node, isOwn: Bool) {
+            self.rawKey = rawKey
+            self.key = key
+            self.value = value
+            self.isOwn = isOwn
+        }
+    }
+
+    /// The exact text of a value that is no object, and of an object until something in it changes.
+    var raw: String?
+    /// Of an object.
+    var members: [Member]?
+    /// It is the hash of an object whose spaces the model does not know.
+    var isSomeHash = false
+
+    init(raw: String?, members: [Member]? = nil) {
+        self.raw = raw
+        self.members = members
+    }
+
+    func live(_ key: String) -> Member? { members?.first { $0.key == key && !$0.isDropped } }
+
+    /// Without spaces, except in what is untouched.
+    var text: String {
+        if let raw { return raw }
+        return "{" + members!.filter { !$0.isDropped }.map { "\($0.rawKey):\($0.value.text)" }.joined(separator: ",") + "}"
+    }
+
+    // MARK: - Transforms; each says whether it changed anything.
+
+    @discardableResult func drop(_ path: ArraySlice<String>) -> Bool {
+        guard let member = live(path.first!) else { return false }
+        if path.count > 1 {
+            guard member.value.drop(path.dropFirst()) else { return false }
+        } else {
+            member.isDropped = true
+            if !member.isOwn { members!.removeAll { $0 === member } }
+        }
+        raw = nil
+        return true
+    }
+
+    func set(_ path: ArraySlice<String>, _ json: String) {
+        guard let key = path.first else {
+            let new = ModelParser.parse(json, own: false)
+            (raw, members) = (new.raw, new.members)
+            isSomeHash = false
+            return
+        }
+        raw = nil
+        isSomeHash = false
+        if members == nil { members = [] }
+        let member: Member
+        if let found = members!.first(where: { $0.key == key && (!$0.isDropped || $0.isOwn) }) {
+            member = found
+            if member.isDropped {
+                member.value = Node(raw: nil, members: [])
+                member.isDropped = false
+            }
+        } else {
+            member = Member(
+                rawKey: "\"\(key.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\""))\"", key: key,
+                value: Node(raw: nil, members: []), isOwn: false)
+            members!.append(member)
+        }
+        member.value.set(path.dropFirst(), json)
+    }
+
+    @discardableResult func hash(_ path: ArraySlice<String>, _ secret: String, isSpaced: Bool) -> Bool {
+        if let key = path.first {
+            guard let member = live(key), member.value.hash(path.dropFirst(), secret, isSpaced: isSpaced) else { return false }
+            raw = nil
+            return true
+        }
+        if raw == "null" { return false }
+        isSomeHash = isSomeHash || isSpaced && raw == nil
+        var message = text
+        if message.first == "\"" { message = ModelParser.decoded(message) ?? String(message.dropFirst().dropLast()) }
+        raw = "\"" + referenceHMAC(Array(secret.utf8), Array(message.utf8)) + "\""
+        members = nil
+        return true
+    }
+
+    func apply(_ transforms: [TransformPlan], secrets: [String], isSpaced: Bool) {
+        for transform in transforms {
+            switch transform {
+            case .drop(let paths): for path in paths { drop(path.keys[...]) }
+            case .set(let members): for member in members { set(member.path.keys[...], member.json) }
+            case .hash(let paths, let key): for path in paths { hash(path.keys[...], secrets[key], isSpaced: isSpaced) }
+            }
+        }
+    }
+
+    /// What differs between this, as it should be, and a value that was read; nil: nothing.
+    func difference(_ actual: Node, at place: String = "$") -> String? {
+        if isSomeHash { return actual.raw?.utf8.count == 66 ? nil : "\(place): no hash: \(actual.text)" }
+        if let raw { return raw == actual.raw ? nil : "\(place): \(actual.text) instead of \(raw)" }
+        guard let theirs = actual.members else { return "\(place): no object: \(actual.text)" }
+        let ours = members!.filter { !$0.isDropped }
+        guard ours.map(\.rawKey) == theirs.map(\.rawKey) else { return "\(place): \(theirs.map(\.rawKey)), not \(ours.map(\.rawKey))" }
+        for (our, their) in zip(ours, theirs) {
+            if let difference = our.value.difference(their.value, at: "\(place).\(our.key)") { return difference }
+        }
+        return nil
+    }
+}
+
+/// Reads JSON strictly; traps on what is none.
+struct ModelParser {
+    private let bytes: [UInt8]
+    private var at = 0
+    private let isOwn: Bool
+
+    static func parse(_ text: String, own: Bool = true) -> Node {
+        var parser = ModelParser(bytes: Array(text.utf8), isOwn: own)
+        parser.space()
+        let node = parser.value()
+        parser.space()
+        precondition(parser.at == parser.bytes.count, "text behind the value in \(text)")
+        return node
+    }
+
+    private init(bytes: [UInt8], isOwn: Bool) {
+        self.bytes = bytes
+        self.isOwn = isOwn
+    }
+
+    private mutating func space() { while at < bytes.count, bytes[at] == 0x20 || bytes[at] == 0x09 { at += 1 } }
+
+    private mutating func expect(_ byte: String) {
+        precondition(at < bytes.count && bytes[at] == byte.utf8.first!, "\(byte) at \(at) in \(String(decoding: bytes, as: UTF8.self))")
+        at += 1
+    }
+
+    private func text(_ from: Int) -> String { String(decoding: bytes[from..<at], as: UTF8.self) }
+
+    private mutating func string() -> String {
+        let start = at
+        expect("\"")
+        while bytes[at] != UInt8(ascii: "\"") { at += bytes[at] == UInt8(ascii: "\\") ? 2 : 1 }
+        at += 1
+        return text(start)
+    }
+
+    private mutating func value() -> Node {
+        let start = at
+        switch bytes[at] {
+        case UInt8(ascii: "{"):
+            var members: [Node.Member] = []
+            sequence(end: "}") { parser in
+                let key = parser.string()
+                parser.space()
+                parser.expect(":")
+                parser.space()
+                let value = parser.value()
+                members.append(.init(rawKey: key, key: ModelParser.decoded(key) ?? key, value: value, isOwn: parser.isOwn))
+            }
+            return Node(raw: text(start), members: members)
+        case UInt8(ascii: "["): sequence(end: "]") { parser in _ = parser.value() }
+        case UInt8(ascii: "\""): _ = string()
+        default:
+            while at < bytes.count, !" \t,]}".utf8.contains(bytes[at]) { at += 1 }
+            let word = text(start)
+            precondition(["true", "false", "null"].contains(word) || Double(word) != nil, "\(word) is no value")
+        }
+        return Node(raw: text(start))
+    }
+
+    private mutating func sequence(end: String, _ element: (inout ModelParser) -> Void) {
+        at += 1
+        space()
+        if bytes[at] == end.utf8.first! {
+            at += 1
+            return
+        }
+        while true {
+            element(&self)
+            space()
+            if bytes[at] != UInt8(ascii: ",") { break }
+            at += 1
+            space()
+        }
+        expect(end)
+    }
+
+    /// The text of a string in quotes; nil for a lone surrogate.
+    static func decoded(_ raw: String) -> String? {
+        var units: [UInt16] = []
+        var rest = Array(raw.utf16).dropFirst().dropLast()
+        while let unit = rest.popFirst() {
+            guard unit == 0x5c else {
+                units.append(unit)
+                continue
+            }
+            let escape = rest.popFirst()!
+            switch UnicodeScalar(escape)! {
+            case "u":
+                units.append(UInt16(String(decoding: rest.prefix(4), as: UTF16.self), radix: 16)!)
+                rest = rest.dropFirst(4)
+            case "n": units.append(10)
+            case "t": units.append(9)
+            case "r": units.append(13)
+            case "b": units.append(8)
+            case "f": units.append(12)
+            default: units.append(escape)
+            }
+        }
+        return String(validating: units, as: UTF16.self)
+    }
+}
