@@ -1,1 +1,86 @@
-// stub
+// The provider `console`: events to standard output or standard error, for programs (NDJSON) and for people (pretty).
+// It promises that no event can drive the terminal, and that a reader who leaves is noticed at once, also between events.
+
+public import PluginKit
+
+internal import Glibc
+
+final class ConsoleProvider: Provider {
+    static let description = Description(
+        name: "console", version: "0.1.0", summary: "Writes events to standard output or standard error.",
+        settings: [
+            "format": .choice(
+                "ndjson: one event a line, as it is; pretty: for people; auto: pretty on a terminal, ndjson elsewhere",
+                of: Format.allCases.map(\.rawValue), default: "auto"),
+            "stream": .choice("where to write", of: Stream.allCases.map(\.rawValue), default: "stdout"),
+            "color": .choice(
+                "of pretty; auto: on a terminal, unless NO_COLOR is set", of: Color.allCases.map(\.rawValue), default: "auto"),
+        ],
+        delivery: Description.Delivery(batchWait: "10ms", ordered: true))
+
+    enum Format: String, SettingValue, CaseIterable { case auto, ndjson, pretty }
+    enum Stream: String, SettingValue, CaseIterable { case stdout, stderr }
+    enum Color: String, SettingValue, CaseIterable { case auto, always, never }
+
+    private let outlet: Outlet
+    private let pretty: Pretty?
+    private let watch: ReaderWatch?
+
+    convenience init(settings: Settings, host: Host) throws {
+        let outlet = settings.get("stream") == Stream.stderr ? Outlet.standardError : Outlet.standardOutput
+        try self.init(settings: settings, host: host, outlet: outlet, environment: { name in getenv(name).map { String(cString: $0) } })
+    }
+
+    init(settings: Settings, host: Host, outlet: Outlet, environment: (String) -> String?) throws {
+        self.outlet = outlet
+        let terminal = isatty(outlet.descriptor) == 1
+        let format = settings.get("format") ?? Format.auto
+        let color =
+            switch settings.get("color") ?? Color.auto {
+            case .auto: terminal && (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
+            case .always: true
+            case .never: false
+            }
+        pretty = format == .pretty || (format == .auto && terminal) ? Pretty(color: color) : nil
+        watch = ReaderWatch(outlet.descriptor) { host.closed("the reader of \(outlet.name) has left") }
+    }
+
+    func deliver(_ batch: borrowing Batch) -> Outcome {
+        if let pretty { return pretty.render(batch) { outlet.write($0) } }
+        return outlet.write(batch.lines)
+    }
+
+    func close() { watch?.end() }
+}
+
+/// A stream of the process, which several providers may share: their lines never mix.
+struct Outlet: Sendable {
+    static let standardOutput = Outlet(descriptor: STDOUT_FILENO, name: "standard output")
+    static let standardError = Outlet(descriptor: STDERR_FILENO, name: "standard error")
+
+    let descriptor: Int32
+    let name: String
+    private let stream: Monitor<LineStream>
+
+    init(descriptor: Int32, name: String, calls: StreamCalls = .system) {
+        self.descriptor = descriptor
+        self.name = name
+        stream = Monitor(LineStream(descriptor: descriptor, calls: calls))
+    }
+
+    func write(_ lines: Lines) -> Outcome {
+        let progress = stream.withLock { $0.write(lines) }
+        let rest: Outcome =
+            switch progress.error {
+            case 0: .delivered
+            case EPIPE, ECONNRESET: .closed("the reader of \(name) has left")
+            // A terminal that hung up; asked what it is, it answers EIO as well.
+            case EIO where isatty(descriptor) == 1 || errno == EIO: .closed("\(name) is gone: \(systemWords(EIO))")
+            case EBADF: .closed("\(name) is not open: \(systemWords(EBADF))")
+            default: .retry(code: Int(progress.error), "cannot write to \(name): \(systemWords(progress.error))")
+            }
+        return progress.error == 0 ? rest : .partly(delivered: progress.lines, rest: rest)
+    }
+}
+
+@c @implementation public func switchyard_plugin_entry() -> UnsafePointer<switchyard_plugin>! { export(ConsoleProvider.self) }

@@ -1,1 +1,1 @@
-// stub
+public import PluginKit

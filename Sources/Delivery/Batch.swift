@@ -1,2 +1,51 @@
-// stub
-public final class Batch: Sendable {}
+// What leaves a lane at once: events for one provider, sealed. It never changes after it was made.
+
+internal import Events
+public import Policy
+
+public final class Batch: @unchecked Sendable {
+    /// NDJSON; it lives as long as the batch.
+    public let bytes: UnsafeRawBufferPointer
+    /// For each event the offset one past its newline.
+    public let ends: UnsafeBufferPointer<UInt64>
+    /// For each event when it came in, in nanoseconds since 1970.
+    public let arrivals: UnsafeBufferPointer<Int64>
+    public let entries: [Entry]
+    public let subjects: [SubjectKey]
+    private let parcel: Parcel
+
+    public init(_ parcel: consuming Parcel) {
+        entries = parcel.entries
+        subjects = parcel.subjects
+        bytes = parcel.bytes.bytes
+        let ends = UnsafeMutableBufferPointer<UInt64>.allocate(capacity: entries.count)
+        let arrivals = UnsafeMutableBufferPointer<Int64>.allocate(capacity: entries.count)
+        for (index, entry) in entries.enumerated() {
+            ends[index] = UInt64(entry.end)
+            arrivals[index] = entry.arrival
+        }
+        self.ends = UnsafeBufferPointer(ends)
+        self.arrivals = UnsafeBufferPointer(arrivals)
+        self.parcel = parcel
+    }
+
+    deinit {
+        ends.deallocate()
+        arrivals.deallocate()
+    }
+
+    public var count: Int { entries.count }
+
+    /// The bytes of one event, without its newline.
+    public func event(_ index: Int) -> UnsafeRawBufferPointer {
+        let start = index == 0 ? 0 : Int(entries[index - 1].end)
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<Int(entries[index].end) - 1])
+    }
+
+    /// A batch of just these events, in this order: what is left when the others have been settled.
+    public func subset(_ indices: some Sequence<Int>) -> Batch {
+        var part = Parcel()
+        for index in indices { part.append(copying: index, of: parcel) }
+        return Batch(part)
+    }
+}

@@ -1,7 +1,5 @@
 // What a lane asks of a provider. The plugin host is one; tests are others.
 
-public import Policy
-
 public enum Outcome: Sendable, Equatable {
     case delivered
     /// Refused for good. A whole batch is halved until the bad event stands alone.
@@ -26,9 +24,10 @@ public struct Answer: Sendable, Equatable {
     }
 }
 
-/// The outcome of a batch, and of the events in it that fared otherwise, by rising index.
+/// The outcome of a batch, and of the events in it that fared otherwise.
 public struct BatchOutcome: Sendable, Equatable {
     public var batch: Outcome
+    /// By index; every index lies within the batch.
     public var events: [Int: Outcome]
     public init(_ batch: Outcome, events: [Int: Outcome] = [:]) {
         self.batch = batch
@@ -38,7 +37,7 @@ public struct BatchOutcome: Sendable, Equatable {
 
 public protocol Provider: AnyObject, Sendable {
     /// Begins to deliver the batch; `done` is called once, from any thread, also before this returns.
-    func deliver(_ batch: Batch, _ done: @escaping @Sendable (BatchOutcome) -> Void)
+    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void)
     /// Everything delivered so far is to be where it belongs.
     func flush(_ done: @escaping @Sendable (Outcome) -> Void)
     /// Opens anew what was moved away.

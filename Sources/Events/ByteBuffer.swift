@@ -2,9 +2,10 @@
 // It promises that `count` bytes from `base` are initialised and `capacity` are writable. It never shrinks by itself.
 
 public struct ByteBuffer: ~Copyable, @unchecked Sendable {
-    public private(set) var base: UnsafeMutablePointer<UInt8>
-    public internal(set) var count = 0
-    public private(set) var capacity: Int
+    public internal(set) var base: UnsafeMutablePointer<UInt8>
+    /// Apart from `count`, so that other modules can inline what changes it and still not set it.
+    @usableFromInline var filled = 0
+    public internal(set) var capacity: Int
 
     public init(capacity: Int = 0) {
         self.capacity = max(64, capacity)
@@ -13,7 +14,8 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
 
     deinit { base.deallocate() }
 
-    public var isEmpty: Bool { count == 0 }
+    @inlinable public var count: Int { filled }
+    @inlinable public var isEmpty: Bool { filled == 0 }
 
     /// Makes room for `n` more bytes.
     @inlinable public mutating func reserve(_ n: Int) {
@@ -29,18 +31,18 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
         capacity = wanted
     }
 
-    public mutating func append(_ bytes: Bytes, _ n: Int) {
+    @inlinable public mutating func append(_ bytes: Bytes, _ n: Int) {
         reserve(n)
         appendReserved(bytes, n)
     }
 
-    public mutating func append(_ byte: UInt8) {
+    @inlinable public mutating func append(_ byte: UInt8) {
         reserve(1)
         base[count] = byte
-        count += 1
+        extend(by: 1)
     }
 
-    public mutating func append(contentsOf bytes: UnsafeRawBufferPointer) {
+    @inlinable public mutating func append(contentsOf bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
         append(start.assumingMemoryBound(to: UInt8.self), bytes.count)
     }
@@ -51,16 +53,23 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
     }
 
     /// Appends into room that `reserve` has made.
-    @inline(__always) public mutating func appendReserved(_ bytes: Bytes, _ n: Int) {
+    @inlinable @inline(__always) public mutating func appendReserved(_ bytes: Bytes, _ n: Int) {
         (base + count).update(from: bytes, count: n)
-        count += n
+        extend(by: n)
     }
 
     /// Declares that `n` bytes behind `count` have been written by someone else, such as `read`.
-    public mutating func extend(by n: Int) { count += n }
+    @inlinable public mutating func extend(by n: Int) {
+        assert(n >= 0 && count + n <= capacity)
+        filled += n
+    }
 
-    public mutating func removeAll() { count = 0 }
-    public mutating func truncate(to n: Int) { count = n }
+    @inlinable public mutating func removeAll() { filled = 0 }
 
-    public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+    @inlinable public mutating func truncate(to n: Int) {
+        assert(n >= 0 && n <= count)
+        filled = n
+    }
+
+    @inlinable public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 }

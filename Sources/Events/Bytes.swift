@@ -1,12 +1,23 @@
-// Bytes in memory and the words that the scanner reads them by.
+// Bytes in memory and the words that the scanner reads them by. Little-endian machines only.
 
 /// Where bytes begin. Who holds one knows how far they reach.
 public typealias Bytes = UnsafePointer<UInt8>
 
 @inline(__always) func load64(_ p: Bytes) -> UInt64 { UnsafeRawPointer(p).loadUnaligned(as: UInt64.self) }
 @inline(__always) func load32(_ p: Bytes) -> UInt32 { UnsafeRawPointer(p).loadUnaligned(as: UInt32.self) }
+@inline(__always) func load16(_ p: Bytes) -> UInt16 { UnsafeRawPointer(p).loadUnaligned(as: UInt16.self) }
 
-/// The first eight bytes of a key, or all of a shorter one with zeros behind. Eight bytes must be readable.
-@inline(__always) func firstWord(_ p: Bytes, _ count: Int) -> UInt64 {
-    count >= 8 ? UInt64(littleEndian: load64(p)) : UInt64(littleEndian: load64(p)) & ((1 << UInt64(count * 8)) &- 1)
+@inline(__always) func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
+
+/// How many digits begin at p, eight at a time. A byte that is no digit must follow, with seven readable bytes behind it.
+@inline(__always) func digitCount(_ p: Bytes) -> Int {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    var n = 0
+    while true {
+        let word = load64(p + n)
+        // A digit xor '0' is below 10; adding 0x76 lifts everything else to bit 7. Carries only reach bytes behind the first hit.
+        let others = (((word ^ (ones &* 0x30)) &+ (ones &* 0x76)) | word) & (ones &* 0x80)
+        if others != 0 { return n &+ others.trailingZeroBitCount &>> 3 }
+        n &+= 8
+    }
 }

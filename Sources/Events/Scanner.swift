@@ -1,10 +1,310 @@
-// stub
-public struct Fault: Error {
-    public var message: String
-    public var offset: UInt32
-}
+// The one pass over an event: proves that a line is one JSON object in UTF-8 and notes where the wanted members lie.
+// It promises RFC 8259 for every byte, also in members that nobody wants, and builds nothing for an event.
+// It never reads more than 64 bytes behind a line's newline. A newline is legal nowhere inside a line, so it stops
+// every loop and no other bounds are checked.
+
 public struct Scanner: ~Copyable {
-    public init(_ paths: PathTrie, depth: Int = 512) {}
-    /// The line that starts at `start` and ends at the next newline.
-    public mutating func scan(_ block: Bytes, _ start: UInt32) -> ScannedEvent? { nil }
+    /// The most levels that `depth` can allow. Nesting costs no native stack, only an entry of 16 bytes for each level.
+    public static let deepest = 100_000
+
+    /// Why the last scan gave no event; means nothing after one that did.
+    public private(set) var fault = Fault(.blank)
+    /// The '\n' of the line that was scanned last, valid or not, from the start of the block.
+    public private(set) var lineEnd: UInt32 = 0
+
+    private let paths: PathTrie
+    private let lookup: KeyLookup
+    private let depth: Int
+    private var stops: Stops
+    private let slots: UnsafeMutablePointer<Slot>
+    /// The slots that the last line filled: only these are cleared for the next.
+    private let filled: UnsafeMutablePointer<Int32>
+    private var filledCount = 0
+    /// What encloses the container that is being read.
+    private let enclosing: UnsafeMutablePointer<Container>
+
+    /// An object or array while it is read.
+    private struct Container {
+        var slot: Int32
+        var isArray: Bool
+        var members: UInt32
+    }
+
+    /// `depth` is how many levels of objects and arrays an event may have, itself included.
+    public init(_ paths: PathTrie, depth: Int = 512, lookahead: Lookahead = .fastest) {
+        precondition((1...Scanner.deepest).contains(depth), "the depth must be between 1 and \(Scanner.deepest)")
+        self.paths = paths
+        self.depth = depth
+        lookup = KeyLookup(paths)
+        stops = Stops(lookahead)
+        slots = .allocate(capacity: paths.count)
+        slots.initialize(repeating: Slot(), count: paths.count)
+        filled = .allocate(capacity: paths.count)
+        enclosing = .allocate(capacity: depth)
+    }
+
+    deinit {
+        slots.deallocate()
+        filled.deallocate()
+        enclosing.deallocate()
+    }
+
+    /// Scans the line that starts at `start`. There must be a '\n' at or after it, and 64 readable bytes behind that.
+    /// nil with `fault` set when it is no event; in either case `lineEnd` tells where the next line begins.
+    public mutating func scan(_ block: Bytes, _ start: UInt32) -> ScannedEvent? {
+        while filledCount > 0 {
+            filledCount &-= 1
+            slots[Int(filled[filledCount])] = Slot()
+        }
+        let line = block + Int(start)
+        let length = stops.mark(line)
+        lineEnd = start &+ UInt32(truncatingIfNeeded: length)
+        guard read(line, start) else { return nil }
+        let end = length > 0 && line[length &- 1] == UInt8(ascii: "\r") ? lineEnd &- 1 : lineEnd
+        return ScannedEvent(block: block, start: start, end: end, slots: UnsafePointer(slots))
+    }
+
+    /// Reads the line whole. `i` counts from its start; `base` is where that is in the block.
+    @inline(never) private mutating func read(_ line: Bytes, _ base: UInt32) -> Bool {
+        let masks = UnsafePointer(stops.masks)
+        let slots = slots
+        let lookup = lookup
+        let enclosing = enclosing
+        var level = 1
+        var slot = PathTrie.root
+        var isArray = false
+        var members: UInt32 = 0
+
+        var i = skipBlanks(line, 0)
+        guard line[i] == UInt8(ascii: "{") else { return failBeforeObject(line, base, i) }
+        slots[slot] = Slot()
+        slots[slot].start = base &+ UInt32(truncatingIfNeeded: i)
+        i = skipBlanks(line, i &+ 1)
+        if line[i] == UInt8(ascii: "}") {
+            slots[slot].end = base &+ UInt32(truncatingIfNeeded: i &+ 1)
+            return endLine(line, base, i &+ 1)
+        }
+
+        nextMember: while true {
+            guard line[i] == UInt8(ascii: "\"") else { return fail(.expectedKey, line, base, i) }
+            let key = i
+            var child: Int
+            i = nextStop(masks, i &+ 1)
+            if line[i] == UInt8(ascii: "\"") {
+                child = slot == 0 ? 0 : lookup.child(slot, line + (key &+ 1), i &- key &- 1)
+            } else {
+                var isEscaped = false
+                i = restOfString(line, base, i, &isEscaped)
+                guard i > 0 else { return false }
+                child = slot == 0 ? 0 : rareChild(slot, line + (key &+ 1), i &- key &- 1, isEscaped)
+            }
+            if load16(line + i) == 0x3a22 {  // ":
+                i &+= 2
+            } else {
+                i = skipBlanks(line, i &+ 1)
+                guard line[i] == UInt8(ascii: ":") else { return fail(.expectedColon, line, base, i) }
+                i &+= 1
+            }
+            i = skipBlanks(line, i)
+            if child != 0 {
+                guard slots[child].end == 0 else { return failDuplicate(child, line, base, key) }
+                slots[child].key = base &+ UInt32(truncatingIfNeeded: key)
+                slots[child].start = base &+ UInt32(truncatingIfNeeded: i)
+                filled[filledCount] = Int32(truncatingIfNeeded: child)
+                filledCount &+= 1
+            }
+
+            nextValue: while true {
+                let c = line[i]
+                if c == UInt8(ascii: "\"") {
+                    i = nextStop(masks, i &+ 1)
+                    if line[i] != UInt8(ascii: "\"") {
+                        var isEscaped = false
+                        i = restOfString(line, base, i, &isEscaped)
+                        guard i > 0 else { return false }
+                    }
+                    i &+= 1
+                } else if isDigit(c) || c == UInt8(ascii: "-") {
+                    let (end, isValid) = numberEnd(line, i)
+                    guard isValid else { return failNumber(line, base, end) }
+                    i = end
+                } else {
+                    switch c {
+                    case UInt8(ascii: "t") where load32(line + i) == 0x6575_7274: i &+= 4
+                    case UInt8(ascii: "n") where load32(line + i) == 0x6c6c_756e: i &+= 4
+                    case UInt8(ascii: "f") where load32(line + (i &+ 1)) == 0x6573_6c61: i &+= 5
+                    case UInt8(ascii: "{"), UInt8(ascii: "["):
+                        guard level < depth else { return fail(.depth, line, base, i) }
+                        // '}' and ']' are two after their opening brackets.
+                        i = skipBlanks(line, i &+ 1)
+                        if line[i] == c &+ 2 {
+                            i &+= 1
+                            break
+                        }
+                        enclosing[level &- 1] = Container(slot: Int32(truncatingIfNeeded: slot), isArray: isArray, members: members)
+                        level &+= 1
+                        slot = child
+                        members = 0
+                        isArray = c == UInt8(ascii: "[")
+                        if !isArray { continue nextMember }
+                        child = 0
+                        continue nextValue
+                    default: return failValue(line, base, i)
+                    }
+                }
+                if child != 0 { slots[child].end = base &+ UInt32(truncatingIfNeeded: i) }
+
+                // What follows a value: another one, or the ends of the containers that it was the last of.
+                while true {
+                    if isArray {
+                        i = skipBlanks(line, i)
+                        if line[i] == UInt8(ascii: ",") {
+                            i = skipBlanks(line, i &+ 1)
+                            child = 0
+                            continue nextValue
+                        }
+                        guard line[i] == UInt8(ascii: "]") else { return fail(.expectedElement, line, base, i) }
+                    } else {
+                        members &+= 1
+                        if load16(line + i) == 0x222c {  // ,"
+                            i &+= 1
+                            continue nextMember
+                        }
+                        i = skipBlanks(line, i)
+                        if line[i] == UInt8(ascii: ",") {
+                            i = skipBlanks(line, i &+ 1)
+                            continue nextMember
+                        }
+                        guard line[i] == UInt8(ascii: "}") else { return fail(.expectedMember, line, base, i) }
+                        slots[slot].members = members
+                    }
+                    i &+= 1
+                    if slot != 0 { slots[slot].end = base &+ UInt32(truncatingIfNeeded: i) }
+                    level &-= 1
+                    if level == 0 { return endLine(line, base, i) }
+                    let container = enclosing[level &- 1]
+                    slot = Int(container.slot)
+                    isArray = container.isArray
+                    members = container.members
+                }
+            }
+        }
+    }
+
+    @inline(__always) private mutating func endLine(_ line: Bytes, _ base: UInt32, _ end: Int) -> Bool {
+        let i = skipBlanks(line, end)
+        return line[i] == UInt8(ascii: "\n") || fail(.textAfterEvent, line, base, i)
+    }
+
+    /// From the first byte of a string that is not plain to its closing quote; 0 with the fault set when it has none.
+    @inline(never) private mutating func restOfString(_ line: Bytes, _ base: UInt32, _ start: Int, _ isEscaped: inout Bool) -> Int {
+        let masks = UnsafePointer(stops.masks)
+        var i = start
+        while true {
+            switch line[i] {
+            case UInt8(ascii: "\""): return i
+            case UInt8(ascii: "\\"):
+                isEscaped = true
+                repeat {
+                    let n = escapeLength(line + i)
+                    if n == 0 {
+                        _ = fail(.escape, line, base, i + escapeFault(line + i))
+                        return 0
+                    }
+                    i &+= n
+                } while line[i] == UInt8(ascii: "\\")
+            case 0x80...:
+                repeat {
+                    let n = utf8Length(line + i)
+                    if n == 0 {
+                        _ = fail(.utf8, line, base, i)
+                        return 0
+                    }
+                    i &+= n
+                } while line[i] >= 0x80
+            default:
+                _ = fail(.controlInString, line, base, i)
+                return 0
+            }
+            i = nextStop(masks, i)
+        }
+    }
+
+    /// The slot of a key that may hold an escape: "ty\u0070e" is the same key as "type".
+    @inline(never) private func rareChild(_ slot: Int, _ key: Bytes, _ count: Int, _ isEscaped: Bool) -> Int {
+        guard isEscaped else { return lookup.child(slot, key, count) }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count + 8) { room in
+            room.initialize(repeating: 0)
+            guard let text = room.baseAddress, let n = Text.unescape(key, key + count, into: text) else { return 0 }
+            return lookup.child(slot, Bytes(text), n)
+        }
+    }
+}
+
+// The ways to fail are kept out of the loop's way.
+extension Scanner {
+    @inline(never) private mutating func fail(_ kind: Fault.Kind, _ line: Bytes, _ base: UInt32, _ i: Int, member: Path? = nil) -> Bool {
+        let isLineEnd = line[i] == UInt8(ascii: "\n") || (line[i] == UInt8(ascii: "\r") && line[i + 1] == UInt8(ascii: "\n"))
+        fault = Fault(
+            kind, offset: base + UInt32(i), found: line[i], isLineEnd: isLineEnd, member: member, limit: kind == .depth ? depth : 0)
+        return false
+    }
+
+    @inline(never) private mutating func failBeforeObject(_ line: Bytes, _ base: UInt32, _ i: Int) -> Bool {
+        let isMark = i == 0 && line[0] == 0xef && line[1] == 0xbb && line[2] == 0xbf
+        return fail(line[i] == UInt8(ascii: "\n") ? .blank : isMark ? .byteOrderMark : .notAnObject, line, base, i)
+    }
+
+    @inline(never) private mutating func failDuplicate(_ slot: Int, _ line: Bytes, _ base: UInt32, _ key: Int) -> Bool {
+        fail(.duplicate, line, base, key, member: paths.path(of: slot))
+    }
+
+    /// Tells a word that is nearly a literal from what cannot begin a value.
+    @inline(never) private mutating func failValue(_ line: Bytes, _ base: UInt32, _ i: Int) -> Bool {
+        let literal: StaticString
+        switch line[i] {
+        case UInt8(ascii: "t"): literal = "true"
+        case UInt8(ascii: "f"): literal = "false"
+        case UInt8(ascii: "n"): literal = "null"
+        default: return fail(.expectedValue, line, base, i)
+        }
+        var n = 1
+        while line[i + n] == literal.utf8Start[n] { n += 1 }
+        return fail(.literal, line, base, i + n)
+    }
+
+    @inline(never) private mutating func failNumber(_ line: Bytes, _ base: UInt32, _ i: Int) -> Bool {
+        fail(isDigit(line[i]) ? .leadingZero : .number, line, base, i)
+    }
+}
+
+@inline(__always) private func skipBlanks(_ line: Bytes, _ start: Int) -> Int {
+    var i = start
+    if line[i] > 0x20 { return i }
+    while line[i] == 0x20 || line[i] == 0x09 || line[i] == 0x0d { i &+= 1 }
+    return i
+}
+
+/// The end of the number at i, or where it goes wrong.
+@inline(__always) private func numberEnd(_ line: Bytes, _ start: Int) -> (end: Int, isValid: Bool) {
+    var i = start
+    if line[i] == UInt8(ascii: "-") { i &+= 1 }
+    let whole = digitCount(line + i)
+    if whole == 0 { return (i, false) }
+    if whole > 1 && line[i] == UInt8(ascii: "0") { return (i &+ 1, false) }
+    i &+= whole
+    if line[i] == UInt8(ascii: ".") {
+        i &+= 1
+        let fraction = digitCount(line + i)
+        if fraction == 0 { return (i, false) }
+        i &+= fraction
+    }
+    if line[i] | 0x20 == UInt8(ascii: "e") {
+        i &+= 1
+        if line[i] == UInt8(ascii: "+") || line[i] == UInt8(ascii: "-") { i &+= 1 }
+        let exponent = digitCount(line + i)
+        if exponent == 0 { return (i, false) }
+        i &+= exponent
+    }
+    return (i, true)
 }

@@ -30,4 +30,7 @@ public struct Thread: ~Copyable, @unchecked Sendable {
 
     /// Waits until the thread has ended.
     public consuming func join() { pthread_join(handle, nil) }
+
+    /// Lets the thread run on alone.
+    public consuming func detach() { pthread_detach(handle) }
 }

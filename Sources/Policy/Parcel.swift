@@ -24,7 +24,8 @@ public struct Entry: Sendable {
     /// How many of the parcel's subjects are this event's, and where they begin.
     public var subjectCount: UInt8
     public var firstSubject: UInt32
-    /// The event's `messageId` as it stands in its bytes, without quotes, from the start of the event; count 0: it has none.
+    /// The event's `messageId` as it stands in its bytes, without quotes, from the start of the event; count 0: it has
+    /// none, or no rule of the plan asked where it stands, or a transform made it.
     public var messageIDOffset: UInt32
     public var messageIDCount: UInt32
     /// When its block came in, in nanoseconds since 1970.
@@ -40,10 +41,92 @@ public struct Parcel: ~Copyable, Sendable {
     public init(capacity: Int = 0) { bytes = ByteBuffer(capacity: capacity) }
 
     public var isEmpty: Bool { entries.isEmpty }
+    public var byteCount: Int { bytes.count }
 
     public mutating func removeAll() {
         bytes.removeAll()
         entries.removeAll(keepingCapacity: true)
         subjects.removeAll(keepingCapacity: true)
+    }
+
+    /// The event's line in the parcel that its copy was first written to.
+    struct Line {
+        var text: ByteRun
+        var messageIDOffset: UInt32
+        var messageIDCount: UInt32
+    }
+
+    /// Appends the event as the editor makes it. The line is valid until the parcel changes.
+    mutating func append(
+        _ admitted: borrowing Admitted, _ event: ScannedEvent, _ editor: inout Editor, messageID: ByteRun?, turn: UInt64,
+        isImmediate: Bool, arrival: Int64, subjects: UnsafeBufferPointer<SubjectKey>
+    ) -> Line {
+        let start = bytes.count
+        bytes.reserve(Int(event.end - event.start) + editor.growth(admitted.edit) + 1)
+        let first = UnsafeMutablePointer(mutating: bytes.base) + start
+        let id = messageID.map { UInt32(truncatingIfNeeded: $0.base - event.block) } ?? .max
+        var writer = EditWriter(block: event.block, out: first, id: id)
+        if admitted.edit >= 0 {
+            editor.write(event, root: admitted.edit, turn: turn, to: &writer)
+        } else {
+            writer.copy(event.start, event.end)
+        }
+        writer.put(UInt8(ascii: "\n"))
+        bytes.extend(by: writer.out - first)
+
+        var line = Line(text: ByteRun(base: Bytes(first), count: writer.out - first), messageIDOffset: 0, messageIDCount: 0)
+        if let at = writer.idAt, let messageID {
+            line.messageIDOffset = UInt32(truncatingIfNeeded: at - first)
+            line.messageIDCount = UInt32(truncatingIfNeeded: messageID.count)
+        }
+        note(admitted, line, isImmediate, arrival, subjects)
+        return line
+    }
+
+    /// Appends a copy of a line that another parcel of the same route has got.
+    mutating func append(
+        _ admitted: borrowing Admitted, copyOf line: Line, isImmediate: Bool, arrival: Int64,
+        subjects: UnsafeBufferPointer<SubjectKey>
+    ) {
+        bytes.append(line.text.base, line.text.count)
+        note(admitted, line, isImmediate, arrival, subjects)
+    }
+
+    @inline(__always) private mutating func note(
+        _ admitted: borrowing Admitted, _ line: Line, _ isImmediate: Bool, _ arrival: Int64,
+        _ subjects: UnsafeBufferPointer<SubjectKey>
+    ) {
+        entries.append(
+            Entry(
+                end: UInt32(bytes.count), route: UInt16(admitted.route), isImmediate: isImmediate,
+                subjectCount: UInt8(subjects.count), firstSubject: UInt32(self.subjects.count),
+                messageIDOffset: line.messageIDOffset, messageIDCount: line.messageIDCount, arrival: arrival))
+        for subject in subjects { self.subjects.append(subject) }
+    }
+}
+
+// MARK: - Moving admitted events between parcels
+
+extension Parcel {
+    /// Copies one event of another parcel to the end of this one. It was admitted when it got into that one.
+    public mutating func append(copying index: Int, of other: borrowing Parcel) {
+        append(copying: index..<index + 1, of: other)
+    }
+
+    /// Copies a run of events of another parcel to the end of this one.
+    public mutating func append(copying range: Range<Int>, of other: borrowing Parcel) {
+        guard let last = range.last else { return }
+        let from = range.lowerBound == 0 ? 0 : Int(other.entries[range.lowerBound - 1].end)
+        let to = Int(other.entries[last].end)
+        let shift = UInt32(bytes.count) &- UInt32(from)
+        bytes.append(UnsafePointer(other.bytes.base + from), to - from)
+        for entry in other.entries[range] {
+            var moved = entry
+            moved.end = entry.end &+ shift
+            moved.firstSubject = UInt32(subjects.count)
+            let first = Int(entry.firstSubject)
+            subjects.append(contentsOf: other.subjects[first..<first + Int(entry.subjectCount)])
+            entries.append(moved)
+        }
     }
 }

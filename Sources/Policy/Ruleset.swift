@@ -1,72 +1,72 @@
-// The plan compiled for the hot path, and the judge that applies it: Event in, Verdicts out.
+// Compiles a plan for the hot path. What an event is judged by stands in plain values; nothing of the plan is kept.
 
 public import Configuration
 public import Events
 
 /// The routes of a plan, compiled once, shared by all workers.
 public final class Ruleset: Sendable {
-    /// The paths that the rules name; the scanner locates just these.
+    /// The paths that the rules name; the scanner locates just these. An event with a duplicate of one of them is invalid.
     public let paths: PathTrie
     public let routeCount: Int
     public let providerCount: Int
 
-    public init(_ plan: Plan) {
-        fatalError("in work")
+    let rules: Rules
+    /// Owns what `rules` points to.
+    private let store: Store
+
+    /// The subjects' keys are made under `subjectKey`, sixteen bytes; by default chance, so that they mean nothing
+    /// outside of this process. `locatesMessageIDs` tells where each event's `messageId` stands, also when no rule asks.
+    public init(_ plan: Plan, subjectKey: [UInt8]? = nil, locatesMessageIDs: Bool = false) {
+        let wanted = WantedPaths(plan, locatesMessageIDs: locatesMessageIDs)
+        paths = PathTrie(wanted.paths)
+        store = Store()
+        routeCount = plan.routes.count
+        providerCount = plan.providers.count
+        precondition(routeCount <= Int(UInt16.max) + 1, "a parcel's entry counts routes in two bytes")
+        let compiler = RulesCompiler(plan, wanted, paths, store)
+        rules = compiler.compile(subjectKey: SipKey(subjectKey ?? Ruleset.chance()))
+    }
+
+    private static func chance() -> [UInt8] {
+        var system = SystemRandomNumberGenerator()
+        return (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
     }
 }
 
-/// How one route judged one event.
-public enum Verdict: Hashable, Sendable {
-    case admitted
-    /// A stage of the filter did not match.
-    case filtered(FilterStage)
-    case denied(Denial)
-    case sampledOut
-}
+/// The paths that a plan's rules name, and no other.
+struct WantedPaths {
+    private(set) var paths: [Path] = []
+    let name = Path(keys: ["event"])
+    let messageID = Path(keys: ["messageId"])
+    /// Whether some rule asks for what the event itself says of consent.
+    let consent: Bool
 
-public enum FilterStage: UInt8, Hashable, Sendable, CaseIterable { case events, match }
+    init(_ plan: Plan, locatesMessageIDs: Bool) {
+        let routes = plan.routes
+        let demands = routes.contains { ($0.consent ?? ConsentDemand(level: 1)) != ConsentDemand(level: 0) }
+        let section = plan.consent
+        consent = section.map { demands || !$0.fields.isEmpty || $0.events.contains { $0.level > 0 } } ?? false
 
-/// Why the gate said no. The raw values are the words that accounts and metrics use.
-public enum Denial: String, Hashable, Sendable, CaseIterable {
-    /// Nothing is known of the subject and the policy for that is to deny.
-    case unknown
-    /// The level is lower than what is demanded.
-    case level
-    /// A demanded purpose was not granted, or refused.
-    case purpose
-    /// The event carries consent in a known shape that is broken.
-    case broken
-}
-
-/// How often each verdict fell, by route. A worker fills one for each block.
-public struct Tally: Sendable {
-    /// Indexed by route, then by `Tally.column(of:)`.
-    public private(set) var counts: [Int]
-    public private(set) var events = 0
-    let routes: Int
-    public init(routes: Int) {
-        self.routes = routes
-        counts = Array(repeating: 0, count: routes * Tally.columns.count)
-    }
-
-    /// Every verdict that can fall, in the order of the columns.
-    public static let columns: [Verdict] =
-        [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut]
-
-    public subscript(route: Int, verdict: Verdict) -> Int {
-        get { counts[route * Tally.columns.count + Tally.columns.firstIndex(of: verdict)!] }
-    }
-}
-
-/// Judges events. One for each worker, since it holds scratch space.
-public struct Judge: ~Copyable {
-    public init(_ ruleset: Ruleset) {
-        fatalError("in work")
-    }
-
-    /// Judges one event by every route; the admitted copies, edited, are appended to the parcels of their lanes.
-    /// `parcels` holds one for each provider of the plan, in order.
-    public mutating func judge(_ event: ScannedEvent, arrival: Int64, into parcels: UnsafeMutablePointer<Parcel>, tally: inout Tally) {
-        fatalError("in work")
+        let sent = Set(routes.flatMap(\.providers))
+        let readsName =
+            routes.contains { !$0.events.isEmpty || !($0.sample?.keep.isEmpty ?? true) }
+            || !(section?.events.isEmpty ?? true) || sent.contains { !plan.providers[$0].delivery.immediate.isEmpty }
+        if readsName { paths.append(name) }
+        if locatesMessageIDs || routes.contains(where: { $0.sample != nil }) { paths.append(messageID) }
+        for route in routes {
+            paths += route.match.map(\.path)
+            if let by = route.sample?.by { paths.append(by) }
+            for transform in route.transforms {
+                switch transform {
+                case .drop(let dropped): paths += dropped
+                case .set(let members): paths += members.map(\.path)
+                case .hash(let hashed, _): paths += hashed
+                }
+            }
+        }
+        if let section {
+            paths += section.subject + section.fields.map(\.path)
+            if consent { paths += ConsentRules.Members.paths.map(Path.init(keys:)) }
+        }
     }
 }

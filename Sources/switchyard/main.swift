@@ -1,1 +1,75 @@
-print("switchyard")
+// The command: picks the subcommand, and turns what went wrong into a line and an exit code.
+
+import Glibc
+import Platform
+
+let version = "0.1.0"
+let commands = [runCommand, checkCommand, providersCommand]
+
+let overview = """
+    Usage: switchyard [COMMAND] [OPTIONS]
+
+    Routes telemetry: events come in as JSON, one a line, and go to providers as routes.json says.
+
+    Commands:
+    \(columns(commands.map { ($0.name, $0.about) }))
+    Without a command it runs. Options of each: switchyard COMMAND --help
+
+    Exit codes:
+    \(columns(ExitCode.table.map { (String($0.0), $0.1) }))
+    """
+
+func dispatch(_ words: [String]) throws -> Int32 {
+    if words.first == "--version" {
+        try Console.show("switchyard \(version)\n")
+        return ExitCode.delivered
+    }
+    if let first = words.first, ["--help", "-h", "help"].contains(first) {
+        if words.count > 1, let command = commands.first(where: { $0.name == words[1] }) {
+            try Console.show(command.helpText)
+        } else {
+            try Console.show(overview)
+        }
+        return ExitCode.delivered
+    }
+    var command = runCommand
+    var rest = words[...]
+    if let first = words.first, !first.hasPrefix("-") {
+        guard let named = commands.first(where: { $0.name == first }) else {
+            let near = nearest(to: first, among: commands.map(\.name)).map { ", did you mean \($0)?" } ?? ""
+            throw UsageFault("unknown command '\(first)'\(near); see switchyard --help")
+        }
+        command = named
+        rest = rest.dropFirst()
+    }
+    if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
+        try Console.show(command.helpText)
+        return ExitCode.delivered
+    }
+    return try command.run(try command.parse(rest))
+}
+
+/// A descriptor that was closed must not be taken by the first file that is opened.
+func occupyStandardDescriptors() {
+    for number: Int32 in 0...2 where fcntl(number, F_GETFD) < 0 { _ = open("/dev/null", O_RDONLY) }
+}
+
+occupyStandardDescriptors()
+Signals.prepare()
+keepMemory(threshold: 4 << 20, trim: 16 << 20)
+do {
+    exit(try dispatch(Array(CommandLine.arguments.dropFirst())))
+} catch let fault as UsageFault {
+    Console.say(printable(fault.message))
+    exit(ExitCode.usage)
+} catch let failure as ConfigurationFailure {
+    Console.note(failure.lines.map { $0 + "\n" }.joined())
+    exit(ExitCode.configuration)
+} catch let fault as SystemFault {
+    // Standard output could not be written.
+    if fault.code != EPIPE { Console.say("standard output: \(fault)") }
+    exit(ExitCode.undelivered)
+} catch {
+    Console.say("\(error)")
+    exit(ExitCode.internal)
+}

@@ -1,6 +1,18 @@
 /* What the C library offers only to C, as plain functions. */
 #pragma once
-#include <sys/prctl.h>
+#include <stdint.h>
 
 /* Names the calling thread; the kernel keeps 15 bytes. */
-static inline void cplatform_name_thread(const char *name) { prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0); }
+void cplatform_name_thread(const char *name);
+
+/* A counter to wake threads by, not inherited, not blocking; -1 and errno when there is none. */
+int cplatform_eventfd(void);
+
+/* When the file was made, in nanoseconds since 1970; -1 where the file system does not say. */
+int64_t cplatform_birth(int fd);
+
+/* Asks for a larger pipe; without effect on anything else. */
+void cplatform_widen_pipe(int descriptor, int size);
+
+/* Buffers of blocks and batches come and go all the time: keep their memory instead of asking the kernel for it anew. */
+void cplatform_keep_memory(int threshold, int trim);

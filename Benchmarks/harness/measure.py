@@ -1,0 +1,164 @@
+"""Runs programs and takes their time and memory. It holds no data of its own, so that it stays small beside what it measures."""
+
+import os
+import re
+import shlex
+import signal
+import statistics
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+
+PATIENCE = 300  # seconds until a program counts as hung
+
+
+class Failure(Exception):
+    """A program that did not do its work; the text says which and how."""
+
+
+@dataclass
+class Contender:
+    """A program, what it reads, and how long each round took."""
+
+    name: str
+    command: list
+    input: str
+    seconds: list = field(default_factory=list)
+    peak_kb: int = 0
+
+    @property
+    def bytes(self):
+        return os.path.getsize(self.input)
+
+    def rates(self):
+        """Megabytes of input a second, one for each round."""
+        return [self.bytes / s / 1e6 for s in self.seconds]
+
+    def rate(self):
+        return statistics.median(self.rates())
+
+    def round(self):
+        result = run(self.command, self.input)
+        self.seconds.append(result.seconds)
+        self.peak_kb = max(self.peak_kb, result.peak_kb)
+
+
+@dataclass
+class Result:
+    seconds: float
+    peak_kb: int
+
+
+def spawn(command, stdin, stdout, stderr):
+    """Starts a program on the given descriptors; it gets no others."""
+    actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
+    try:
+        return os.posix_spawnp(command[0], command, os.environ, file_actions=actions)
+    except OSError as error:
+        raise Failure(f"{command[0]}: {error.strerror}")
+
+
+def run(command, input, output=os.devnull):
+    """Runs a program from file to file. Its peak of memory is at least that of this harness, since the kernel counts from the fork."""
+    with open(input, "rb") as stdin, open(output, "wb") as stdout, tempfile.TemporaryFile() as stderr:
+        start = time.perf_counter()
+        pid = spawn(command, stdin.fileno(), stdout.fileno(), stderr.fileno())
+        hung = threading.Timer(PATIENCE, os.kill, (pid, signal.SIGKILL))
+        hung.start()
+        _, status, usage = os.wait4(pid, 0)
+        seconds = time.perf_counter() - start
+        hung.cancel()
+        code = os.waitstatus_to_exitcode(status)
+        if code != 0:
+            stderr.seek(0)
+            words = stderr.read().decode(errors="replace").strip().splitlines()[-5:]
+            raise Failure("\n    ".join([f"exit {code}: {shlex.join(command)} < {input}"] + words))
+        return Result(seconds, usage.ru_maxrss)
+
+
+def interleave(contenders, rounds, progress):
+    """A B C, A B C, ...: what disturbs the machine disturbs all alike. The first round warms the caches and does not count."""
+    for number in range(rounds + 1):
+        for contender in contenders:
+            progress(f"round {number} of {rounds}: {contender.name}" if number else f"warming up: {contender.name}")
+            contender.round()
+            if number == 0 and rounds > 0:
+                contender.seconds.clear()
+    progress("")
+
+
+def ratio(over, under):
+    """The median of the rounds' own ratios, so that both sides of each were taken within seconds of one another."""
+    return statistics.median(a / b for a, b in zip(over.rates(), under.rates()))
+
+
+def first_output(command, input, times):
+    """Milliseconds from start to the first byte on standard output: the median of so many starts."""
+    taken = []
+    for _ in range(times):
+        reader, writer = os.pipe()
+        with open(input, "rb") as stdin, open(os.devnull, "wb") as stderr:
+            start = time.perf_counter()
+            pid = spawn(command, stdin.fileno(), writer, stderr.fileno())
+            os.close(writer)
+            hung = threading.Timer(PATIENCE, os.kill, (pid, signal.SIGKILL))
+            hung.start()
+            first = os.read(reader, 1)
+            taken.append(1000 * (time.perf_counter() - start))
+            while os.read(reader, 1 << 16):
+                pass
+            os.close(reader)
+            os.waitpid(pid, 0)
+            hung.cancel()
+        if not first:
+            raise Failure(f"no output: {shlex.join(command)} < {input}")
+    return statistics.median(taken)
+
+
+def idle_kb(command, is_module):
+    """Resident memory of a program that waits for input: all of it, and without the mappings of its modules."""
+    reader, writer = os.pipe()
+    with open(os.devnull, "wb") as null:
+        pid = spawn(command, reader, null.fileno(), null.fileno())
+    os.close(reader)
+    try:
+        seen = []
+        while len(seen) < 200 and (len(seen) < 4 or len(set(seen[-4:])) > 1):
+            time.sleep(0.05)
+            seen.append(mappings_kb(pid, is_module))
+        return seen[-1]
+    except FileNotFoundError:
+        raise Failure(f"ended at once: {shlex.join(command)}")
+    finally:
+        os.close(writer)
+        os.waitpid(pid, 0)
+
+
+def mappings_kb(pid, is_module):
+    total = without = 0
+    path = ""
+    with open(f"/proc/{pid}/smaps") as smaps:
+        for line in smaps:
+            if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+                path = line.split(maxsplit=5)[5].strip() if len(line.split(maxsplit=5)) == 6 else ""
+            elif line.startswith("Rss:"):
+                kb = int(line.split()[1])
+                total += kb
+                without += 0 if is_module(path) else kb
+    if total == 0:
+        raise FileNotFoundError(pid)
+    return total, without
+
+
+def instructions_per_byte(command, small, large):
+    """Instructions for each further byte of input, counted by valgrind: the start is in both counts and cancels out."""
+    counts = []
+    for input in (small, large):
+        with tempfile.NamedTemporaryFile() as log:
+            run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", f"--log-file={log.name}"] + command, input)
+            found = re.search(r"I\s+refs:\s+([\d,]+)", open(log.name).read())
+            if not found:
+                raise Failure(f"valgrind counted nothing: {shlex.join(command)}")
+            counts.append(int(found.group(1).replace(",", "")))
+    return (counts[1] - counts[0]) / (os.path.getsize(large) - os.path.getsize(small))

@@ -1,0 +1,55 @@
+"""Proves that programs which are compared did the same work, by looking at what they wrote."""
+
+import json
+import os
+import tempfile
+
+from harness.measure import Failure, run
+
+
+def check_three_routes(command, routes, input):
+    """Runs a configuration with its /dev/null outputs turned into files; the bytes written for each byte read. Every output must have some."""
+    with tempfile.TemporaryDirectory() as folder:
+        outputs = redirect(command, routes, input, folder)
+        empty = [name for name, path in outputs.items() if not os.path.exists(path) or os.path.getsize(path) == 0]
+        if empty:
+            raise Failure(f"{routes}: nothing was written to {', '.join(empty)}")
+        return sum(map(os.path.getsize, outputs.values())) / os.path.getsize(input)
+
+
+def filtered_by_switchyard(command, routes, input):
+    with tempfile.TemporaryDirectory() as folder:
+        (path,) = redirect(command, routes, input, folder).values()
+        return filtered(path)
+
+
+def filtered_by_peer(command, input):
+    with tempfile.NamedTemporaryFile() as file:
+        run(command, input, file.name)
+        return filtered(file.name)
+
+
+def filtered(path):
+    """The message ids that came out; an event that still has its context.ip spoils the lot."""
+    ids = []
+    with open(path, "rb") as lines:
+        for line in lines:
+            event = json.loads(line)
+            if "ip" in event["context"]:
+                raise Failure(f"an event kept its context.ip: {event['messageId']}")
+            ids.append(event["messageId"])
+    return sorted(ids)
+
+
+def redirect(command, routes, input, folder):
+    """Runs `command` with a copy of `routes` that writes files into `folder`; the path of each provider's file."""
+    with open(routes) as file:
+        plan = json.load(file)
+    outputs = {}
+    for name, provider in plan["providers"].items():
+        outputs[name] = provider["path"] = os.path.join(folder, name + ".ndjson")
+    copy = os.path.join(folder, "routes.json")
+    with open(copy, "w") as file:
+        json.dump(plan, file)
+    run([copy if word == routes else word for word in command], input)
+    return outputs

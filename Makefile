@@ -1,0 +1,68 @@
+# What one does with a clone. Swift and the scripts in Scripts/ do the work; this names it.
+# Every target installs the packages it lacks (Scripts/packages.sh), and can be run again and again.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+SECONDS ?= 60
+ARGS ?=
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help run test bench fuzz check tsan asan install clean
+
+say := echo switchyard:
+toolchain := . Scripts/toolchain.sh
+
+help: ## Show this list
+	@echo "switchyard routes telemetry by routes.json. To begin: make run"
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+run: ## Build it, and send sample events through routes.json
+	@Scripts/packages.sh build
+	@$(toolchain); \
+	$(say) "building; the first time takes a few minutes"; \
+	swift build -c release; \
+	$(say) "Examples/events.ndjson through routes.json:"; \
+	.build/release/switchyard --stats <Examples/events.ndjson; \
+	$(say) "done: routes.json says what went where. Change it and run this again, or pipe in events of your own:"; \
+	$(say) "    your-program | .build/release/switchyard"
+
+test: ## Run every test
+	@Scripts/packages.sh build test
+	@$(toolchain); \
+	$(say) "building and running every test"; \
+	swift test --parallel
+
+bench: ## Measure it beside other programs (ARGS="--json FILE", "--compare FILE", "--instructions", "--help")
+	@Scripts/packages.sh build bench $(if $(findstring --instructions,$(ARGS)),instructions)
+	@$(toolchain); \
+	$(say) "building"; \
+	swift build -c release; \
+	$(say) "measuring; the machine should have nothing else to do"; \
+	Benchmarks/run $(ARGS)
+
+fuzz: ## Feed it random input for SECONDS=60, after it has found the planted bug
+	@Scripts/packages.sh build test
+	@$(toolchain); Scripts/fuzz.sh $(SECONDS)
+
+check: ## Check the format, the imports, and that nothing warns
+	@Scripts/packages.sh build test
+	@$(toolchain); Scripts/check.sh
+
+tsan: ## Run every test under the thread sanitizer
+	@Scripts/packages.sh build test
+	@$(toolchain); Scripts/sanitize.sh thread
+
+asan: ## Run every test under the address sanitizer
+	@Scripts/packages.sh build test
+	@$(toolchain); Scripts/sanitize.sh address
+
+install: ## Install under PREFIX=/usr/local (DESTDIR=FOLDER to put the tree there instead)
+	@Scripts/packages.sh build
+	@$(toolchain); PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" Scripts/install.sh
+
+clean: ## Remove everything that was built
+	@rm -rf .build .build-* Fuzz/.build Benchmarks/Scanner/.build

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Sees to it that the Debian packages for a purpose are there, and installs those that are not.
+# When all are there it needs neither root nor the network, and says nothing. It never removes or upgrades a package.
+#
+# usage: Scripts/packages.sh build|test|bench ...
+set -euo pipefail
+
+# a|b: either will do; the first is installed when neither is there.
+declare -A packages=(
+    [build]="libjansson-dev libssl-dev zlib1g-dev libzstd-dev libcurl4-openssl-dev|libcurl4-gnutls-dev pkg-config|pkgconf binutils"
+    [test]="g++ libsimdjson-dev"
+    [bench]="g++ libsimdjson-dev jq python3"
+    [instructions]="valgrind"
+)
+
+say() { echo "switchyard: $*" >&2; }
+
+if [ $# -eq 0 ]; then
+    say "usage: Scripts/packages.sh ${!packages[*]}"
+    exit 64
+fi
+wanted=()
+for purpose in "$@"; do
+    if [ -z "${packages[$purpose]-}" ]; then
+        say "no packages are known for '$purpose'; there are: ${!packages[*]}"
+        exit 64
+    fi
+    read -ra more <<<"${packages[$purpose]}"
+    wanted+=("${more[@]}")
+done
+
+if ! command -v dpkg-query >/dev/null; then
+    say "this is not Debian, so it is taken that the like of these is there: ${wanted[*]%%|*}"
+    exit 0
+fi
+
+installed() { [ "$(dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | head -n 1)" = installed ]; }
+
+missing=()
+for choice in "${wanted[@]}"; do
+    found=no
+    for package in ${choice//|/ }; do
+        if installed "$package"; then found=yes; fi
+    done
+    [ $found = yes ] || missing+=("${choice%%|*}")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
+
+install=(apt-get install -y --no-install-recommends "${missing[@]}")
+if [ "$(id -u)" -eq 0 ]; then
+    as_root=(env)
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+    as_root=(sudo -n env)
+else
+    say "these packages are missing: ${missing[*]}"
+    say "install them as root, then run this again:  apt-get update && ${install[*]}"
+    exit 69
+fi
+
+say "installing ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() { "${as_root[@]}" DEBIAN_FRONTEND=noninteractive "$@" >"$log" 2>&1 </dev/null; }
+# The lists of a fresh machine are empty or stale; fetch them only when installing fails without.
+if ! apt "${install[@]}" && ! { apt apt-get update && apt "${install[@]}"; }; then
+    cat "$log" >&2
+    say "could not install ${missing[*]}; the words of apt-get are above"
+    exit 69
+fi

@@ -1,0 +1,34 @@
+// How long to wait before a delivery is tried again: twice as long each time, with jitter, up to a most.
+
+internal import Configuration
+internal import Platform
+
+/// A small generator of chance, seeded, so that a test knows what comes.
+public struct Chance: Sendable {
+    private var state: UInt64
+    public init(seed: UInt64) { state = seed }
+
+    /// The next 64 bits (SplitMix64).
+    public mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
+        return z ^ z >> 31
+    }
+}
+
+struct Backoff {
+    let plan: DeliveryPlan.Retry
+
+    /// The wait after the attempt of that number (from 1): somewhere between half of the full wait and all of it,
+    /// so that it grows for certain and lanes that failed together do not return together.
+    func wait(after attempt: Int, _ chance: inout Chance) -> Duration {
+        let first = max(1, plan.first.nanoseconds)
+        let doublings = min(attempt - 1, 62)
+        let grown = first > (Int64.max >> Int64(doublings)) ? Int64.max : first << Int64(doublings)
+        let full = min(grown, max(1, plan.most.nanoseconds))
+        let half = full / 2
+        return .nanoseconds(half + Int64(chance.next() % UInt64(full - half + 1)))
+    }
+}

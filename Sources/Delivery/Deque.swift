@@ -1,0 +1,45 @@
+// A queue in one array: taking from the front and putting back to the front cost nothing, however long it is.
+
+struct Deque<Element> {
+    private var storage: [Element?] = []
+    private var head = 0
+
+    var count: Int { storage.count - head }
+    var isEmpty: Bool { count == 0 }
+    subscript(_ index: Int) -> Element { storage[head + index]! }
+
+    mutating func append(_ element: Element) { storage.append(element) }
+
+    mutating func prepend(_ element: Element) {
+        if head == 0 {
+            // Room in front, as much as there is behind, so that the next ones find it.
+            let room = max(4, storage.count)
+            storage.insert(contentsOf: repeatElement(nil, count: room), at: 0)
+            head = room
+        }
+        head -= 1
+        storage[head] = element
+    }
+
+    mutating func removeFirst() -> Element { remove(at: 0) }
+
+    mutating func remove(at index: Int) -> Element {
+        let element = self[index]
+        if index == 0 {
+            storage[head] = nil
+            head += 1
+            if head > 32, head * 2 > storage.count {
+                storage.removeFirst(head)
+                head = 0
+            }
+        } else {
+            storage.remove(at: head + index)
+        }
+        return element
+    }
+
+    mutating func removeAll() -> [Element] {
+        defer { self = Deque() }
+        return storage[head...].map { $0! }
+    }
+}

@@ -1,0 +1,43 @@
+// What became of every event that a lane took, by route. It balances at any moment:
+// taken = delivered + rejected + expired + dropped + undelivered + waiting.
+
+public struct LaneAccount: Sendable, Equatable {
+    /// What can become of an event. The raw values are the words that accounts and metrics use.
+    public enum Fate: String, Sendable, CaseIterable {
+        case delivered
+        /// Refused for good by the provider; in the dead-letter file.
+        case rejected
+        /// Tried for as long as `retry.for` allows; in the dead-letter file.
+        case expired
+        /// Dropped because the queue was full, as `queue.full` asks.
+        case dropped
+        /// Left over when the lane ended.
+        case undelivered
+    }
+
+    /// Indexed by route.
+    public private(set) var taken: [Int]
+    private var settled: [[Int]]
+    /// Of the rejected, expired and undelivered: how many could not be kept in the dead-letter file either.
+    public var lost = 0
+    /// Deliveries that did not succeed and were tried again.
+    public var retries = 0
+
+    init(routes: Int) {
+        taken = Array(repeating: 0, count: routes)
+        settled = Array(repeating: taken, count: Fate.allCases.count)
+    }
+
+    public subscript(fate: Fate) -> [Int] { settled[LaneAccount.index(fate)] }
+    public func total(_ fate: Fate) -> Int { self[fate].reduce(0, +) }
+    public var totalTaken: Int { taken.reduce(0, +) }
+
+    /// Events of a route that are neither delivered nor given up.
+    public func waiting(route: Int) -> Int { settled.reduce(taken[route]) { $0 - $1[route] } }
+    public var totalWaiting: Int { taken.indices.reduce(0) { $0 + waiting(route: $1) } }
+
+    mutating func take(_ route: UInt16) { taken[Int(route)] += 1 }
+    mutating func settle(_ route: UInt16, _ fate: Fate) { settled[LaneAccount.index(fate)][Int(route)] += 1 }
+
+    private static func index(_ fate: Fate) -> Int { Fate.allCases.firstIndex(of: fate)! }
+}

@@ -1,0 +1,102 @@
+// The text that a JSON string stands for, compared or decoded only when a rule asks for it.
+// A lone surrogate is legal JSON but no text: such a string equals nothing and decodes to nothing.
+
+public enum Text {
+    /// What stands between the quotes of a string, still escaped; nil when the slot holds no string.
+    @inlinable public static func stringBody(_ block: Bytes, _ slot: Slot) -> UnsafeBufferPointer<UInt8>? {
+        guard slot.end != 0, block[Int(slot.start)] == UInt8(ascii: "\"") else { return nil }
+        return UnsafeBufferPointer(start: block + Int(slot.start) + 1, count: Int(slot.end - slot.start) - 2)
+    }
+
+    /// Whether a string's body holds an escape; if not, its bytes are its text.
+    public static func isEscaped(_ body: UnsafeBufferPointer<UInt8>) -> Bool { body.contains(UInt8(ascii: "\\")) }
+
+    /// Decodes the body [start, end) of a valid string to UTF-8; nil for a lone surrogate. What comes out is never
+    /// longer than what went in, so `out` needs room for as many bytes.
+    public static func unescape(_ start: Bytes, _ end: Bytes, into out: UnsafeMutablePointer<UInt8>) -> Int? {
+        var p = start
+        var n = 0
+        func put(_ byte: UInt32) {
+            out[n] = UInt8(truncatingIfNeeded: byte)
+            n += 1
+        }
+        while p < end {
+            guard p[0] == UInt8(ascii: "\\") else {
+                out[n] = p[0]
+                n += 1
+                p += 1
+                continue
+            }
+            switch p[1] {
+            case UInt8(ascii: "u"):
+                var code = hex4(p + 2)
+                p += 6
+                if code & 0xf800 == 0xd800 {
+                    guard code < 0xdc00, end - p >= 6, p[0] == UInt8(ascii: "\\"), p[1] == UInt8(ascii: "u") else { return nil }
+                    let low = hex4(p + 2)
+                    guard low & 0xfc00 == 0xdc00 else { return nil }
+                    code = 0x10000 + (code - 0xd800) << 10 + (low - 0xdc00)
+                    p += 6
+                }
+                if code < 0x80 {
+                    put(code)
+                } else if code < 0x800 {
+                    put(0xc0 | code >> 6)
+                    put(0x80 | code & 0x3f)
+                } else if code < 0x10000 {
+                    put(0xe0 | code >> 12)
+                    put(0x80 | code >> 6 & 0x3f)
+                    put(0x80 | code & 0x3f)
+                } else {
+                    put(0xf0 | code >> 18)
+                    put(0x80 | code >> 12 & 0x3f)
+                    put(0x80 | code >> 6 & 0x3f)
+                    put(0x80 | code & 0x3f)
+                }
+                continue
+            case UInt8(ascii: "b"): put(0x08)
+            case UInt8(ascii: "f"): put(0x0c)
+            case UInt8(ascii: "n"): put(0x0a)
+            case UInt8(ascii: "r"): put(0x0d)
+            case UInt8(ascii: "t"): put(0x09)
+            default: put(UInt32(p[1]))
+            }
+            p += 2
+        }
+        return n
+    }
+
+    /// Whether the slot holds a string whose text is these UTF-8 bytes.
+    public static func equals(_ block: Bytes, _ slot: Slot, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let body = stringBody(block, slot) else { return false }
+        // An escape is never shorter than what it stands for.
+        if body.count < text.count { return false }
+        if !isEscaped(body) { return body.count == text.count && same(body, text) }
+        return withText(body) { decoded in decoded.map { $0.count == text.count && same($0, text) } ?? false }
+    }
+
+    /// Appends the text of the slot's string; false, with nothing appended, when it holds none.
+    public static func append(_ block: Bytes, _ slot: Slot, to buffer: inout ByteBuffer) -> Bool {
+        guard let body = stringBody(block, slot), let start = body.baseAddress else { return false }
+        buffer.reserve(body.count)
+        guard let n = unescape(start, start + body.count, into: buffer.base + buffer.count) else { return false }
+        buffer.extend(by: n)
+        return true
+    }
+
+    /// Calls `use` with the text of a valid string's body; nil when it is no text. The bytes live as long as the call.
+    public static func withText<Result>(
+        _ body: UnsafeBufferPointer<UInt8>, _ use: (UnsafeBufferPointer<UInt8>?) -> Result
+    ) -> Result {
+        guard isEscaped(body), let start = body.baseAddress else { return use(body) }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: body.count) { room in
+            guard let out = room.baseAddress, let n = unescape(start, start + body.count, into: out) else { return use(nil) }
+            return use(UnsafeBufferPointer(start: out, count: n))
+        }
+    }
+
+    private static func same(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>) -> Bool {
+        for i in 0..<a.count where a[i] != b[i] { return false }
+        return true
+    }
+}

@@ -1,0 +1,114 @@
+// Reads a descriptor in blocks of whole lines: a pipe, a file, a terminal, a device. It promises that every byte of
+// the input is in exactly one block, save lines over the limit, which are counted and let go without being held.
+
+public import Events
+internal import Glibc
+public import Platform
+
+/// What one read brought.
+public enum Intake: Equatable, Sendable {
+    /// Whole lines are in the buffer.
+    case lines
+    /// A line of that many bytes was over the limit and is gone. The buffer is empty.
+    case overlong(bytes: Int)
+    /// No more will come.
+    case end
+    /// The input could not be read.
+    case failed(SystemFault)
+}
+
+public struct LineReader: ~Copyable, Sendable {
+    private let descriptor: Int32
+    private let lineLimit: Int
+    private let blockSize: Int
+    private let stop: WakeUp
+    /// The beginning of a line whose end has not been read yet.
+    private var carry = ByteBuffer()
+    private var isAtEnd = false
+    private var fault: SystemFault?
+
+    /// Reading ends early, between two lines if need be, when `stop` is raised.
+    public init(descriptor: Int32, lineLimit: Int, blockSize: Int = 256 << 10, stop: WakeUp) {
+        self.descriptor = descriptor
+        self.lineLimit = lineLimit
+        self.blockSize = blockSize
+        self.stop = stop
+        widenPipe(descriptor, to: 1 << 20)
+    }
+
+    /// Fills the buffer with the lines that are there, waiting only while there is none.
+    public mutating func next(_ buffer: inout ByteBuffer) -> Intake {
+        buffer.removeAll()
+        buffer.append(contentsOf: carry.bytes)
+        carry.removeAll()
+        var searched = 0
+        while true {
+            if let end = lastLineEnd(buffer, from: searched) {
+                carry.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer.bytes[end...]))
+                buffer.truncate(to: end)
+                return .lines
+            }
+            searched = buffer.count
+            if searched > lineLimit { return skipLine(&buffer) }
+            if !isAtEnd, fill(&buffer) { continue }
+            if buffer.isEmpty { return ending }
+            // The last line may lack its newline.
+            buffer.append(UInt8(ascii: "\n"))
+            return .lines
+        }
+    }
+
+    private var ending: Intake { fault.map(Intake.failed) ?? .end }
+
+    /// Reads on without keeping anything until the line that fills the buffer has ended.
+    private mutating func skipLine(_ buffer: inout ByteBuffer) -> Intake {
+        var skipped = buffer.count
+        while true {
+            buffer.removeAll()
+            if isAtEnd || !fill(&buffer) { return .overlong(bytes: skipped) }
+            if let newline = memchr(buffer.base, 0x0a, buffer.count) {
+                let length = UnsafeRawPointer(newline) - UnsafeRawPointer(buffer.base)
+                carry.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer.bytes[(length + 1)...]))
+                buffer.removeAll()
+                return .overlong(bytes: skipped + length)
+            }
+            skipped += buffer.count
+        }
+    }
+
+    /// Waits for input and appends what one read gives; false at the end, at a fault or when stopped.
+    private mutating func fill(_ buffer: inout ByteBuffer) -> Bool {
+        buffer.reserve(blockSize)
+        while true {
+            var ready = (
+                pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0), pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0)
+            )
+            let count = withUnsafeMutablePointer(to: &ready) {
+                $0.withMemoryRebound(to: pollfd.self, capacity: 2) { poll($0, 2, -1) }
+            }
+            if count < 0 && errno == EINTR { continue }
+            if ready.1.revents != 0 { break }
+            let n = read(descriptor, buffer.base + buffer.count, blockSize)
+            if n > 0 {
+                buffer.extend(by: n)
+                return true
+            }
+            if n == 0 { break }
+            if errno == EINTR || errno == EAGAIN { continue }
+            fault = SystemFault()
+            break
+        }
+        isAtEnd = true
+        return false
+    }
+
+    /// One past the last newline at or after `from`.
+    private func lastLineEnd(_ buffer: borrowing ByteBuffer, from: Int) -> Int? {
+        var end = buffer.count
+        while end > from {
+            if buffer.base[end - 1] == 0x0a { return end }
+            end -= 1
+        }
+        return nil
+    }
+}

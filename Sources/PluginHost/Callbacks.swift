@@ -1,0 +1,186 @@
+// What a module may call, and what is under way for one instance of it. A callback names its instance by a number and its
+// delivery by a token; neither is a pointer, so one that comes twice, too late or from nowhere finds nothing and harms nothing.
+
+internal import CSwitchyardPlugin
+internal import Delivery
+internal import Platform
+
+/// One instance's side of the conversation. It is kept for the life of the process, as is the table lent to the module: a
+/// thread that a module forgot may still use them after destroy.
+final class Callbacks: Sendable {
+    /// What is lent to a module for one delivery: the events, and the struct that points at them.
+    final class Loan: @unchecked Sendable {
+        private let batch: Batch
+        let table = UnsafeMutablePointer<switchyard_batch>.allocate(capacity: 1)
+
+        init(_ batch: Batch, attempt: Int, token: UInt64) {
+            self.batch = batch
+            table.initialize(
+                to: switchyard_batch(
+                    struct_size: UInt32(MemoryLayout<switchyard_batch>.size), attempt: UInt32(clamping: attempt), token: token,
+                    ndjson: switchyard_bytes(
+                        data: batch.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), size: batch.bytes.count),
+                    ends: batch.ends.baseAddress, arrivals: batch.arrivals.baseAddress, count: batch.count))
+        }
+
+        deinit { table.deallocate() }
+
+        var count: Int { batch.count }
+    }
+
+    private struct UnderWay {
+        /// nil: a flush.
+        let loan: Loan?
+        let done: @Sendable (BatchOutcome) -> Void
+    }
+
+    private struct State {
+        var underWay: [UInt64: UnderWay] = [:]
+        var strays = 0
+        var log: (@Sendable (LogLevel, String) -> Void)?
+        var handler: (@Sendable (Answer) -> Void)?
+        var gone: Answer?
+        var ended = false
+    }
+
+    private let provider: String
+    private let outcome: ForeignOutcome
+    private let state: Monitor<State>
+
+    init(provider: String, module: String, log: @escaping @Sendable (LogLevel, String) -> Void) {
+        self.provider = provider
+        outcome = ForeignOutcome(module: module)
+        state = Monitor(State(log: log))
+    }
+
+    /// How often a delivery was ended that was not under way: never begun, ended before, or of a closed instance.
+    var strays: Int { state.withLock { $0.strays } }
+
+    // MARK: From the host
+
+    func begin(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) -> Loan {
+        let token = Switchboard.nextToken()
+        let loan = Loan(batch, attempt: attempt, token: token)
+        state.withLock { $0.underWay[token] = UnderWay(loan: loan, done: done) }
+        return loan
+    }
+
+    func beginFlush(_ done: @escaping @Sendable (Outcome) -> Void) -> UInt64 {
+        let token = Switchboard.nextToken()
+        state.withLock { $0.underWay[token] = UnderWay(loan: nil, done: { done($0.batch) }) }
+        return token
+    }
+
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {
+        let gone: Answer? = state.withLock { state in
+            guard let gone = state.gone, !state.ended else {
+                state.handler = handler
+                return nil
+            }
+            return gone
+        }
+        if let gone { handler(gone) }
+    }
+
+    /// Ends what is still under way as unknown; afterwards everything the module says is ignored.
+    /// What it returns is lent to the module still, and is to be kept until destroy has returned.
+    func end() -> [Loan] {
+        let left: [UnderWay] = state.withLock { state in
+            state.ended = true
+            state.log = nil
+            state.handler = nil
+            defer { state.underWay = [:] }
+            return state.underWay.sorted { $0.key < $1.key }.map(\.value)
+        }
+        for one in left { one.done(BatchOutcome(.unknown(Answer("the provider was closed before the module answered")))) }
+        return left.compactMap(\.loan)
+    }
+
+    // MARK: From the module
+
+    func complete(
+        _ token: UInt64, _ batch: UnsafePointer<switchyard_outcome>?, _ events: UnsafePointer<switchyard_event_outcome>?, _ count: Int
+    ) {
+        let found: UnderWay? = state.withLock { state in
+            let found = state.underWay.removeValue(forKey: token)
+            if found == nil { state.strays += 1 }
+            return found
+        }
+        guard let found else { return }
+        found.done(outcome.read(batch, events, count, of: found.loan?.count ?? 0))
+    }
+
+    func log(_ level: Int32, _ message: switchyard_bytes) {
+        guard let log = state.withLock({ $0.log }) else { return }
+        let text = ForeignText.read(message, most: 4096)
+        guard !text.isEmpty else { return }
+        log(LogLevel(rawValue: min(max(level, 0), 3))!, "\(provider): \(text)")
+    }
+
+    func closed(_ message: switchyard_bytes) {
+        let answer = Answer(ForeignText.read(message, most: 4096))
+        let handler: (@Sendable (Answer) -> Void)? = state.withLock { state in
+            guard state.gone == nil, !state.ended else { return nil }
+            defer { state.handler = nil }
+            state.gone = answer
+            return state.handler
+        }
+        handler?(answer)
+    }
+}
+
+/// How much a line from a module matters.
+public enum LogLevel: Int32, Sendable, Comparable, CaseIterable {
+    case debug
+    case information
+    case warning
+    case error
+
+    public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// Finds the instance that a callback means.
+enum Switchboard {
+    private struct Line {
+        let callbacks: Callbacks
+        let host: UnsafeMutablePointer<switchyard_host>
+    }
+    private struct State: @unchecked Sendable {
+        var lines: [UInt: Line] = [:]
+        var lastToken: UInt64 = 0
+    }
+    private static let state = Monitor(State())
+
+    /// The table to be lent to a module for this instance.
+    static func connect(_ callbacks: Callbacks) -> UnsafePointer<switchyard_host> {
+        let host = UnsafeMutablePointer<switchyard_host>.allocate(capacity: 1)
+        let number: UInt = state.withLock { state in
+            let number = UInt(state.lines.count) + 1
+            state.lines[number] = Line(callbacks: callbacks, host: host)
+            return number
+        }
+        host.initialize(
+            to: switchyard_host(
+                abi_version: SWITCHYARD_ABI_VERSION, struct_size: UInt32(MemoryLayout<switchyard_host>.size),
+                context: UnsafeMutableRawPointer(bitPattern: number),
+                log: { context, level, message in Switchboard.find(context)?.log(level, message) },
+                complete: { context, token, batch, events, count in
+                    Switchboard.find(context)?.complete(token, batch, events, count)
+                },
+                closed: { context, message in Switchboard.find(context)?.closed(message) }))
+        return UnsafePointer(host)
+    }
+
+    /// Tokens are never used again in this process, so that one of another instance or of the past is told from a good one.
+    static func nextToken() -> UInt64 {
+        state.withLock { state in
+            state.lastToken += 1
+            return state.lastToken
+        }
+    }
+
+    private static func find(_ context: UnsafeMutableRawPointer?) -> Callbacks? {
+        let number = UInt(bitPattern: context)
+        return state.withLock { $0.lines[number]?.callbacks }
+    }
+}

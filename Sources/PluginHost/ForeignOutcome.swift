@@ -1,0 +1,61 @@
+// The outcome that a module reports, read with suspicion: what makes no sense counts as unknown, so that the events are sent
+// again under the same ids. Every index in what is returned lies within the batch.
+
+internal import CSwitchyardPlugin
+internal import Delivery
+
+struct ForeignOutcome {
+    /// The module, as messages name it.
+    let module: String
+
+    private static let batchMessage = 4096
+    /// Shorter, since there may be one for each event.
+    private static let eventMessage = 512
+
+    /// Reads what `complete` was given for a delivery of `total` events; a flush has none.
+    func read(
+        _ batch: UnsafePointer<switchyard_outcome>?, _ events: UnsafePointer<switchyard_event_outcome>?, _ count: Int, of total: Int
+    ) -> BatchOutcome {
+        guard let batch else { return senseless("ended a delivery without an outcome") }
+        let whole = read(batch.pointee, most: Self.batchMessage)
+        guard count != 0 else { return BatchOutcome(whole) }
+        // An account that is wrong about which events it means is believed in nothing: some other event may be the refused one.
+        guard (1...max(1, total)).contains(count), total > 0 else {
+            return senseless("named \(UInt(bitPattern: count)) single events of a batch of \(total)")
+        }
+        guard let events else { return senseless("named \(count) single events, but gave no list of them") }
+        var single: [Int: Outcome] = [:]
+        single.reserveCapacity(count)
+        for event in UnsafeBufferPointer(start: events, count: count) {
+            guard event.index < UInt64(total) else {
+                return senseless("named the event \(event.index) of a batch of \(total)")
+            }
+            guard single.updateValue(readSingle(event.outcome), forKey: Int(event.index)) == nil else {
+                return senseless("named the event \(event.index) of a batch twice")
+            }
+        }
+        return BatchOutcome(whole, events: single)
+    }
+
+    private func readSingle(_ outcome: switchyard_outcome) -> Outcome {
+        if case .closed = read(outcome, most: 0) { return unknown("called the destination closed for a single event") }
+        return read(outcome, most: Self.eventMessage)
+    }
+
+    private func read(_ outcome: switchyard_outcome, most: Int) -> Outcome {
+        let answer = Answer(code: Int(outcome.code), ForeignText.read(outcome.message, most: most))
+        switch outcome.kind {
+        case SWITCHYARD_DELIVERED.rawValue: return .delivered
+        case SWITCHYARD_REJECTED.rawValue: return .rejected(answer)
+        case SWITCHYARD_RETRY.rawValue:
+            return .retry(answer, after: outcome.retry_after_ms == 0 ? nil : .milliseconds(outcome.retry_after_ms))
+        case SWITCHYARD_UNKNOWN.rawValue: return .unknown(answer)
+        case SWITCHYARD_FAULT.rawValue: return .fault(answer)
+        case SWITCHYARD_CLOSED.rawValue: return .closed(answer)
+        default: return unknown("reported an outcome of the unknown kind \(outcome.kind)")
+        }
+    }
+
+    private func senseless(_ what: String) -> BatchOutcome { BatchOutcome(unknown(what)) }
+    private func unknown(_ what: String) -> Outcome { .unknown(Answer("the module \(module) \(what)")) }
+}

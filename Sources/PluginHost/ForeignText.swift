@@ -1,0 +1,49 @@
+// Text that comes from a module. It is copied at once, cut to a bound, repaired where it is not UTF-8, and made harmless
+// for a terminal. It never reads where a size is plainly absurd.
+
+internal import CSwitchyardPlugin
+
+enum ForeignText {
+    /// A size beyond this is no message but a mistake: nothing of it is read.
+    static let absurd = 16_777_216
+
+    static func read(_ bytes: switchyard_bytes, most: Int) -> String {
+        // A size_t of more than half the address space arrives as a negative number.
+        guard (0...absurd).contains(bytes.size) else { return "(a message of \(UInt(bitPattern: bytes.size)) bytes, not read)" }
+        guard let data = bytes.data else { return "" }
+        return read(UnsafeBufferPointer(start: data, count: bytes.size), most: most)
+    }
+
+    static func read(_ bytes: UnsafeBufferPointer<UInt8>, most: Int) -> String {
+        guard bytes.count > most else { return harmless(String(decoding: bytes, as: UTF8.self)) }
+        var end = most
+        // Not in the middle of a character; invalid bytes are repaired afterwards, so three steps suffice.
+        while end > max(0, most - 3), bytes[end] & 0xC0 == 0x80 { end -= 1 }
+        return harmless(String(decoding: bytes[..<end], as: UTF8.self)) + "…"
+    }
+
+    /// The text in one line, with everything that could move a cursor, colour a terminal or turn the direction of writing escaped.
+    static func harmless(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isHarmful) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            case "\t": result += "\\t"
+            case _ where isHarmful(scalar): result += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0: true
+        // Line and paragraph separators; marks, embeddings, overrides and isolates of direction; the byte order mark.
+        case 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true
+        default: false
+        }
+    }
+}

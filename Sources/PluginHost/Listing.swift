@@ -1,0 +1,114 @@
+// What `switchyard providers` prints: a table of what is installed, or all there is to know about one module.
+
+public import Configuration
+
+/// A file in a plugin folder, and what became of loading it.
+public struct InstalledModule: Sendable {
+    /// As the module calls itself; where it could not be loaded, as its file is called.
+    public let name: String
+    public let path: String
+    public let state: Result<ModuleDescription, ModuleFault>
+
+    public init(name: String, path: String, state: Result<ModuleDescription, ModuleFault>) {
+        self.name = name
+        self.path = path
+        self.state = state
+    }
+}
+
+public enum Listing {
+    /// One line for each module that can be used, then one for each that cannot.
+    public static func table(_ modules: [InstalledModule]) -> String {
+        guard !modules.isEmpty else { return "no modules are installed\n" }
+        var rows: [[String]] = []
+        var faults: [String] = []
+        for module in modules {
+            switch module.state {
+            case .success(let about): rows.append([module.name, about.version, about.summary, module.path].map(ForeignText.harmless))
+            case .failure(let fault): faults.append("\(module.name) cannot be used: \(fault)")
+            }
+        }
+        var result = rows.isEmpty ? "" : columns([["NAME", "VERSION", "WHAT IT DOES", "FILE"]] + rows)
+        for fault in faults { result += fault + "\n" }
+        return result
+    }
+
+    /// Everything about one module: what it is, where it lies, its limits and its settings.
+    public static func details(_ module: InstalledModule) -> String {
+        let about: ModuleDescription
+        switch module.state {
+        case .success(let description): about = description
+        case .failure(let fault): return "\(module.name) cannot be used: \(fault)\n"
+        }
+        let limits = [about.limits.events.map { "\($0) events" }, about.limits.bytes.map { "\($0) bytes" }].compactMap { $0 }
+        var result = ForeignText.harmless("\(about.name) \(about.version)") + "\n"
+        if !about.summary.isEmpty { result += ForeignText.harmless(about.summary) + "\n" }
+        result += "\n"
+        result += columns([
+            ["file", module.path],
+            ["batches", limits.isEmpty ? "of any size" : "of at most " + limits.joined(separator: " and ")],
+            ["at once", about.concurrency == 1 ? "one batch" : "up to \(about.concurrency) batches"],
+            ["order", about.delivery.ordered ? "kept, unless \"ordered\" is false" : "not kept, unless \"ordered\" is true"],
+            ["erasure", about.canErase ? "forgets subjects when asked" : "cannot forget subjects"],
+        ])
+        let settings = rows(about.settings, "", required: true).filter { !$0[0].isEmpty }
+        result += settings.isEmpty ? "\nIt has no settings.\n" : "\n" + columns([["SETTING", "TYPE", "DEFAULT", "MEANING"]] + settings)
+        return result
+    }
+
+    // MARK: - Settings
+
+    /// A line for each setting; those of an object inside are named by their path.
+    private static func rows(_ schema: SettingsSchema, _ path: String, required: Bool) -> [[String]] {
+        let need = required ? "required" : ""
+        switch schema {
+        case .string(let rules):
+            var kind = rules.format == .plain ? "string" : rules.format.rawValue
+            if !rules.oneOf.isEmpty { kind = rules.oneOf.joined(separator: "|") }
+            if let pattern = rules.pattern { kind += " like \(pattern)" }
+            return [row(path, kind, rules.fallback ?? need, rules.about)]
+        case .number(let rules):
+            var kind = rules.integer ? "integer" : "number"
+            switch (rules.minimum, rules.maximum) {
+            case (let low?, let high?): kind += " \(shown(low)) to \(shown(high))"
+            case (let low?, nil): kind += ", at least \(shown(low))"
+            case (nil, let high?): kind += ", at most \(shown(high))"
+            case (nil, nil): break
+            }
+            return [row(path, kind, rules.fallback.map(shown) ?? need, rules.about)]
+        case .boolean(let rules):
+            return [row(path, "true|false", rules.fallback.map { "\($0)" } ?? need, rules.about)]
+        case .list(let element, let about):
+            let inner = rows(element, path + "[]", required: false)
+            // A list of plain values is one line, a list of objects one line and one for each member.
+            if inner.count == 1, inner[0][0] == path + "[]" {
+                return [row(path, "list of " + inner[0][1], need, about.isEmpty ? inner[0][3] : about)]
+            }
+            return [row(path, "list of objects", need, about)] + inner.filter { $0[0] != path + "[]" }
+        case .object(let rules):
+            var result = path.isEmpty ? [] : [row(path, "object", need, rules.about)]
+            for member in rules.members {
+                result += rows(member.schema, path.isEmpty ? member.name : "\(path).\(member.name)", required: member.required)
+            }
+            if let others = rules.others { result += rows(others, path.isEmpty ? "*" : path + ".*", required: false) }
+            return result
+        }
+    }
+
+    private static func row(_ cells: String...) -> [String] { cells.map(ForeignText.harmless) }
+
+    private static func shown(_ number: Double) -> String { Int64(exactly: number).map { "\($0)" } ?? "\(number)" }
+
+    /// Cells side by side, each column as wide as its widest cell.
+    private static func columns(_ rows: [[String]]) -> String {
+        let widths = (0..<(rows.first?.count ?? 0)).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        var result = ""
+        for row in rows {
+            var line = ""
+            for (cell, width) in zip(row, widths) { line += cell + String(repeating: " ", count: width - cell.count + 2) }
+            while line.hasSuffix(" ") { line.removeLast() }
+            result += line + "\n"
+        }
+        return result
+    }
+}

@@ -1,0 +1,149 @@
+// Where modules are looked for, and by which names. A module is found by its name in known folders, never by a path from a
+// configuration or an event.
+//
+// A name is [a-z0-9_-]+. The module `dead-letter` lies in dead-letter.so, or in libDeadLetter.so as a build leaves it: the
+// names of files are compared without `lib` in front and `.so` behind, in lower case, without '-' and '_'. The first folder that
+// has such a file counts; two such files in one folder are a fault, since nobody could tell which one is meant.
+
+public import Configuration
+internal import Glibc
+
+public struct ModuleFolders: ModuleCatalog {
+    /// In the order in which they are searched.
+    public let folders: [String]
+    /// What was left out of SWITCHYARD_PLUGINS, and why; for the person who runs the router.
+    public let warnings: [ModuleFault]
+
+    public init(_ folders: [String]) { self.init(folders, warnings: []) }
+
+    private init(_ folders: [String], warnings: [ModuleFault]) {
+        self.folders = folders
+        self.warnings = warnings
+    }
+
+    /// The folders for the executable at that path and for that value of SWITCHYARD_PLUGINS (absolute paths, with colons between).
+    public init(executable: String, environment: String?) {
+        let own = executable.lastIndex(of: "/").map { String(executable[..<$0]) } ?? ""
+        var folders = [own + "/../lib/switchyard/plugins"]
+        // Development: a build leaves the modules beside the executable. An installed executable has no modules beside it, and
+        // bin/ is not searched.
+        if access(own + "/libConsole.so", F_OK) == 0 { folders.append(own) }
+        var warnings: [ModuleFault] = []
+        for folder in (environment ?? "").split(separator: ":").map(String.init) {
+            if !folder.hasPrefix("/") {
+                warnings.append(
+                    ModuleFault("SWITCHYARD_PLUGINS: \"\(ForeignText.harmless(folder))\" is left out; a folder needs its absolute path"))
+            } else if Self.files(folder) == nil {
+                warnings.append(ModuleFault("SWITCHYARD_PLUGINS: \(ForeignText.harmless(folder)) cannot be read: \(systemError())"))
+            } else {
+                folders.append(folder)
+            }
+        }
+        self.init(folders, warnings: warnings)
+    }
+
+    /// The folders of this process.
+    public static func standard() -> ModuleFolders {
+        // After the file was replaced by a newer one the link ends in " (deleted)"; only its folder is used.
+        ModuleFolders(
+            executable: readLink("/proc/self/exe") ?? "", environment: getenv("SWITCHYARD_PLUGINS").map { String(cString: $0) })
+    }
+
+    // MARK: - Finding
+
+    public func description(of module: String) throws(ModuleFault) -> ModuleDescription? {
+        try self.module(module)?.description
+    }
+
+    /// The names as the files tell them: nothing is loaded for it.
+    public var names: [String] {
+        Set(folders.flatMap { Self.files($0) ?? [] }.map { Self.plainName(of: $0) }).sorted()
+    }
+
+    /// The module of that name, loaded and checked; nil when there is none.
+    public func module(_ name: String) throws(ModuleFault) -> Module? {
+        guard Self.isName(name) else { return nil }
+        for folder in folders {
+            let matching = (Self.files(folder) ?? []).filter { Self.keys(of: $0).contains(Self.key(of: name)) }
+            guard let file = matching.first else { continue }
+            guard matching.count == 1 else {
+                throw ModuleFault("\(folder): holds the module \(name) twice, as \(matching.joined(separator: " and ")); remove one")
+            }
+            let module = try Module.load(TrustedFile(folder + "/" + file))
+            guard module.description.name == name else {
+                throw ModuleFault(
+                    "\(module.path): was found by the name \"\(name)\", but describes itself as "
+                        + "\"\(ForeignText.harmless(module.description.name))\"; the two must agree")
+            }
+            return module
+        }
+        return nil
+    }
+
+    /// Everything that is installed, by name, each with what became of loading it. A file that an earlier folder hides is left out.
+    public func installed() -> [InstalledModule] {
+        var seen: Set<String> = []
+        var result: [InstalledModule] = []
+        for folder in folders {
+            let files = (Self.files(folder) ?? []).filter { seen.isDisjoint(with: Self.keys(of: $0)) }
+            for file in files {
+                seen.formUnion(Self.keys(of: file))
+                result.append(load(folder + "/" + file, file))
+            }
+        }
+        return result.sorted { ($0.name, $0.path) < ($1.name, $1.path) }
+    }
+
+    private func load(_ path: String, _ file: String) -> InstalledModule {
+        do throws(ModuleFault) {
+            let found = try Module.load(TrustedFile(path))
+            let name = found.description.name
+            guard Self.isName(name), Self.keys(of: file).contains(Self.key(of: name)), try module(name) === found else {
+                throw ModuleFault(
+                    "\(found.path): describes itself as \"\(ForeignText.harmless(name))\" and cannot be found by that name; "
+                        + "rename the file after the module")
+            }
+            return InstalledModule(name: name, path: found.path, state: .success(found.description))
+        } catch {
+            return InstalledModule(name: Self.plainName(of: file), path: path, state: .failure(error))
+        }
+    }
+
+    // MARK: - Names
+
+    static func isName(_ name: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// `library.so` may be the module `library` as well as `rary`.
+    private static func keys(of file: String) -> [String] {
+        let stem = String(file.dropLast(3))
+        return [key(of: stem)] + (stem.hasPrefix("lib") ? [key(of: String(stem.dropFirst(3)))] : [])
+    }
+
+    private static func key(of name: String) -> String { name.lowercased().filter { $0 != "-" && $0 != "_" } }
+
+    private static func plainName(of file: String) -> String {
+        let stem = file.dropLast(3)
+        return (stem.hasPrefix("lib") ? stem.dropFirst(3) : stem).lowercased()
+    }
+
+    /// The shared libraries in a folder, sorted; nil when it cannot be read.
+    private static func files(_ folder: String) -> [String]? {
+        guard let stream = opendir(folder) else { return nil }
+        defer { closedir(stream) }
+        var result: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            if name.hasSuffix(".so"), name.utf8.count > 3, !name.hasPrefix(".") { result.append(name) }
+        }
+        return result.sorted()
+    }
+}

@@ -1,0 +1,107 @@
+// One provider of routes.json, made by a module. It calls the module as the header promises (one delivery at a time is the
+// lane's part) and turns what comes back into outcomes. Each `done` is called exactly once, whatever the module does.
+
+internal import CSwitchyardPlugin
+public import Delivery
+internal import Platform
+
+public final class ModuleInstance: Provider, @unchecked Sendable {
+    private struct Life {
+        /// How many calls of the module have not returned yet.
+        var inside = 0
+        var isClosed = false
+        /// What the module may still be reading, until destroy has returned.
+        var loans: [Callbacks.Loan] = []
+        var isDestroyed = false
+    }
+
+    private let table: switchyard_plugin
+    private let handle: UnsafeMutableRawPointer
+    private let callbacks: Callbacks
+    private let life = Monitor(Life())
+
+    init(table: switchyard_plugin, handle: UnsafeMutableRawPointer, callbacks: Callbacks) {
+        self.table = table
+        self.handle = handle
+        self.callbacks = callbacks
+    }
+
+    deinit { close() }
+
+    /// How often the module ended a delivery that was not under way.
+    public var strayCompletions: Int { callbacks.strays }
+
+    public func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        guard enter() else {
+            done(BatchOutcome(.retry(Answer("the provider is closed"), after: nil)))
+            return
+        }
+        let loan = callbacks.begin(batch, attempt: attempt, done)
+        // The loan outlives the call, also where the module ends the delivery and then reads on.
+        withExtendedLifetime(loan) { table.deliver(handle, loan.table) }
+        leave()
+    }
+
+    public func flush(_ done: @escaping @Sendable (Outcome) -> Void) {
+        guard let flush = table.flush else {
+            done(.delivered)
+            return
+        }
+        guard enter() else {
+            done(.retry(Answer("the provider is closed"), after: nil))
+            return
+        }
+        flush(handle, callbacks.beginFlush(done))
+        leave()
+    }
+
+    public func reopen() {
+        guard let reopen = table.reopen, enter() else { return }
+        reopen(handle)
+        leave()
+    }
+
+    public func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) { callbacks.onClosed(handler) }
+
+    /// Ends what is still under way as unknown and destroys the instance. It never waits for a call of the module that hangs:
+    /// then the thread that returns from the last such call destroys the instance. Not to be called from
+    /// within a `done`: in destroy, a module may join the thread on which it ends deliveries.
+    public func close() {
+        let isLast: Bool? = life.withLock { life in
+            guard !life.isClosed else { return nil }
+            life.isClosed = true
+            return life.inside == 0
+        }
+        guard let isLast else { return }
+        if isLast {
+            // First destroy: it may still end deliveries properly.
+            table.destroy(handle)
+            _ = callbacks.end()
+        } else {
+            let loans = callbacks.end()
+            life.withLock { $0.loans = $0.isDestroyed ? [] : loans }
+        }
+    }
+
+    /// Whether the module may be called; then `leave` must follow.
+    private func enter() -> Bool {
+        life.withLock { life in
+            guard !life.isClosed else { return false }
+            life.inside += 1
+            return true
+        }
+    }
+
+    private func leave() {
+        let isLast = life.withLock { life in
+            life.inside -= 1
+            return life.isClosed && life.inside == 0
+        }
+        guard isLast else { return }
+        table.destroy(handle)
+        life.withLock { life in
+            life.isDestroyed = true
+            life.loans = []
+        }
+    }
+}

@@ -1,0 +1,33 @@
+// The end of a delivery, which comes exactly once: by `finish`, or as unknown when the value is let go.
+
+/// The answer that the host waits for.
+public struct Completion: ~Copyable, Sendable {
+    private var link: HostLink?
+    private let token: UInt64
+
+    init(link: HostLink, token: UInt64) {
+        self.link = link
+        self.token = token
+    }
+
+    deinit { link?.call { $0.complete(token, .unknown("the provider let the delivery go without an answer")) } }
+
+    public consuming func finish(_ outcome: Outcome) {
+        let link = self.link
+        self.link = nil
+        link?.call { $0.complete(token, outcome) }
+    }
+}
+
+/// A batch together with its completion: the borrowed memory can be reached exactly as long as it lasts.
+public struct Delivery: ~Copyable, Sendable {
+    public let batch: Batch
+    private let completion: Completion
+
+    init(batch: consuming Batch, completion: consuming Completion) {
+        self.batch = batch
+        self.completion = completion
+    }
+
+    public consuming func finish(_ outcome: Outcome) { completion.finish(outcome) }
+}

@@ -1,0 +1,157 @@
+// Makes the C table of an adapter. It promises that no Swift value crosses the boundary: errors become text, outcomes become C structs.
+
+internal import Glibc
+
+/// The table of a provider; called from the one symbol that a module exports.
+public func export<P: Provider>(_ type: P.Type) -> UnsafePointer<switchyard_plugin> {
+    table(of: type) { (settings, link) throws in SequentialInstance(try P(settings: settings, host: Host(link: link)), link) }
+}
+
+/// The table of a provider that has several batches under way.
+public func export<P: ConcurrentProvider>(_ type: P.Type) -> UnsafePointer<switchyard_plugin> {
+    table(of: type) { (settings, link) throws in ConcurrentInstance(try P(settings: settings, host: Host(link: link)), link) }
+}
+
+/// What the host's `instance` pointer leads to.
+class Instance {
+    let adapter: any Adapter
+    let link: HostLink
+
+    init(_ adapter: any Adapter, _ link: HostLink) {
+        self.adapter = adapter
+        self.link = link
+    }
+
+    func deliver(_ delivery: consuming Delivery) { delivery.finish(.fault("the module cannot deliver")) }
+    func flush(_ completion: consuming Completion) { completion.finish(.delivered) }
+}
+
+private final class SequentialInstance<P: Provider>: Instance {
+    private let provider: P
+    init(_ provider: P, _ link: HostLink) {
+        self.provider = provider
+        super.init(provider, link)
+    }
+    override func deliver(_ delivery: consuming Delivery) {
+        let outcome = provider.deliver(delivery.batch)
+        delivery.finish(outcome)
+    }
+    override func flush(_ completion: consuming Completion) { completion.finish(provider.flush()) }
+}
+
+private final class ConcurrentInstance<P: ConcurrentProvider>: Instance {
+    private let provider: P
+    init(_ provider: P, _ link: HostLink) {
+        self.provider = provider
+        super.init(provider, link)
+    }
+    override func deliver(_ delivery: consuming Delivery) { provider.deliver(delivery) }
+    override func flush(_ completion: consuming Completion) { provider.flush(completion) }
+}
+
+// MARK: - Tables
+
+private struct Exported: @unchecked Sendable {
+    let type: ObjectIdentifier
+    let description: UnsafeMutableBufferPointer<UInt8>
+    let make: @Sendable (Settings, HostLink) throws -> Instance
+    let table: UnsafeMutablePointer<switchyard_plugin>
+}
+
+/// A table lives as long as the process, in a global so that leak checkers see it.
+private let exported = Monitor<[Exported]>([])
+
+/// `describe` and `create` carry no context, so each table has a pair that knows only its place. A module needs one;
+/// a test that links several adapters needs a few.
+private let describers: [@convention(c) () -> switchyard_bytes] = [
+    { describe(0) }, { describe(1) }, { describe(2) }, { describe(3) }, { describe(4) }, { describe(5) }, { describe(6) }, { describe(7) },
+]
+private typealias Creator = @convention(c) (
+    UnsafePointer<switchyard_host>?, switchyard_bytes, UnsafeMutablePointer<CChar>?, Int
+) -> UnsafeMutableRawPointer?
+private let creators: [Creator] = [
+    { create(0, $0, $1, $2, $3) }, { create(1, $0, $1, $2, $3) }, { create(2, $0, $1, $2, $3) }, { create(3, $0, $1, $2, $3) },
+    { create(4, $0, $1, $2, $3) }, { create(5, $0, $1, $2, $3) }, { create(6, $0, $1, $2, $3) }, { create(7, $0, $1, $2, $3) },
+]
+
+private func table<A: Adapter>(
+    of type: A.Type, _ make: @escaping @Sendable (Settings, HostLink) throws -> Instance
+) -> UnsafePointer<switchyard_plugin> {
+    exported.withLock { exported in
+        if let known = exported.first(where: { $0.type == ObjectIdentifier(type) }) { return UnsafePointer(known.table) }
+        let place = exported.count
+        precondition(place < creators.count, "a module exports one provider")
+        let text = Array(type.description.json(erase: type is any Eraser.Type).utf8)
+        let description = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: text.count)
+        _ = description.initialize(from: text)
+        let table = UnsafeMutablePointer<switchyard_plugin>.allocate(capacity: 1)
+        table.initialize(
+            to: switchyard_plugin(
+                abi_version: SWITCHYARD_ABI_VERSION, struct_size: UInt32(MemoryLayout<switchyard_plugin>.size),
+                describe: describers[place], create: creators[place],
+                deliver: { raw, batch in
+                    let instance = instance(raw)
+                    let completion = Completion(link: instance.link, token: batch!.pointee.token)
+                    instance.deliver(Delivery(batch: Batch(batch!), completion: completion))
+                },
+                flush: { raw, token in
+                    let instance = instance(raw)
+                    instance.flush(Completion(link: instance.link, token: token))
+                },
+                destroy: { raw in
+                    let instance = Unmanaged<Instance>.fromOpaque(raw!).takeRetainedValue()
+                    instance.adapter.close()
+                    instance.link.end()
+                },
+                reopen: { raw in instance(raw).adapter.reopen() },
+                erase: type is any Eraser.Type ? erase : nil))
+        exported.append(Exported(type: ObjectIdentifier(type), description: description, make: make, table: table))
+        return UnsafePointer(table)
+    }
+}
+
+private func instance(_ raw: UnsafeMutableRawPointer?) -> Instance { Unmanaged<Instance>.fromOpaque(raw!).takeUnretainedValue() }
+
+private func describe(_ place: Int) -> switchyard_bytes {
+    let text = exported.withLock { $0[place] }.description
+    return switchyard_bytes(data: text.baseAddress, size: text.count)
+}
+
+private func create(
+    _ place: Int, _ host: UnsafePointer<switchyard_host>?, _ settings: switchyard_bytes, _ error: UnsafeMutablePointer<CChar>?, _ size: Int
+) -> UnsafeMutableRawPointer? {
+    do {
+        guard let host else { throw SettingsFault("the router lent no host") }
+        guard host.pointee.abi_version == SWITCHYARD_ABI_VERSION else {
+            throw SettingsFault(
+                "the router speaks version \(host.pointee.abi_version) of the plugin interface, the module version \(SWITCHYARD_ABI_VERSION)")
+        }
+        let settings = try Settings(json: UnsafeRawBufferPointer(start: settings.data, count: settings.size))
+        let make = exported.withLock { $0[place] }.make
+        return Unmanaged.passRetained(try make(settings, HostLink(host))).toOpaque()
+    } catch let fault {
+        put("\(fault)", into: UnsafeMutableRawBufferPointer(start: error, count: error == nil ? 0 : size))
+        return nil
+    }
+}
+
+/// Cut where a character ends; a zero byte inside would end the text early and becomes a space.
+private func put(_ text: String, into buffer: UnsafeMutableRawBufferPointer) {
+    guard buffer.count > 0 else { return }
+    let bytes = Array(text.utf8)
+    var length = min(bytes.count, buffer.count - 1)
+    while length > 0, length < bytes.count, bytes[length] & 0xC0 == 0x80 { length -= 1 }
+    for index in 0..<length { buffer[index] = bytes[index] == 0 ? UInt8(ascii: " ") : bytes[index] }
+    buffer[length] = 0
+}
+
+private let erase: @convention(c) (UnsafeMutableRawPointer?, switchyard_bytes, UInt64) -> Void = { raw, subjects, token in
+    let instance = instance(raw)
+    let completion = Completion(link: instance.link, token: token)
+    // The kit reads objects only; the list becomes the one member of one.
+    let list = String(decoding: UnsafeRawBufferPointer(start: subjects.data, count: subjects.size), as: UTF8.self)
+    guard let ids = (try? Settings(json: "{\"subjects\":\(list)}"))?.get("subjects", as: [String].self),
+        let eraser = instance.adapter as? any Eraser
+    else { return completion.finish(.rejected("the subjects are not a JSON array of text")) }
+    completion.finish(eraser.erase(subjects: ids))
+}

@@ -1,0 +1,69 @@
+// What the router lends an instance. After the instance has ended every call is ignored, so that a late one harms nothing.
+
+/// The router, as an adapter sees it; it may be used from any thread.
+public struct Host: Sendable {
+    public enum Level: Int32, Sendable {
+        case debug
+        case information
+        case warning
+        case error
+    }
+
+    let link: HostLink
+
+    /// A host of closures, for the test of an adapter.
+    public init(log: @escaping @Sendable (Level, String) -> Void, closed: @escaping @Sendable (String) -> Void) {
+        link = HostLink(log: log, closed: closed, complete: { _, _ in })
+    }
+
+    init(link: HostLink) { self.link = link }
+
+    /// One line for the person who runs the router. Never put event contents or secrets in.
+    public func log(_ level: Level, _ message: String) { link.call { $0.log(level, message) } }
+
+    /// The destination was found to be gone for good while nothing was being delivered.
+    public func closed(_ message: String) { link.call { $0.closed(message) } }
+}
+
+/// The calls into the host, and the end of them: once `end` has returned, none is under way and none will begin.
+final class HostLink: Sendable {
+    private struct State {
+        var calls = 0
+        var ended = false
+    }
+
+    let log: @Sendable (Host.Level, String) -> Void
+    let closed: @Sendable (String) -> Void
+    let complete: @Sendable (UInt64, Outcome) -> Void
+    private let state = Monitor(State())
+
+    init(
+        log: @escaping @Sendable (Host.Level, String) -> Void, closed: @escaping @Sendable (String) -> Void,
+        complete: @escaping @Sendable (UInt64, Outcome) -> Void
+    ) {
+        self.log = log
+        self.closed = closed
+        self.complete = complete
+    }
+
+    /// Counted instead of locked, so that a callback may call again.
+    func call(_ body: (HostLink) -> Void) {
+        let open = state.withLock { state in
+            if !state.ended { state.calls += 1 }
+            return !state.ended
+        }
+        guard open else { return }
+        body(self)
+        state.withLock { state in
+            state.calls -= 1
+            if state.ended { self.state.wake() }
+        }
+    }
+
+    func end() {
+        state.withLock { state in
+            state.ended = true
+            while state.calls > 0 { self.state.wait() }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+// The schema of one setting: the subset of JSON Schema that the host checks and `switchyard providers` prints.
+// Its first argument is the sentence that a person reads there.
+
+public struct Schema: Sendable {
+    let json: String
+    let isRequired: Bool
+
+    private init(_ json: String, required: Bool = false) {
+        self.json = json
+        self.isRequired = required
+    }
+
+    /// The same setting, which must be there.
+    public var required: Schema { Schema(json, required: true) }
+
+    /// `pattern` is an extended regular expression that the whole text must match.
+    public static func text(_ about: String, default fallback: String? = nil, pattern: String? = nil) -> Schema {
+        make("string", about, fallback.map(JSONText.string), [("pattern", pattern.map(JSONText.string))])
+    }
+
+    public static func choice(_ about: String, of values: [String], default fallback: String? = nil) -> Schema {
+        make("string", about, fallback.map(JSONText.string), [("enum", JSONText.list(values.map(JSONText.string)))])
+    }
+
+    /// Written with a unit (16MB, 512KiB); the instance gets the number of bytes.
+    public static func size(_ about: String, default fallback: String? = nil) -> Schema {
+        make("string", about, fallback.map(JSONText.string), [("format", "\"size\"")])
+    }
+
+    /// Written with a unit (500ms, 24h); the instance gets the number of milliseconds.
+    public static func duration(_ about: String, default fallback: String? = nil) -> Schema {
+        make("string", about, fallback.map(JSONText.string), [("format", "\"duration\"")])
+    }
+
+    public static func integer(_ about: String, default fallback: Int? = nil, minimum: Int? = nil, maximum: Int? = nil) -> Schema {
+        make("integer", about, fallback.map { "\($0)" }, [("minimum", minimum.map { "\($0)" }), ("maximum", maximum.map { "\($0)" })])
+    }
+
+    public static func number(_ about: String, default fallback: Double? = nil, minimum: Double? = nil, maximum: Double? = nil) -> Schema {
+        make("number", about, fallback.map { "\($0)" }, [("minimum", minimum.map { "\($0)" }), ("maximum", maximum.map { "\($0)" })])
+    }
+
+    public static func flag(_ about: String, default fallback: Bool? = nil) -> Schema {
+        make("boolean", about, fallback.map { "\($0)" }, [])
+    }
+
+    public static func list(_ about: String, of element: Schema) -> Schema {
+        make("array", about, nil, [("items", element.json)])
+    }
+
+    /// `others` is the schema of members that are not listed; nil: there may be none.
+    public static func object(_ about: String, _ members: KeyValuePairs<String, Schema>, others: Schema? = nil) -> Schema {
+        let required = members.filter { $0.value.isRequired }.map { JSONText.string($0.key) }
+        return make(
+            "object", about, nil,
+            [
+                ("properties", JSONText.object(members.map { ($0.key, $0.value.json) })),
+                ("required", required.isEmpty ? nil : JSONText.list(required)),
+                ("additionalProperties", others?.json ?? "false"),
+            ])
+    }
+
+    private static func make(_ type: String, _ about: String, _ fallback: String?, _ rules: [(name: String, json: String?)]) -> Schema {
+        let about = about.isEmpty ? nil : JSONText.string(about)
+        return Schema(JSONText.object([("type", "\"\(type)\""), ("description", about)] + rules + [("default", fallback)]))
+    }
+}

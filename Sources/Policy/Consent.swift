@@ -1,0 +1,130 @@
+// What the consent section demands and knows, compiled: levels, purposes and where an event carries consent.
+
+internal import Configuration
+internal import Events
+
+/// A set of the plan's purposes, in words of 64 bits. Who holds one knows how many words it has.
+typealias Purposes = UnsafePointer<UInt64>
+
+struct ConsentRules: BitwiseCopyable {
+    struct Level: BitwiseCopyable {
+        let name: ByteRun
+        let purposes: Purposes
+    }
+
+    /// Where an event carries consent.
+    struct Members: BitwiseCopyable {
+        let level: Int
+        let purposes: Int
+        let preferences: Int
+        let management: Int
+        let allowed: Int
+        let denied: Int
+        let gpc: Int
+
+        static let context = ["context", "consent"]
+        static let paths: [[String]] = [
+            context + ["level"], context + ["purposes"], context + ["categoryPreferences"],
+            ["context", "consentManagement"], ["context", "consentManagement", "allowedConsentIds"],
+            ["context", "consentManagement", "deniedConsentIds"], ["context", "gpc"],
+        ]
+
+        init(_ slots: [Int]) {
+            level = slots[0]
+            purposes = slots[1]
+            preferences = slots[2]
+            management = slots[3]
+            allowed = slots[4]
+            denied = slots[5]
+            gpc = slots[6]
+        }
+    }
+
+    let members: Members
+    let levels: UnsafeBufferPointer<Level>
+    /// Whether the levels name purposes; if not, levels and purposes are two separate things.
+    let levelsHavePurposes: Bool
+    /// By name, sorted by length, then by bytes; the index is the purpose's bit.
+    let names: UnsafeBufferPointer<ByteRun>
+    /// Words in a set.
+    let width: Int
+    /// What Global Privacy Control refuses, and whether that is anything at all.
+    let gpc: Purposes
+    let gpcRefuses: Bool
+    /// The level to assume of the unknown; -1: deny.
+    let assumed: Int
+
+    init(_ plan: ConsentPlan, demands: [ConsentDemand], slots: [Int], in store: Store) {
+        var all: Set<[UInt8]> = []
+        for level in plan.levels { all.formUnion((level.purposes ?? []).map { Array($0.utf8) }) }
+        for demand in demands { all.formUnion(demand.purposes.map { Array($0.utf8) }) }
+        all.formUnion((plan.gpc ?? []).map { Array($0.utf8) })
+        let sorted = all.sorted { $0.count != $1.count ? $0.count < $1.count : $0.lexicographicallyPrecedes($1) }
+        names = store.list(sorted.map(store.text))
+        width = max(1, (sorted.count + 63) / 64)
+        members = Members(slots)
+        levelsHavePurposes = plan.levels.contains { $0.purposes != nil }
+        let width = self.width
+        func set(_ purposes: [String]) -> Purposes { ConsentRules.set(purposes, sorted, width, store) }
+        levels = store.list(
+            plan.levels.map { Level(name: store.text(Array($0.name.utf8)), purposes: set($0.purposes ?? [])) })
+        gpc = plan.gpc.map(set) ?? ConsentRules.all(sorted.count, width, store)
+        gpcRefuses = plan.gpc.map { !$0.isEmpty } ?? true
+        switch plan.unknown {
+        case .deny: assumed = -1
+        case .assume(let level): assumed = level
+        }
+    }
+
+    func set(_ purposes: [String], in store: Store) -> Purposes {
+        ConsentRules.set(purposes, names.map { Array($0.bytes) }, width, store)
+    }
+
+    private static func set(_ purposes: [String], _ names: [[UInt8]], _ width: Int, _ store: Store) -> Purposes {
+        var words = [UInt64](repeating: 0, count: width)
+        for purpose in purposes {
+            let bit = names.firstIndex(of: Array(purpose.utf8))!
+            words[bit / 64] |= 1 << UInt64(bit % 64)
+        }
+        return store.list(words).baseAddress!
+    }
+
+    private static func all(_ count: Int, _ width: Int, _ store: Store) -> Purposes {
+        var words = [UInt64](repeating: 0, count: width)
+        for bit in 0..<count { words[bit / 64] |= 1 << UInt64(bit % 64) }
+        return store.list(words).baseAddress!
+    }
+
+    /// The bit of a purpose; nil for one that the plan does not speak of.
+    func purpose(_ name: ByteRun) -> Int? {
+        var low = 0
+        var high = names.count
+        while low < high {
+            let middle = (low + high) / 2
+            let order = ConsentRules.compare(names[middle], name)
+            if order == 0 { return middle }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return nil
+    }
+
+    private static func compare(_ a: ByteRun, _ b: ByteRun) -> Int {
+        guard a.count == b.count else { return a.count - b.count }
+        for i in 0..<a.count where a.base[i] != b.base[i] { return Int(a.base[i]) - Int(b.base[i]) }
+        return 0
+    }
+
+    func level(_ name: ByteRun) -> Int? { levels.firstIndex { $0.name == name } }
+
+    @inline(__always) func contains(_ granted: Purposes, _ demanded: Purposes) -> Bool {
+        for i in 0..<width where demanded[i] & ~granted[i] != 0 { return false }
+        return true
+    }
+
+    /// The highest level whose purposes are all granted.
+    @inline(__always) func amount(_ granted: Purposes) -> Int {
+        var level = levels.count - 1
+        while level > 0, !contains(granted, levels[level].purposes) { level -= 1 }
+        return level
+    }
+}

@@ -1,0 +1,213 @@
+// The state of consent that one event carries, read at most once for each event and only when a rule asks for it.
+//
+// Every signal is a cap, and the strictest holds:
+// - `context.consent.level` caps the level, and grants the purposes of that level and no other;
+// - `context.consent.purposes`, `.categoryPreferences` and `context.consentManagement.allowedConsentIds` each grant the
+//   purposes they name; a purpose is granted when every signal that grants at all grants it;
+// - `deniedConsentIds`, and `context.gpc: true`, grant nothing and refuse what they name, also from an assumed level;
+// - the level is the lower of the levels named and the level that the granted purposes amount to.
+// Where levels have no purposes, the two are apart: without a level signal the level is the lowest, without a purpose
+// signal no purpose is granted, and Global Privacy Control means the lowest level.
+
+internal import Events
+
+struct ConsentState: BitwiseCopyable {
+    enum Kind: UInt8, BitwiseCopyable { case known, unknown, broken }
+    var kind: Kind
+    /// 0 unless the state is known or assumed.
+    var level: Int
+    var granted: Purposes
+}
+
+struct ConsentReader: ~Copyable {
+    private let rules: ConsentRules
+    private let granted: UnsafeMutablePointer<UInt64>
+    private let refused: UnsafeMutablePointer<UInt64>
+    private let named: UnsafeMutablePointer<UInt64>
+    private var state: ConsentState
+    private var isRead = false
+    private var decoder = Decoder()
+
+    init(_ rules: ConsentRules) {
+        self.rules = rules
+        granted = .allocate(capacity: rules.width * 3)
+        refused = granted + rules.width
+        named = refused + rules.width
+        granted.initialize(repeating: 0, count: rules.width * 3)
+        state = ConsentState(kind: .unknown, level: 0, granted: granted)
+    }
+
+    deinit { granted.deallocate() }
+
+    mutating func forget() { isRead = false }
+
+    @inline(__always) mutating func read(_ event: ScannedEvent) -> ConsentState {
+        if !isRead {
+            isRead = true
+            state = evaluate(event)
+        }
+        return state
+    }
+
+    private enum Signal { case silent, said, broken }
+
+    private mutating func evaluate(_ event: ScannedEvent) -> ConsentState {
+        let width = rules.width
+        for i in 0..<width {
+            granted[i] = ~0
+            refused[i] = 0
+        }
+        var level = rules.levels.count - 1
+        let ofLevel = readLevel(event, &level)
+        let ofPurposes = readPurposes(event)
+        var gpc = false
+        guard ofLevel != .broken, ofPurposes != .broken, readRefusals(event, &gpc) else {
+            for i in 0..<width { granted[i] = 0 }
+            return ConsentState(kind: .broken, level: 0, granted: granted)
+        }
+
+        if ofLevel == .silent, ofPurposes == .silent {
+            guard rules.assumed >= 0 else {
+                for i in 0..<width { granted[i] = 0 }
+                return ConsentState(kind: .unknown, level: 0, granted: granted)
+            }
+            level = rules.assumed
+            for i in 0..<width { granted[i] = rules.levels[level].purposes[i] }
+        } else if !rules.levelsHavePurposes {
+            if ofLevel == .silent { level = 0 }
+            if ofPurposes == .silent { for i in 0..<width { granted[i] = 0 } }
+        }
+        for i in 0..<width { granted[i] &= ~refused[i] }
+        if rules.levelsHavePurposes {
+            level = min(level, rules.amount(granted))
+        } else if gpc {
+            level = 0
+        }
+        return ConsentState(kind: .known, level: level, granted: granted)
+    }
+
+    private mutating func readLevel(_ event: ScannedEvent, _ level: inout Int) -> Signal {
+        let slot = event.slots[rules.members.level]
+        guard slot.end != 0 else { return .silent }
+        guard let raw = slot.string(in: event.block), let name = decoder.decode(raw), let named = rules.level(name) else {
+            return .broken
+        }
+        level = named
+        if rules.levelsHavePurposes {
+            for i in 0..<rules.width { granted[i] &= rules.levels[named].purposes[i] }
+        }
+        return .said
+    }
+
+    private mutating func readPurposes(_ event: ScannedEvent) -> Signal {
+        let members = rules.members
+        let block = event.block
+        var signal = Signal.silent
+
+        let purposes = event.slots[members.purposes]
+        if purposes.end != 0 {
+            guard nameStrings(purposes, block) || nameFlags(purposes, block) else { return .broken }
+            grantNamed()
+            signal = .said
+        }
+        let preferences = event.slots[members.preferences]
+        if preferences.end != 0 {
+            guard nameFlags(preferences, block) else { return .broken }
+            grantNamed()
+            signal = .said
+        }
+        let management = event.slots[members.management]
+        guard management.end != 0 else { return signal }
+        guard management.value(in: block).isObject else { return .broken }
+        let allowed = event.slots[members.allowed]
+        if allowed.end != 0 {
+            guard nameStrings(allowed, block) else { return .broken }
+            grantNamed()
+            signal = .said
+        }
+        let denied = event.slots[members.denied]
+        if denied.end != 0 {
+            guard nameStrings(denied, block) else { return .broken }
+            for i in 0..<rules.width { refused[i] |= named[i] }
+        }
+        return signal
+    }
+
+    /// Global Privacy Control; false when it is broken.
+    private mutating func readRefusals(_ event: ScannedEvent, _ gpc: inout Bool) -> Bool {
+        let slot = event.slots[rules.members.gpc]
+        guard slot.end != 0 else { return true }
+        let value = slot.value(in: event.block)
+        if value.isFalse { return true }
+        guard value.isTrue else { return false }
+        gpc = rules.gpcRefuses
+        for i in 0..<rules.width { refused[i] |= rules.gpc[i] }
+        return true
+    }
+
+    private func grantNamed() {
+        for i in 0..<rules.width { granted[i] &= named[i] }
+    }
+
+    // MARK: - Lists and objects, which the scanner has proved to be JSON
+
+    /// Fills `named` from a list of strings; false when the value is anything else.
+    private mutating func nameStrings(_ slot: Slot, _ block: Bytes) -> Bool {
+        guard block[Int(slot.start)] == UInt8(ascii: "[") else { return false }
+        clearNamed()
+        var p = skipSpace(block + Int(slot.start) + 1)
+        while p[0] != UInt8(ascii: "]") {
+            guard p[0] == UInt8(ascii: "\"") else { return false }
+            let end = stringEnd(p)
+            set(ByteRun(base: p + 1, count: end - p - 2))
+            p = skipSpace(end)
+            if p[0] == UInt8(ascii: ",") { p = skipSpace(p + 1) }
+        }
+        return true
+    }
+
+    /// Fills `named` from an object of booleans; false when the value is anything else. A name that stands there twice
+    /// is granted only when both say so.
+    private mutating func nameFlags(_ slot: Slot, _ block: Bytes) -> Bool {
+        guard block[Int(slot.start)] == UInt8(ascii: "{") else { return false }
+        // Two walks: what is true, then what is false taken away, whatever their order.
+        clearNamed()
+        return walkFlags(block + Int(slot.start) + 1, true) && walkFlags(block + Int(slot.start) + 1, false)
+    }
+
+    private mutating func walkFlags(_ start: Bytes, _ wanted: Bool) -> Bool {
+        var p = skipSpace(start)
+        while p[0] != UInt8(ascii: "}") {
+            let end = stringEnd(p)
+            let value = skipSpace(skipSpace(end) + 1)
+            let isTrue = value[0] == UInt8(ascii: "t")
+            guard isTrue || value[0] == UInt8(ascii: "f") else { return false }
+            if isTrue == wanted {
+                let name = ByteRun(base: p + 1, count: end - p - 2)
+                if wanted { set(name) } else { unset(name) }
+            }
+            p = skipSpace(value + (isTrue ? 4 : 5))
+            if p[0] == UInt8(ascii: ",") { p = skipSpace(p + 1) }
+        }
+        return true
+    }
+
+    private func clearNamed() {
+        for i in 0..<rules.width { named[i] = 0 }
+    }
+
+    private mutating func set(_ raw: ByteRun) {
+        guard let bit = bit(raw) else { return }
+        named[bit / 64] |= 1 << UInt64(bit % 64)
+    }
+
+    private mutating func unset(_ raw: ByteRun) {
+        guard let bit = bit(raw) else { return }
+        named[bit / 64] &= ~(1 << UInt64(bit % 64))
+    }
+
+    private mutating func bit(_ raw: ByteRun) -> Int? {
+        guard let name = decoder.decode(raw) else { return nil }
+        return rules.purpose(name)
+    }
+}

@@ -1,0 +1,115 @@
+// What becomes of each member, compiled to a flat list that the editor walks: one edit for each member that is touched,
+// the edits of an object's members side by side.
+
+internal import Configuration
+internal import Events
+
+struct Edit: BitwiseCopyable {
+    enum Kind: UInt8, BitwiseCopyable {
+        case drop
+        /// Its value becomes `value`.
+        case constant
+        /// Its members are edited; when it is no object and must be one, it becomes `value`.
+        case object
+        /// Its value becomes its digest, shared by all routes.
+        case digest
+        /// Its value becomes the digest of what the edit at `first` makes of it.
+        case digestOfEdit
+    }
+
+    let kind: Kind
+    let slot: Int
+    /// The edits of its members, as a range of the list.
+    var first = 0
+    var count = 0
+    /// Whether one of its members may have to be added.
+    var adds = false
+    /// What is added when the event lacks it: `"key":value`; empty: nothing.
+    var member = ByteRun(base: Bytes(bitPattern: 1)!, count: 0)
+    /// The value in `member`.
+    var value = ByteRun(base: Bytes(bitPattern: 1)!, count: 0)
+    /// For a digest, its index in the editor; for the digest of an edit, the key's.
+    var digest = 0
+}
+
+/// The digest of one member under one key.
+struct DigestRule: Hashable, BitwiseCopyable {
+    let slot: Int
+    let key: Int
+}
+
+/// Flattens fates into edits.
+struct EditCompiler {
+    let paths: PathTrie
+    let store: Store
+    let keys: UnsafeBufferPointer<HMACKey>
+    private(set) var edits: [Edit] = []
+    private(set) var digests: [DigestRule] = []
+    /// The most bytes that any event can gain, by the edit of its root.
+    private(set) var growth: [Int] = []
+
+    init(paths: PathTrie, keys: UnsafeBufferPointer<HMACKey>, store: Store) {
+        self.paths = paths
+        self.keys = keys
+        self.store = store
+    }
+
+    /// The index of the edit of the whole event; -1 when nothing is edited.
+    mutating func add(_ fate: Fate) -> Int {
+        guard case .kept(let members) = fate, !fate.isUntouched else { return -1 }
+        let root = edits.count
+        edits.append(Edit(kind: .object, slot: PathTrie.root))
+        var growth = 0
+        fill(root, members, at: [], &growth)
+        self.growth += [Int](repeating: 0, count: edits.count - self.growth.count)
+        self.growth[root] = growth
+        return root
+    }
+
+    /// Compiles the members of the object at `index`, side by side.
+    private mutating func fill(_ index: Int, _ members: Fate.Members, at path: [[UInt8]], _ growth: inout Int) {
+        let touched = members.list.filter { !$0.fate.isUntouched }
+        let first = edits.count
+        for member in touched { edits.append(Edit(kind: .drop, slot: slot(path + [member.key]))) }
+        for (i, member) in touched.enumerated() { compile(first + i, member.fate, at: path + [member.key], &growth) }
+        edits[index].first = first
+        edits[index].count = touched.count
+        edits[index].adds = edits[first..<(first + touched.count)].contains { $0.member.count > 0 }
+    }
+
+    private mutating func compile(_ index: Int, _ fate: Fate, at path: [[UInt8]], _ growth: inout Int) {
+        let slot = edits[index].slot
+        switch fate {
+        case .dropped: edits[index] = Edit(kind: .drop, slot: slot)
+        case .constant: edits[index] = Edit(kind: .constant, slot: slot)
+        case .kept(let members):
+            edits[index] = Edit(kind: .object, slot: slot)
+            fill(index, members, at: path, &growth)
+        case .digest(let inner, let key):
+            growth += 66
+            if inner.isUntouched {
+                edits[index] = Edit(kind: .digest, slot: slot, digest: digest(DigestRule(slot: slot, key: key)))
+            } else {
+                let edit = edits.count
+                edits.append(Edit(kind: .drop, slot: slot))
+                compile(edit, inner, at: path, &growth)
+                edits[index] = Edit(kind: .digestOfEdit, slot: slot, first: edit, digest: key)
+            }
+        }
+        if let constant = fate.whenAbsent(keys) {
+            let key = Constant.member(path.last!)
+            let member = store.text(key + constant.json)
+            edits[index].member = member
+            edits[index].value = ByteRun(base: member.base + key.count, count: member.count - key.count)
+            growth += member.count + 1
+        }
+    }
+
+    private func slot(_ path: [[UInt8]]) -> Int { paths.slot(of: Path(keys: path.map { String(decoding: $0, as: UTF8.self) }))! }
+
+    private mutating func digest(_ rule: DigestRule) -> Int {
+        if let i = digests.firstIndex(of: rule) { return i }
+        digests.append(rule)
+        return digests.count - 1
+    }
+}

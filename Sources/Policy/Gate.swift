@@ -1,0 +1,101 @@
+// The consent gate. Nothing else can make an `Admitted`, and nothing reaches a parcel without one.
+// It fails closed: what is unknown, broken or not covered is denied, unless nothing is demanded.
+
+internal import Configuration
+internal import Events
+
+/// Leave to send one event by one route. Only the gate can make one, since the initializer is private to this file;
+/// sampling may end it, and a parcel takes nothing else.
+public struct Admitted: ~Copyable {
+    /// An index into the plan's routes.
+    let route: Int
+    /// The edits that apply, those included that cut what the event's state of consent does not allow; -1: none.
+    let edit: Int
+
+    fileprivate init(route: Int, edit: Int) {
+        self.route = route
+        self.edit = edit
+    }
+}
+
+/// What the gate says.
+enum Passage: ~Copyable {
+    case admitted(Admitted)
+    case denied(Denial)
+}
+
+/// What one route demands, and its edits.
+struct RouteGate: BitwiseCopyable {
+    var level = 0
+    var purposes: Purposes?
+    /// By the level of the event's state; one for all where the gate is off or no fields are configured.
+    var edits: UnsafeBufferPointer<Int>
+}
+
+struct Gate: ~Copyable {
+    struct Raise: BitwiseCopyable {
+        let globs: Globs
+        let level: Int
+    }
+
+    struct Rules: BitwiseCopyable {
+        let consent: ConsentRules
+        let raises: UnsafeBufferPointer<Raise>
+        let cutsFields: Bool
+    }
+
+    /// Nil: there is no consent section, and the gate is off.
+    private let rules: Rules?
+    private var reader: ConsentReader?
+    private var raisedTo = -1
+
+    init(_ rules: Rules?) {
+        self.rules = rules
+        if let rules { reader = ConsentReader(rules.consent) }
+    }
+
+    /// The next event is another one.
+    @inline(__always) mutating func forget() {
+        guard rules != nil else { return }
+        raisedTo = -1
+        reader!.forget()
+    }
+
+    @inline(__always) mutating func pass(
+        _ event: ScannedEvent, route: Int, demand: RouteGate, name: inout EventName, nameSlot: Int
+    ) -> Passage {
+        guard let rules else { return .admitted(Admitted(route: route, edit: demand.edits[0])) }
+        return pass(event, route, demand, rules, &name, nameSlot)
+    }
+
+    private mutating func pass(
+        _ event: ScannedEvent, _ route: Int, _ demand: RouteGate, _ rules: Rules, _ name: inout EventName, _ nameSlot: Int
+    ) -> Passage {
+        let level = rules.raises.isEmpty ? demand.level : max(demand.level, raise(event, rules, &name, nameSlot))
+        let isDemanding = level > 0 || demand.purposes != nil
+        guard isDemanding || rules.cutsFields else { return .admitted(Admitted(route: route, edit: demand.edits[0])) }
+
+        let state = reader!.read(event)
+        if isDemanding {
+            switch state.kind {
+            case .broken: return .denied(.broken)
+            case .unknown: return .denied(.unknown)
+            case .known: break
+            }
+            if state.level < level { return .denied(.level) }
+            if let purposes = demand.purposes, !rules.consent.contains(state.granted, purposes) { return .denied(.purpose) }
+        }
+        return .admitted(Admitted(route: route, edit: demand.edits[rules.cutsFields ? state.level : 0]))
+    }
+
+    /// What the event's name demands on every route.
+    private mutating func raise(_ event: ScannedEvent, _ rules: Rules, _ name: inout EventName, _ nameSlot: Int) -> Int {
+        if raisedTo < 0 {
+            raisedTo = 0
+            if let name = name.read(event, slot: nameSlot) {
+                for raise in rules.raises where raise.level > raisedTo && raise.globs.match(name) { raisedTo = raise.level }
+            }
+        }
+        return raisedTo
+    }
+}

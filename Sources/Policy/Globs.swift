@@ -1,0 +1,94 @@
+// Globs on event names, compiled: most are an exact name, a prefix or a suffix, and cost one comparison.
+
+internal import Configuration
+internal import Events
+internal import Glibc
+
+/// A list of globs, of which one must match.
+struct Globs: BitwiseCopyable {
+    private let rules: UnsafeBufferPointer<GlobRule>
+
+    init(_ globs: [Glob], in store: Store) {
+        rules = store.list(globs.map { GlobRule($0, in: store) })
+    }
+
+    @inline(__always) var isEmpty: Bool { rules.isEmpty }
+
+    @inline(__always) func match(_ name: ByteRun) -> Bool {
+        for rule in rules where rule.matches(name) { return true }
+        return false
+    }
+}
+
+private struct GlobRule: BitwiseCopyable {
+    enum Kind: UInt8, BitwiseCopyable { case any, exact, prefix, suffix, general }
+
+    let kind: Kind
+    let text: ByteRun
+    /// The literal pieces between the stars; the first and the last are bound to the ends.
+    let pieces: UnsafeBufferPointer<ByteRun>
+
+    init(_ glob: Glob, in store: Store) {
+        let pieces = glob.pieces
+        self.pieces = store.list(pieces.map(store.text))
+        switch pieces.count {
+        case 0, 1: (kind, text) = (.exact, store.text(pieces.first ?? []))
+        case _ where pieces.allSatisfy(\.isEmpty): (kind, text) = (.any, store.text([]))
+        case 2 where pieces[1].isEmpty: (kind, text) = (.prefix, store.text(pieces[0]))
+        case 2 where pieces[0].isEmpty: (kind, text) = (.suffix, store.text(pieces[1]))
+        default: (kind, text) = (.general, store.text([]))
+        }
+    }
+
+    @inline(__always) func matches(_ name: ByteRun) -> Bool {
+        switch kind {
+        case .any: true
+        case .exact: name == text
+        case .prefix: name.count >= text.count && sameBytes(name.base, text.base, text.count)
+        case .suffix: name.count >= text.count && sameBytes(name.base + (name.count - text.count), text.base, text.count)
+        case .general: matchesPieces(name)
+        }
+    }
+
+    /// Each piece at its leftmost place behind the one before: with stars alone, that finds a match if there is one.
+    @inline(never) private func matchesPieces(_ name: ByteRun) -> Bool {
+        let first = pieces[0]
+        let last = pieces[pieces.count - 1]
+        guard name.count >= first.count + last.count, sameBytes(name.base, first.base, first.count),
+            sameBytes(name.base + (name.count - last.count), last.base, last.count)
+        else { return false }
+        var at = first.count
+        let end = name.count - last.count
+        for piece in pieces[1..<(pieces.count - 1)] {
+            while at + piece.count <= end, !sameBytes(name.base + at, piece.base, piece.count) { at += 1 }
+            guard at + piece.count <= end else { return false }
+            at += piece.count
+        }
+        return true
+    }
+}
+
+/// The event's name, read at most once for each event.
+struct EventName: ~Copyable {
+    private enum State { case unread, none, some }
+    private var state = State.unread
+    private var text = ByteRun(base: Bytes(bitPattern: 1)!, count: 0)
+    private var decoder = Decoder()
+
+    mutating func forget() { state = .unread }
+
+    /// Nil when the member is absent, no string, or a string with a lone surrogate, which matches no text.
+    @inline(__always) mutating func read(_ event: ScannedEvent, slot: Int) -> ByteRun? {
+        if state == .unread { find(event, slot) }
+        return state == .some ? text : nil
+    }
+
+    private mutating func find(_ event: ScannedEvent, _ slot: Int) {
+        guard let raw = event.slots[slot].string(in: event.block), let decoded = decoder.decode(raw) else {
+            state = .none
+            return
+        }
+        text = decoded
+        state = .some
+    }
+}

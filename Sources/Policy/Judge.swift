@@ -1,0 +1,124 @@
+// The judge: Event in, Verdicts out. Filter, consent, sample, in this order, then the edited copy for each lane.
+// It promises the same verdict for the same event, wherever it is asked; it builds nothing for an event.
+
+public import Events
+
+/// Judges events. One for each worker, since it holds scratch space.
+public struct Judge: ~Copyable {
+    private let ruleset: Ruleset
+    private let rules: Rules
+    /// Tells one event from another: what was found out in another turn is not asked again, but found out anew.
+    private var turn: UInt64 = 0
+    private var name = EventName()
+    private var gate: Gate
+    private var sampler: Sampler
+    private var editor: Editor
+    private var subjects: Subjects
+    private var decoder = Decoder()
+    private let immediate: UnsafeMutablePointer<Immediate>
+
+    private struct Immediate: BitwiseCopyable {
+        var turn: UInt64 = 0
+        var isImmediate = false
+    }
+
+    public init(_ ruleset: Ruleset) {
+        self.ruleset = ruleset
+        rules = ruleset.rules
+        gate = Gate(rules.gate)
+        sampler = Sampler(slots: rules.sampled, messageID: rules.messageIDSlot)
+        editor = Editor(edits: rules.edits, growth: rules.growth, digests: Digests(rules.digests, keys: rules.keys))
+        subjects = Subjects(slots: rules.subjects, key: rules.subjectKey)
+        immediate = .allocate(capacity: max(1, rules.immediate.count))
+        immediate.initialize(repeating: Immediate(), count: max(1, rules.immediate.count))
+    }
+
+    deinit { immediate.deallocate() }
+
+    /// Judges one event by every route; the admitted copies, edited, are appended to the parcels of their lanes.
+    /// `parcels` holds one for each provider of the plan, in order. The event must have been scanned with the
+    /// ruleset's paths.
+    public mutating func judge(
+        _ event: ScannedEvent, arrival: Int64, into parcels: UnsafeMutablePointer<Parcel>, tally: inout Tally
+    ) {
+        begin()
+        tally.countEvent()
+        for route in 0..<rules.routes.count {
+            switch decide(event, route) {
+            case .admitted(let admitted):
+                tally.count(.admitted, route: route)
+                append(admitted, event, arrival, parcels)
+            case .refused(let verdict): tally.count(verdict, route: route)
+            }
+        }
+    }
+
+    /// What each route says of the event, in order; nothing is appended.
+    public mutating func verdicts(of event: ScannedEvent) -> [Verdict] {
+        begin()
+        return (0..<rules.routes.count).map { route in
+            switch decide(event, route) {
+            case .admitted: .admitted
+            case .refused(let verdict): verdict
+            }
+        }
+    }
+
+    private enum Decision: ~Copyable {
+        case admitted(Admitted)
+        case refused(Verdict)
+    }
+
+    /// The next event is another one.
+    @inline(__always) private mutating func begin() {
+        turn &+= 1
+        name.forget()
+        gate.forget()
+        subjects.forget()
+    }
+
+    @inline(__always) private mutating func decide(_ event: ScannedEvent, _ index: Int) -> Decision {
+        let route = rules.routes[index]
+        if !route.events.isEmpty {
+            guard let text = name.read(event, slot: rules.nameSlot), route.events.match(text) else { return .refused(.filtered(.events)) }
+        }
+        for rule in route.match where !rule.matches(event.slots[rule.slot], event.block, &decoder) {
+            return .refused(.filtered(.match))
+        }
+        switch gate.pass(event, route: index, demand: route.gate, name: &name, nameSlot: rules.nameSlot) {
+        case .denied(let denial): return .refused(.denied(denial))
+        case .admitted(let admitted):
+            guard let sample = route.sample else { return .admitted(admitted) }
+            let sampled = sampler.pass(admitted, sample, event, turn: turn, name: &name, nameSlot: rules.nameSlot)
+            guard let sampled else { return .refused(.sampledOut) }
+            return .admitted(sampled)
+        }
+    }
+
+    /// The copy is edited once; the lanes of the route's other providers get the same bytes.
+    @inline(__always) private mutating func append(
+        _ admitted: consuming Admitted, _ event: ScannedEvent, _ arrival: Int64, _ parcels: UnsafeMutablePointer<Parcel>
+    ) {
+        let providers = rules.routes[admitted.route].providers
+        guard let first = providers.first else { return }
+        let subjects = subjects.read(event)
+        let messageID = event.slots[rules.messageIDSlot].string(in: event.block)
+        let line = parcels[first].append(
+            admitted, event, &editor, messageID: messageID, turn: turn, isImmediate: isImmediate(first, event), arrival: arrival,
+            subjects: subjects)
+        for provider in providers.dropFirst() {
+            parcels[provider].append(
+                admitted, copyOf: line, isImmediate: isImmediate(provider, event), arrival: arrival, subjects: subjects)
+        }
+    }
+
+    @inline(__always) private mutating func isImmediate(_ provider: Int, _ event: ScannedEvent) -> Bool {
+        let globs = rules.immediate[provider]
+        if globs.isEmpty { return false }
+        if immediate[provider].turn != turn {
+            let text = name.read(event, slot: rules.nameSlot)
+            immediate[provider] = Immediate(turn: turn, isImmediate: text.map(globs.match) ?? false)
+        }
+        return immediate[provider].isImmediate
+    }
+}

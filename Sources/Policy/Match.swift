@@ -1,0 +1,57 @@
+// `match`: a member equals one of the listed scalars. An absent member equals nothing, not null either.
+
+internal import Configuration
+internal import Events
+internal import Glibc
+
+struct MatchRule: BitwiseCopyable {
+    let slot: Int
+    private let anyOf: UnsafeBufferPointer<ScalarRule>
+
+    init(_ plan: MatchPlan, slot: Int, in store: Store) {
+        self.slot = slot
+        anyOf = store.list(plan.anyOf.map { ScalarRule($0, in: store) })
+    }
+
+    @inline(__always) func matches(_ slot: Slot, _ block: Bytes, _ decoder: inout Decoder) -> Bool {
+        guard slot.end != 0 else { return false }
+        let value = slot.value(in: block)
+        for scalar in anyOf where scalar.equals(value, &decoder) { return true }
+        return false
+    }
+}
+
+private struct ScalarRule: BitwiseCopyable {
+    enum Kind: UInt8, BitwiseCopyable { case word, number, string }
+
+    let kind: Kind
+    let text: ByteRun
+    /// A text that itself holds a backslash: then equal raw bytes do not mean equal texts.
+    let hasEscape: Bool
+
+    init(_ scalar: Scalar, in store: Store) {
+        switch scalar {
+        case .null: (kind, text) = (.word, store.text(Array("null".utf8)))
+        case .bool(let value): (kind, text) = (.word, store.text(Array("\(value)".utf8)))
+        case .number(let number): (kind, text) = (.number, store.text(Array(number.utf8)))
+        case .string(let string): (kind, text) = (.string, store.text(Array(string.utf8)))
+        }
+        hasEscape = text.hasEscape
+    }
+
+    @inline(__always) func equals(_ value: ByteRun, _ decoder: inout Decoder) -> Bool {
+        switch kind {
+        case .word: return value == text
+        case .number:
+            return value.isNumber && Number.same(value.bytes, text.bytes)
+        case .string:
+            guard value.base[0] == UInt8(ascii: "\"") else { return false }
+            let raw = ByteRun(base: value.base + 1, count: value.count - 2)
+            // An escape is always longer than what it stands for.
+            guard raw.count >= text.count else { return false }
+            if raw.count == text.count { return !hasEscape && raw == text }
+            guard raw.hasEscape, let decoded = decoder.decode(raw) else { return false }
+            return decoded == text
+        }
+    }
+}

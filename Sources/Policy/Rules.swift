@@ -1,0 +1,30 @@
+// The plan compiled to plain values: what the judge reads for each event.
+
+internal import Configuration
+internal import Events
+
+struct RouteRules: BitwiseCopyable {
+    let events: Globs
+    let match: UnsafeBufferPointer<MatchRule>
+    let gate: RouteGate
+    let sample: SampleRule?
+    let providers: UnsafeBufferPointer<Int>
+}
+
+struct Rules: @unchecked Sendable {
+    var routes: UnsafeBufferPointer<RouteRules>
+    var gate: Gate.Rules?
+    var nameSlot: Int
+    var messageIDSlot: Int
+    /// By provider: names that must not wait for a batch to fill.
+    var immediate: UnsafeBufferPointer<Globs>
+    /// The slots that routes sample by; -1: `messageId`.
+    var sampled: UnsafeBufferPointer<Int>
+    var subjects: UnsafeBufferPointer<Int>
+    var subjectKey: SipKey
+    var edits: UnsafeBufferPointer<Edit>
+    /// By edit, for those of whole events: the most bytes that an event can gain.
+    var growth: UnsafeBufferPointer<Int>
+    var digests: UnsafeBufferPointer<DigestRule>
+    var keys: UnsafeBufferPointer<HMACKey>
+}

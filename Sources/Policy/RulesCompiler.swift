@@ -1,0 +1,86 @@
+// Turns a plan into rules: names into slots, globs and values into tests, transforms and fields into edits.
+
+internal import Configuration
+internal import Events
+
+struct RulesCompiler {
+    private let plan: Plan
+    private let wanted: WantedPaths
+    private let paths: PathTrie
+    private let store: Store
+    private let keys: UnsafeBufferPointer<HMACKey>
+
+    init(_ plan: Plan, _ wanted: WantedPaths, _ paths: PathTrie, _ store: Store) {
+        self.plan = plan
+        self.wanted = wanted
+        self.paths = paths
+        self.store = store
+        keys = store.list(plan.keys.map { HMACKey($0.secret.bytes) })
+    }
+
+    func compile(subjectKey: SipKey) -> Rules {
+        var edits = EditCompiler(paths: paths, keys: keys, store: store)
+        var sampled: [Int] = []
+        let consent = compileConsent()
+        let routes = plan.routes.map { route in
+            RouteRules(
+                events: Globs(route.events, in: store),
+                match: store.list(route.match.map { MatchRule($0, slot: slot($0.path), in: store) }),
+                gate: compileGate(route, consent, &edits),
+                sample: route.sample.map { sample in
+                    let by = sample.by.map(slot) ?? -1
+                    if !sampled.contains(by) { sampled.append(by) }
+                    return SampleRule(sample, member: sampled.firstIndex(of: by)!, in: store)
+                },
+                // Each once: a line that is copied must not be copied into the parcel where it lies.
+                providers: store.list(
+                    route.providers.enumerated().filter { !route.providers[..<$0.offset].contains($0.element) }.map(\.element)))
+        }
+        let subjects = plan.consent?.subject.map(slot) ?? []
+        precondition(subjects.count <= Subjects.most, "a parcel's entry counts subjects in one byte")
+        return Rules(
+            routes: store.list(routes), gate: consent, nameSlot: paths.slot(of: wanted.name) ?? 0,
+            messageIDSlot: paths.slot(of: wanted.messageID) ?? 0,
+            immediate: store.list(plan.providers.map { Globs($0.delivery.immediate, in: store) }),
+            sampled: store.list(sampled), subjects: store.list(subjects), subjectKey: subjectKey,
+            edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), keys: keys)
+    }
+
+    private func slot(_ path: Path) -> Int { paths.slot(of: path)! }
+
+    private func compileConsent() -> Gate.Rules? {
+        guard let section = plan.consent else { return nil }
+        let slots = ConsentRules.Members.paths.map { wanted.consent ? slot(Path(keys: $0)) : 0 }
+        return Gate.Rules(
+            consent: ConsentRules(section, demands: plan.routes.compactMap(\.consent), slots: slots, in: store),
+            raises: store.list(
+                section.events.filter { $0.level > 0 }.map { Gate.Raise(globs: Globs([$0.glob], in: store), level: $0.level) }),
+            cutsFields: section.fields.contains { $0.level > 0 })
+    }
+
+    private func compileGate(_ route: RoutePlan, _ consent: Gate.Rules?, _ edits: inout EditCompiler) -> RouteGate {
+        guard let section = plan.consent, let consent else {
+            return RouteGate(edits: store.list([edits.add(Fate(route.transforms, keys: keys))]))
+        }
+        // A route that nothing covers demands all there is.
+        let demand = route.consent ?? ConsentDemand(level: section.levels.count - 1)
+        return RouteGate(
+            level: demand.level,
+            purposes: demand.purposes.isEmpty ? nil : consent.consent.set(demand.purposes, in: store),
+            edits: store.list(fieldEdits(route, section, &edits)))
+    }
+
+    /// The route's edits by the level of the event's state. What the state does not allow is dropped before the
+    /// transforms begin: the event is edited as if it had come without.
+    private func fieldEdits(_ route: RoutePlan, _ section: ConsentPlan, _ edits: inout EditCompiler) -> [Int] {
+        guard section.fields.contains(where: { $0.level > 0 }) else { return [edits.add(Fate(route.transforms, keys: keys))] }
+        var known: [[Path]: Int] = [:]
+        return section.levels.indices.map { level in
+            let cut = section.fields.filter { $0.level > level }.map(\.path)
+            if let index = known[cut] { return index }
+            let index = edits.add(Fate([.drop(cut)] + route.transforms, keys: keys))
+            known[cut] = index
+            return index
+        }
+    }
+}

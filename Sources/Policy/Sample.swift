@@ -1,0 +1,73 @@
+// Sampling by a hash of one member: a user is in or out as a whole, on every machine, in every run, and the 5 % sample
+// lies inside the 10 % sample.
+
+internal import Configuration
+internal import Events
+
+/// The constant under which sampling hashes: SipHash-2-4 with the sixteen bytes of this text as its key. It never
+/// changes, or every sample would.
+let samplingKey = SipKey(Array("switchyardsample".utf8))
+
+struct SampleRule: BitwiseCopyable {
+    /// An index into the sampled members.
+    let member: Int
+    /// In when the hash is below it.
+    private let threshold: UInt64
+    private let takesAll: Bool
+    let keep: Globs
+
+    init(_ plan: SamplePlan, member: Int, in store: Store) {
+        self.member = member
+        takesAll = plan.rate >= 1
+        threshold = takesAll ? .max : plan.rate > 0 ? UInt64(plan.rate * 0x1p64) : 0
+        keep = Globs(plan.keep, in: store)
+    }
+
+    @inline(__always) func takes(_ hash: UInt64) -> Bool { takesAll || hash < threshold }
+    @inline(__always) var decidesAlone: Bool { takesAll || threshold == 0 }
+}
+
+/// The hashes of one event, each computed at most once for all routes that sample by the same member.
+struct Sampler: ~Copyable {
+    private struct Hash: BitwiseCopyable {
+        var value: UInt64 = 0
+        var turn: UInt64 = 0
+    }
+
+    /// The slots of the sampled members; -1: by `messageId`.
+    private let slots: UnsafeBufferPointer<Int>
+    private let messageID: Int
+    private let hashes: UnsafeMutablePointer<Hash>
+    private let key = samplingKey
+    private var decoder = Decoder()
+
+    init(slots: UnsafeBufferPointer<Int>, messageID: Int) {
+        self.slots = slots
+        self.messageID = messageID
+        hashes = .allocate(capacity: max(1, slots.count))
+        hashes.initialize(repeating: Hash(), count: max(1, slots.count))
+    }
+
+    deinit { hashes.deallocate() }
+
+    /// Whether the event is in the route's sample. `turn` tells one event from another.
+    @inline(__always) mutating func pass(
+        _ admitted: consuming Admitted, _ rule: SampleRule, _ event: ScannedEvent, turn: UInt64, name: inout EventName, nameSlot: Int
+    ) -> Admitted? {
+        if !rule.keep.isEmpty, let name = name.read(event, slot: nameSlot), rule.keep.match(name) { return admitted }
+        let hash = rule.decidesAlone ? 0 : hash(rule.member, event, turn)
+        guard rule.takes(hash) else { return nil }
+        return admitted
+    }
+
+    private mutating func hash(_ member: Int, _ event: ScannedEvent, _ turn: UInt64) -> UInt64 {
+        if hashes[member].turn != turn { hashes[member] = Hash(value: compute(slots[member], event), turn: turn) }
+        return hashes[member].value
+    }
+
+    private mutating func compute(_ slot: Int, _ event: ScannedEvent) -> UInt64 {
+        if slot >= 0, let text = decoder.identity(event.slots[slot], in: event.block, booleans: true) { return key.hash(text) }
+        if let text = decoder.identity(event.slots[messageID], in: event.block, booleans: true) { return key.hash(text) }
+        return key.hash(ByteRun(base: event.block + Int(event.start), count: Int(event.end - event.start)))
+    }
+}

@@ -1,0 +1,68 @@
+// Reads values of an event where they lie: the text of strings, decoded only when they hold an escape.
+
+internal import Events
+internal import Glibc
+
+@inline(__always) func sameBytes(_ a: Bytes, _ b: Bytes, _ count: Int) -> Bool { memcmp(a, b, count) == 0 }
+
+extension Slot {
+    /// The whole value, as written.
+    @inline(__always) func value(in block: Bytes) -> ByteRun { ByteRun(base: block + Int(start), count: Int(end - start)) }
+
+    /// What stands between the quotes; nil when it is absent or not a string.
+    @inline(__always) func string(in block: Bytes) -> ByteRun? {
+        guard end != 0, block[Int(start)] == UInt8(ascii: "\"") else { return nil }
+        return ByteRun(base: block + Int(start) + 1, count: Int(end - start) - 2)
+    }
+}
+
+extension ByteRun {
+    @inline(__always) var hasEscape: Bool { memchr(base, Int32(UInt8(ascii: "\\")), count) != nil }
+    /// Of a value: whether it is an object, null, a number.
+    @inline(__always) var isObject: Bool { base[0] == UInt8(ascii: "{") }
+    @inline(__always) var isNull: Bool { base[0] == UInt8(ascii: "n") }
+    @inline(__always) var isTrue: Bool { base[0] == UInt8(ascii: "t") }
+    @inline(__always) var isFalse: Bool { base[0] == UInt8(ascii: "f") }
+    @inline(__always) var isNumber: Bool { base[0] == UInt8(ascii: "-") || base[0] &- 0x30 < 10 }
+}
+
+/// Past the spaces at `p`; there is always something behind them in a line that was scanned.
+@inline(__always) func skipSpace(_ p: Bytes) -> Bytes {
+    var p = p
+    while p[0] <= 0x20 { p += 1 }
+    return p
+}
+
+/// Past the string whose opening quote is at `p`.
+@inline(__always) func stringEnd(_ p: Bytes) -> Bytes {
+    var p = p + 1
+    while p[0] != UInt8(ascii: "\"") { p += p[0] == UInt8(ascii: "\\") ? 2 : 1 }
+    return p + 1
+}
+
+/// Room to decode one string at a time.
+struct Decoder: ~Copyable {
+    private var room = ByteBuffer()
+
+    /// The text that the inside of a string stands for, valid until the next call; nil when it holds a lone surrogate.
+    @inline(__always) mutating func decode(_ raw: ByteRun) -> ByteRun? { raw.hasEscape ? decodeEscapes(raw) : raw }
+
+    @inline(never) private mutating func decodeEscapes(_ raw: ByteRun) -> ByteRun? {
+        room.removeAll()
+        room.reserve(raw.count + 8)
+        return Text.unescape(raw.base, raw.base + raw.count, into: room.base).map { ByteRun(base: room.base, count: $0) }
+    }
+
+    /// The text of a value that can stand for someone or something: a string that is neither empty nor broken,
+    /// a number or, where the caller wants them, a boolean, these as written.
+    @inline(__always) mutating func identity(_ slot: Slot, in block: Bytes, booleans: Bool) -> ByteRun? {
+        guard slot.end != 0 else { return nil }
+        let value = slot.value(in: block)
+        if value.base[0] == UInt8(ascii: "\"") {
+            guard value.count > 2 else { return nil }
+            return decode(ByteRun(base: value.base + 1, count: value.count - 2))
+        }
+        if value.isNumber || booleans && (value.isTrue || value.isFalse) { return value }
+        return nil
+    }
+}

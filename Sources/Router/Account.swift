@@ -1,0 +1,41 @@
+// The account of a run: where every event went. It balances, and says so of itself.
+
+public import Delivery
+public import Platform
+public import Policy
+
+public struct Account: Sendable {
+    public struct Provider: Sendable {
+        public var name: String
+        public var lane: LaneAccount
+    }
+
+    /// Lines that were not blank.
+    public var received = 0
+    /// Lines that were no valid event.
+    public var rejected = 0
+    /// Why the input could not be read to its end.
+    public var inputFault: SystemFault?
+    public var routes: [String]
+    /// How each route judged the valid events.
+    public var verdicts: Tally
+    /// For each route the indices of its providers.
+    public var targets: [[Int]]
+    public var providers: [Provider] = []
+
+    public var valid: Int { received - rejected }
+
+    /// Events that some provider did not get although a route admitted them, or not yet.
+    public var undelivered: Int {
+        providers.reduce(0) { $0 + $1.lane.totalTaken - $1.lane.total(.delivered) }
+    }
+
+    /// Whether every event that came in is accounted for, at every route and every provider.
+    public var balances: Bool {
+        for route in routes.indices {
+            if Tally.columns.reduce(0, { $0 + verdicts[route, $1] }) != valid { return false }
+            for provider in targets[route] where providers[provider].lane.taken[route] != verdicts[route, .admitted] { return false }
+        }
+        return true
+    }
+}

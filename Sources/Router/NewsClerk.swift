@@ -1,0 +1,44 @@
+// Puts what lanes tell into words for a person: one line for each change, never one for each batch.
+
+internal import Delivery
+internal import Platform
+
+struct NewsClerk: Sendable {
+    let deadLetters: String
+    let say: @Sendable (String) -> Void
+    /// Told when a lane has closed; how many are left.
+    let laneClosed: @Sendable () -> Int
+    private let buried = Monitor<Set<String>>([])
+
+    init(deadLetters: String, say: @escaping @Sendable (String) -> Void, laneClosed: @escaping @Sendable () -> Int) {
+        self.deadLetters = deadLetters
+        self.say = say
+        self.laneClosed = laneClosed
+    }
+
+    func tell(_ lane: Lane, _ news: Lane.News) {
+        switch news {
+        case .failing(let answer, let again):
+            say("\(lane.name): \(words(answer)); its events wait, next try in \(brief(again))")
+        case .recovered(let attempts):
+            say("\(lane.name): delivers again after \(grouped(attempts)) failed \(attempts == 1 ? "attempt" : "attempts")")
+        case .buried(let count, let reason, let answer, let lost):
+            // The first of its kind for each lane; the account at the end has the numbers.
+            guard buried.withLock({ $0.insert("\(lane.name) \(reason.rawValue) \(answer.code)").inserted }), lost < count else { return }
+            let what = count == 1 ? "an event" : "\(grouped(count)) events"
+            say("\(lane.name): \(what) \(reason.rawValue): \(words(answer)); kept in \(deadLetters)")
+        case .closed(let answer):
+            let left = laneClosed()
+            say("\(lane.name): \(words(answer)); " + (left == 0 ? "no other provider is left, ending" : "the lane is closed"))
+        }
+    }
+
+    private func words(_ answer: Answer) -> String {
+        answer.message.isEmpty ? "failed with code \(answer.code)" : printable(answer.message)
+    }
+
+    private func brief(_ duration: Duration) -> String {
+        let milliseconds = duration.nanoseconds / 1_000_000
+        return milliseconds < 1000 ? "\(milliseconds) ms" : "\(milliseconds / 1000) s"
+    }
+}

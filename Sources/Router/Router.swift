@@ -1,0 +1,176 @@
+// A plan at work: one source, the workers that judge its events, and a lane for each provider. It promises that the run
+// ends when the input ends, when it is stopped, or when no lane is left; and that the account balances.
+
+public import Configuration
+public import Delivery
+internal import Events
+internal import Ingest
+public import Platform
+internal import Policy
+
+/// A provider of the plan, ready to be delivered to.
+public struct Outlet: Sendable {
+    public var provider: any Provider
+    /// The most batches it takes at once.
+    public var concurrency: Int
+    public init(provider: any Provider, concurrency: Int) {
+        self.provider = provider
+        self.concurrency = concurrency
+    }
+}
+
+public struct RouterOptions: Sendable {
+    public var workers = 1
+    /// The descriptor that events are read from.
+    public var input: Int32 = 0
+    /// How long lanes may take to deliver what is left when the input has ended.
+    public var drain = Duration.seconds(30)
+    /// Whether messages on invalid lines quote them.
+    public var showInput = false
+    public var rejects: Rejects?
+    public var deadLetters: String
+    public var clock = Clock.system
+    /// The seed of the jitter between retries.
+    public var seed: UInt64 = 0
+    public var blockSize = 256 << 10
+    public init(deadLetters: String) { self.deadLetters = deadLetters }
+}
+
+public final class Router: Sendable {
+    private let plan: Plan
+    private let ruleset: Ruleset
+    private let options: RouterOptions
+    private let lanes: [Lane]
+    private let turns: Turns<LineReader>
+    private let stop: WakeUp
+    private let openLanes: Monitor<Int>
+    private let totals: Monitor<Totals>
+    private let say: @Sendable (String) -> Void
+
+    private struct Totals {
+        var lines = 0
+        var tally: Tally
+        var inputFault: SystemFault?
+    }
+
+    /// `say` is told one line at a time what a person should know.
+    public init(_ plan: Plan, outlets: [Outlet], options: RouterOptions, say: @escaping @Sendable (String) -> Void) {
+        precondition(outlets.count == plan.providers.count)
+        let stop = WakeUp()
+        let openLanes = Monitor(outlets.count)
+        let deadLetters = DeadLetters(path: options.deadLetters, clock: options.clock, warn: say)
+        let names = plan.routes.map(\.name)
+        let clerk = NewsClerk(deadLetters: options.deadLetters, say: say) {
+            let left = openLanes.withLock { open in
+                open -= 1
+                return open
+            }
+            if left == 0 { stop.raise() }
+            return left
+        }
+        var chance = Chance(seed: options.seed)
+        lanes = zip(plan.providers, outlets).map { provider, outlet in
+            Lane(
+                name: provider.name, provider: outlet.provider, plan: provider.delivery, concurrency: outlet.concurrency,
+                routes: names, deadLetters: deadLetters, clock: options.clock, chance: Chance(seed: chance.next()),
+                news: clerk.tell)
+        }
+        self.plan = plan
+        self.options = options
+        self.stop = stop
+        self.openLanes = openLanes
+        self.say = say
+        ruleset = Ruleset(plan)
+        turns = Turns(
+            LineReader(descriptor: options.input, lineLimit: plan.limits.line, blockSize: options.blockSize, stop: stop))
+        totals = Monitor(Totals(tally: Tally(routes: plan.routes.count)))
+    }
+
+    // MARK: - From outside, while it runs
+
+    /// Reads no more; what was read is delivered within the time that draining may take.
+    public func stopReading() { stop.raise() }
+
+    /// Delivers no more: what is left goes to the dead letters.
+    public func hurry() {
+        stop.raise()
+        for lane in lanes { lane.giveUp(Answer("the router was told to end at once")) }
+    }
+
+    /// Files that were moved away are opened anew.
+    public func reopen() {
+        for lane in lanes { lane.reopen() }
+    }
+
+    // MARK: - The run
+
+    /// Runs to the end; the account of it.
+    public func run() -> Account {
+        for lane in lanes { lane.start() }
+        let faults = FaultLog(source: source, showInput: options.showInput, rejects: options.rejects, say: say)
+        // The log is used by one worker at a time, in turn; the threads have ended before it is read here.
+        nonisolated(unsafe) let log = faults
+        let helpers = (1..<max(1, options.workers)).map { number in
+            ThreadHandle(Thread.start("worker \(number)") { self.work(log) })
+        }
+        work(log)
+        for helper in helpers { helper.join() }
+        endLanes()
+        faults.sumUp()
+        let total = totals.withLock { $0 }
+        if let fault = total.inputFault { say("\(source): the input could not be read: \(fault)") }
+        return Account(
+            received: total.tally.events + faults.count, rejected: faults.count, inputFault: total.inputFault,
+            routes: plan.routes.map(\.name), verdicts: total.tally, targets: plan.routes.map(\.providers),
+            providers: lanes.map { .init(name: $0.name, lane: $0.account) })
+    }
+
+    private var source: String { plan.sources.first?.name ?? "stdin" }
+
+    private func work(_ log: FaultLog) {
+        var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: options.blockSize)
+        while true {
+            let (intake, turn) = turns.read { $0.next(&worker.block.text) }
+            switch intake {
+            case .lines:
+                worker.block.arrival = options.clock.wall()
+                worker.work()
+            case .overlong(let bytes): worker.skipLine(bytes: bytes)
+            case .end, .failed: break
+            }
+            turns.pass(turn) { handOver(&worker, log) }
+            worker.reset()
+            if case .failed(let fault) = intake { totals.withLock { $0.inputFault = fault } }
+            if intake == .end || totals.withLock({ $0.inputFault != nil }) { return }
+        }
+    }
+
+    /// In turn: what a worker made goes to the lanes, and the account is kept.
+    private func handOver(_ worker: inout Worker, _ log: FaultLog) {
+        for index in lanes.indices { lanes[index].take(&worker.parcels[index]) }
+        let before = totals.withLock { totals in
+            defer { totals.lines += worker.lines }
+            totals.tally.add(worker.tally)
+            return totals.lines
+        }
+        log.note(worker.faults, before: before, in: worker.block)
+    }
+
+    private func endLanes() {
+        for lane in lanes { lane.drain() }
+        let deadline = options.clock.now() + options.drain
+        for lane in lanes where !lane.waitForEnd(until: deadline) {
+            lane.giveUp(Answer("time to drain was up after \(options.drain)"))
+        }
+        // A provider that is stuck cannot be closed; the others get a moment to put their house in order.
+        let moment = options.clock.now() + .seconds(1)
+        for lane in lanes { lane.waitForClose(until: moment) }
+    }
+}
+
+/// Keeps a thread that is joined later.
+private final class ThreadHandle {
+    private var thread: Thread?
+    init(_ thread: consuming Thread) { self.thread = consume thread }
+    func join() { thread.take()?.join() }
+}

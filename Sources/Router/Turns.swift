@@ -1,0 +1,36 @@
+// Workers read blocks in turn, work on them in parallel, and hand the results on in turn: so order is kept into every
+// lane without a queue between the stages.
+
+internal import Platform
+
+/// Hands out numbers by one lock, and lets their holders through in that order by another.
+final class Turns<Source: ~Copyable>: Sendable {
+    private struct Reading: ~Copyable {
+        var source: Source
+        var next = 0
+    }
+
+    private let reading: Monitor<Reading>
+    private let passing = Monitor(0)
+
+    init(_ source: consuming sending Source) { reading = Monitor(Reading(source: source)) }
+
+    /// Reads under the lock; the number says when it is this reader's turn to pass.
+    func read<R>(_ body: (inout Source) -> R) -> (result: R, turn: Int) {
+        reading.withLock { state in
+            let result = body(&state.source)
+            defer { state.next += 1 }
+            return (result, state.next)
+        }
+    }
+
+    /// Runs the body once all those with a lower number have passed. Every number must pass exactly once.
+    func pass(_ turn: Int, _ body: () -> Void) {
+        passing.withLock { current in
+            while current != turn { passing.wait() }
+        }
+        body()
+        passing.withLock { $0 += 1 }
+        passing.wake()
+    }
+}

@@ -1,0 +1,95 @@
+// What a worker does to a block: each line is scanned once, judged by every route, and its edited copies are laid into
+// a parcel for each lane. Everything it needs is made once and used for every block.
+
+internal import Events
+internal import Glibc
+internal import Policy
+
+struct Worker: ~Copyable {
+    var block: Block
+    /// One for each provider of the plan, in order.
+    let parcels: UnsafeMutableBufferPointer<Parcel>
+    private(set) var tally: Tally
+    private(set) var faults: [LineFault] = []
+    private(set) var lines = 0
+
+    private let blockSize: Int
+    private let lineLimit: Int
+    private let routeCount: Int
+    private var scanner: Scanner
+    private var judge: Judge
+
+    init(_ ruleset: Ruleset, lineLimit: Int, depth: Int, blockSize: Int) {
+        self.blockSize = blockSize
+        self.lineLimit = lineLimit
+        routeCount = ruleset.routeCount
+        block = Block(capacity: blockSize)
+        scanner = Scanner(ruleset.paths, depth: depth)
+        judge = Judge(ruleset)
+        tally = Tally(routes: ruleset.routeCount)
+        parcels = .allocate(capacity: ruleset.providerCount)
+        for index in parcels.indices { (parcels.baseAddress! + index).initialize(to: Parcel()) }
+    }
+
+    deinit {
+        parcels.deinitialize()
+        parcels.deallocate()
+    }
+
+    /// Works on the lines of the block. What came of them is in `parcels`, `tally`, `faults` and `lines`.
+    mutating func work() {
+        block.seal()
+        var at = 0
+        while at < block.count {
+            lines += 1
+            let end: Int
+            if let event = scanner.scan(block.bytes, UInt32(truncatingIfNeeded: at)) {
+                end = Int(scanner.lineEnd)
+                if end - at <= lineLimit {
+                    judge.judge(event, arrival: block.arrival, into: parcels.baseAddress!, tally: &tally)
+                } else {
+                    noteOverlong(end - at, text: at..<end)
+                }
+            } else {
+                end = lineEnd(from: at)
+                noteFault(scanner.fault, line: at..<end)
+            }
+            at = end + 1
+        }
+    }
+
+    /// A line that was over the limit and not held.
+    mutating func skipLine(bytes: Int) {
+        lines += 1
+        noteOverlong(bytes, text: 0..<0)
+    }
+
+    /// Ready for the next block. The parcels have been emptied by the lanes that took them.
+    mutating func reset() {
+        lines = 0
+        faults.removeAll(keepingCapacity: true)
+        tally = Tally(routes: routeCount)
+        // One huge line must not cost its memory for good.
+        if block.text.capacity > 8 * blockSize { block = Block(capacity: blockSize) }
+        block.removeAll()
+    }
+
+    private mutating func noteFault(_ fault: Fault, line: Range<Int>) {
+        if fault.kind == .blank { return }
+        if line.count > lineLimit { return noteOverlong(line.count, text: line) }
+        faults.append(
+            LineFault(line: lines, column: Int(fault.offset) - line.lowerBound + 1, message: fault.message, text: line))
+    }
+
+    private mutating func noteOverlong(_ bytes: Int, text: Range<Int>) {
+        faults.append(
+            LineFault(
+                line: lines, column: lineLimit + 1, message: "the line has \(bytes) bytes, more than limits.line allows (\(lineLimit))",
+                text: text))
+    }
+
+    private func lineEnd(from start: Int) -> Int {
+        let newline = memchr(block.text.base + start, 0x0a, block.count - start)!
+        return UnsafeRawPointer(newline) - UnsafeRawPointer(block.text.base)
+    }
+}

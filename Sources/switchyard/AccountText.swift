@@ -1,0 +1,82 @@
+// The account of a run, for a person and as JSON.
+
+import Delivery
+import Platform
+import Policy
+import Router
+
+enum AccountFormat: String, CaseIterable {
+    case text, json, none
+
+    init(word: String) throws(UsageFault) {
+        guard let format = AccountFormat(rawValue: word) else {
+            throw UsageFault("--stats must be text, json or none, is '\(word)'")
+        }
+        self = format
+    }
+}
+
+extension Account {
+    var text: String {
+        var lines = ["received \(grouped(received)): \(grouped(valid)) valid, \(grouped(rejected)) rejected"]
+        for (route, name) in routes.enumerated() {
+            let parts = Tally.columns.compactMap { column -> String? in
+                let count = verdicts[route, column]
+                return count == 0 ? nil : "\(grouped(count)) \(column.words)"
+            }
+            lines.append("route \(name): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))")
+        }
+        for provider in providers {
+            let lane = provider.lane
+            var parts = LaneAccount.Fate.allCases.compactMap { fate -> String? in
+                lane.total(fate) == 0 ? nil : "\(grouped(lane.total(fate))) \(fate.rawValue)"
+            }
+            if lane.totalWaiting > 0 { parts.append("\(grouped(lane.totalWaiting)) waiting") }
+            if lane.lost > 0 { parts.append("\(grouped(lane.lost)) not even kept as dead letters") }
+            if lane.retries > 0 { parts.append("\(grouped(lane.retries)) retries") }
+            lines.append("provider \(provider.name): \(grouped(lane.totalTaken)) taken" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")))
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    var json: String {
+        let routeParts = routes.enumerated().map { route, name in
+            let counts = Tally.columns.map { "\(jsonQuoted($0.key)):\(verdicts[route, $0])" }
+            return "{\"name\":\(jsonQuoted(name)),\(counts.joined(separator: ","))}"
+        }
+        let providerParts = providers.map { provider in
+            let lane = provider.lane
+            var counts = LaneAccount.Fate.allCases.map { "\"\($0.rawValue)\":\(lane.total($0))" }
+            counts += ["\"waiting\":\(lane.totalWaiting)", "\"lost\":\(lane.lost)", "\"retries\":\(lane.retries)"]
+            let byRoute = routes.indices.filter { lane.taken[$0] > 0 }.map { route in
+                let fates = LaneAccount.Fate.allCases.map { "\"\($0.rawValue)\":\(lane[$0][route])" }
+                return "{\"route\":\(jsonQuoted(routes[route])),\"taken\":\(lane.taken[route]),\(fates.joined(separator: ",")),\"waiting\":\(lane.waiting(route: route))}"
+            }
+            return "{\"name\":\(jsonQuoted(provider.name)),\"taken\":\(lane.totalTaken),\(counts.joined(separator: ",")),\"routes\":[\(byRoute.joined(separator: ","))]}"
+        }
+        return "{\"received\":\(received),\"valid\":\(valid),\"rejected\":\(rejected),\"routes\":[\(routeParts.joined(separator: ","))],"
+            + "\"providers\":[\(providerParts.joined(separator: ","))]}"
+    }
+}
+
+extension Verdict {
+    /// For a person: `5,000 filtered (match)`.
+    var words: String {
+        switch self {
+        case .admitted: "admitted"
+        case .filtered(let stage): "filtered (\(stage))"
+        case .denied(let reason): "denied (\(reason.rawValue))"
+        case .sampledOut: "sampled out"
+        }
+    }
+
+    /// For machines: `filtered_match`.
+    var key: String {
+        switch self {
+        case .admitted: "admitted"
+        case .filtered(let stage): "filtered_\(stage)"
+        case .denied(let reason): "denied_\(reason.rawValue)"
+        case .sampledOut: "sampled_out"
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// `switchyard check`: reads the configuration as the router would and prints the plan it understood.
+
+import Configuration
+import Events
+import Platform
+import PluginHost
+
+let checkCommand = Command(
+    name: "check",
+    about: "Checks a configuration and prints the plan it makes; exits with 78 when something is wrong.",
+    argument: "FILE",
+    options: [configOption],
+    run: { arguments in
+        if arguments.argument != nil, arguments.has("--config") { throw UsageFault("give the configuration once: FILE or --config FILE") }
+        let file = arguments.argument ?? arguments["--config"] ?? Loading.defaultFile
+        let folders = ModuleFolders.standard()
+        for warning in folders.warnings { Console.say(warning.description) }
+        let plan = try Loading.plan(file, folders)
+        try Console.show(plan.summary(file: file, folders))
+        return ExitCode.delivered
+    })
+
+extension Plan {
+    fileprivate func summary(file: String, _ folders: ModuleFolders) -> String {
+        var text = "\(file) is good.\n\nSource: \(sources.map(\.name).joined(separator: ", "))\n"
+        text += "\nConsent: \(consentSummary)\n\nRoutes\n"
+        for route in routes {
+            text += "  \(route.name) → \(route.providers.map { providers[$0].name }.joined(separator: ", "))\n"
+            for (number, stage) in stages(of: route).enumerated() { text += "    \(number + 1). \(stage)\n" }
+        }
+        text += "\nProviders\n"
+        let modules = folders.installed()
+        for provider in providers {
+            let path = modules.first { $0.name == provider.plugin }?.path ?? "?"
+            let delivery = provider.delivery
+            text += "  \(provider.name): \(provider.plugin) from \(path)\n"
+            text += "    batches of \(grouped(delivery.batch.events)) events, \(grouped(delivery.batch.bytes)) bytes or \(delivery.batch.wait)"
+            text += "; queue of \(grouped(delivery.queue.memory)) bytes, when full \(delivery.queue.full.rawValue)"
+            text += "; retried for \(delivery.retry.total)\(delivery.ordered ? "; in order" : "")\n"
+        }
+        return text
+    }
+
+    private var consentSummary: String {
+        guard let consent else { return "none; the gate is off, every event passes" }
+        let levels = consent.levels.map(\.name).joined(separator: " < ")
+        let unknown =
+            switch consent.unknown {
+            case .deny: "denied"
+            case .assume(let level): "taken for \(consent.levels[level].name)"
+            }
+        var text = "levels \(levels); unknown subjects are \(unknown)"
+        for field in consent.fields { text += "\n  \(field.path) is cut below \(consent.levels[field.level].name)" }
+        for event in consent.events { text += "\n  events \(event.glob) demand \(consent.levels[event.level].name)" }
+        return text
+    }
+
+    private func stages(of route: RoutePlan) -> [String] {
+        var stages: [String] = []
+        if !route.events.isEmpty { stages.append("filter: event is \(route.events.map(\.pattern).joined(separator: " or "))") }
+        for match in route.match {
+            stages.append("filter: \(match.path) is \(match.anyOf.map(\.words).joined(separator: " or "))")
+        }
+        if let demand = route.consent, let consent {
+            var parts = ["level \(consent.levels[demand.level].name)"]
+            if !demand.purposes.isEmpty { parts.append("purposes \(demand.purposes.joined(separator: ", "))") }
+            stages.append("consent: \(parts.joined(separator: ", "))")
+        }
+        if let sample = route.sample {
+            var text = "sample: \(sample.rate) by \(sample.by?.description ?? "messageId")"
+            if !sample.keep.isEmpty { text += ", always \(sample.keep.map(\.pattern).joined(separator: " or "))" }
+            stages.append(text)
+        }
+        for transform in route.transforms {
+            switch transform {
+            case .drop(let paths): stages.append("transform: drop \(paths.map(\.description).joined(separator: ", "))")
+            case .set(let members): stages.append("transform: set \(members.map(\.path.description).joined(separator: ", "))")
+            case .hash(let paths, let key):
+                stages.append("transform: hash \(paths.map(\.description).joined(separator: ", ")) with key \(keys[key].name)")
+            }
+        }
+        return stages
+    }
+}
+
+extension Scalar {
+    fileprivate var words: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): String(value)
+        case .number(let text): text
+        case .string(let text): jsonQuoted(text)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+// The command line, declared once: parsing, checks, suggestions and help all come from the same tables.
+
+/// An option of a subcommand.
+struct Option: Sendable {
+    /// With its dashes, such as `--workers`.
+    var name: String
+    var short: String?
+    /// What its value is called in the help; nil: it takes none.
+    var value: String?
+    var about: String
+}
+
+/// A subcommand.
+struct Command: Sendable {
+    var name: String
+    var about: String
+    /// What is said below the usage line.
+    var details: String = ""
+    /// The positional argument it takes, at most one.
+    var argument: String?
+    var options: [Option] = []
+    /// The exit code.
+    var run: @Sendable (Arguments) throws -> Int32
+}
+
+/// What was given to a subcommand.
+struct Arguments {
+    var argument: String?
+    var values: [String: String] = [:]
+
+    func has(_ option: String) -> Bool { values[option] != nil }
+    subscript(_ option: String) -> String? { values[option] }
+}
+
+/// The command was used wrongly: what is wrong and the way out.
+struct UsageFault: Error {
+    var message: String
+    init(_ message: String) { self.message = message }
+}
+
+extension Command {
+    static let help = Option(name: "--help", short: "-h", about: "show this help")
+
+    func parse(_ words: ArraySlice<String>) throws(UsageFault) -> Arguments {
+        var arguments = Arguments()
+        var rest = words
+        var optionsEnded = false
+        while let word = rest.popFirst() {
+            if optionsEnded || word == "-" || !word.hasPrefix("-") {
+                guard argument != nil, arguments.argument == nil else {
+                    throw UsageFault("unexpected argument '\(word)'; \(seeHelp)")
+                }
+                arguments.argument = word
+            } else if word == "--" {
+                optionsEnded = true
+            } else {
+                try parseOption(word, &rest, &arguments)
+            }
+        }
+        return arguments
+    }
+
+    private func parseOption(_ word: String, _ rest: inout ArraySlice<String>, _ arguments: inout Arguments) throws(UsageFault) {
+        let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let known = options + [Command.help]
+        guard let option = known.first(where: { $0.name == parts[0] || $0.short == parts[0] }) else {
+            let near = nearest(to: parts[0], among: known.map(\.name)).map { ", did you mean \($0)?" } ?? ";"
+            throw UsageFault("unknown option '\(parts[0])'\(near) \(seeHelp)")
+        }
+        guard arguments.values[option.name] == nil else { throw UsageFault("\(option.name) was given twice") }
+        switch (option.value, parts.count) {
+        case (nil, 1): arguments.values[option.name] = ""
+        case (nil, _): throw UsageFault("\(option.name) takes no value, was given '\(parts[1])'")
+        case (_?, 2): arguments.values[option.name] = parts[1]
+        case (let value?, _):
+            guard let next = rest.popFirst() else { throw UsageFault("\(option.name) needs a value: \(option.name) \(value)") }
+            arguments.values[option.name] = next
+        }
+    }
+
+    private var seeHelp: String { "see switchyard \(name) --help" }
+
+    var helpText: String {
+        var usage = "Usage: switchyard \(name)"
+        if !options.isEmpty { usage += " [OPTIONS]" }
+        if let argument { usage += " [\(argument)]" }
+        var text = usage + "\n\n" + about + "\n"
+        if !details.isEmpty { text += "\n" + details + "\n" }
+        text += "\nOptions:\n"
+        text += columns((options + [Command.help]).map { ($0.spelled, $0.about) })
+        return text
+    }
+}
+
+extension Option {
+    /// As the help spells it: `-c, --config FILE`.
+    var spelled: String { (short.map { $0 + ", " } ?? "    ") + name + (value.map { " " + $0 } ?? "") }
+}
+
+/// Two columns, the first as wide as its widest cell.
+func columns(_ rows: [(String, String)]) -> String {
+    let width = rows.map(\.0.count).max() ?? 0
+    return rows.map { "  " + $0.0 + String(repeating: " ", count: width - $0.0.count + 2) + $0.1 + "\n" }.joined()
+}
+
+/// The candidate that was probably meant: at most two slips away, and fewer than half of its letters.
+func nearest(to word: String, among candidates: [String]) -> String? {
+    candidates.map { ($0, distance(word, $0)) }
+        .filter { $0.1 <= 2 && $0.1 * 2 < $0.0.count }
+        .min { $0.1 < $1.1 }?.0
+}
+
+/// How many letters must be put in, taken out or replaced to make one of the other.
+private func distance(_ a: String, _ b: String) -> Int {
+    let a = Array(a.utf8)
+    let b = Array(b.utf8)
+    var row = Array(0...b.count)
+    for i in a.indices {
+        var diagonal = row[0]
+        row[0] = i + 1
+        for j in b.indices {
+            let substitution = diagonal + (a[i] == b[j] ? 0 : 1)
+            diagonal = row[j + 1]
+            row[j + 1] = min(substitution, row[j] + 1, row[j + 1] + 1)
+        }
+    }
+    return row[b.count]
+}

@@ -1,0 +1,19 @@
+// How the command ends: promises to scripts, listed in the README and in `switchyard --help`.
+
+enum ExitCode {
+    static let delivered: Int32 = 0
+    static let usage: Int32 = 64
+    static let invalidInput: Int32 = 65
+    static let undelivered: Int32 = 69
+    static let `internal`: Int32 = 70
+    static let configuration: Int32 = 78
+
+    static let table: [(Int32, String)] = [
+        (delivered, "every event was delivered"),
+        (usage, "the command was used wrongly"),
+        (invalidInput, "some input was invalid (only with --strict)"),
+        (undelivered, "something could not be delivered or read"),
+        (`internal`, "a fault of the program itself"),
+        (configuration, "the configuration is wrong"),
+    ]
+}

@@ -1,0 +1,67 @@
+// From the words on the command line to a plan and its modules.
+
+import Configuration
+import Glibc
+import Platform
+import PluginHost
+
+/// The configuration cannot be used; the lines say why.
+struct ConfigurationFailure: Error {
+    var lines: [String]
+}
+
+enum Loading {
+    static let defaultFile = "routes.json"
+
+    static func plan(_ file: String, _ catalog: ModuleFolders) throws -> Plan {
+        let text: [UInt8]
+        switch contents(of: file, most: RoutesFile.largest + 1) {
+        case .success(let bytes): text = bytes
+        case .failure(let fault):
+            let way = file == defaultFile ? "; name another with -c FILE, or write the smallest one:\n" + smallest : ""
+            throw ConfigurationFailure(lines: ["\(printable(file)): \(fault)\(way)"])
+        }
+        let reader = RoutesFile(
+            environment: { name in getenv(name).map { String(cString: $0) } },
+            contents: { path in contents(of: path, most: 1 << 20).mapError { ModuleFault($0.description) } },
+            catalog: catalog)
+        do throws(ConfigurationFaults) {
+            return try reader.read(text, file: file)
+        } catch {
+            throw ConfigurationFailure(lines: error.faults.map(\.description))
+        }
+    }
+
+    private static let smallest = #"  { "providers": { "out": { "plugin": "console" } }, "routes": [ { "to": ["out"] } ] }"#
+
+    /// At most that many bytes of a file.
+    private static func contents(of path: String, most: Int) -> Result<[UInt8], SystemFault> {
+        let number = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else { return .failure(SystemFault()) }
+        let descriptor = Descriptor(owning: number)
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while bytes.count < most {
+            let n = read(descriptor.number, &chunk, min(chunk.count, most - bytes.count))
+            if n == 0 { break }
+            if n > 0 {
+                bytes += chunk[..<n]
+            } else if errno != EINTR {
+                return .failure(SystemFault())
+            }
+        }
+        return .success(bytes)
+    }
+
+    /// Where dead letters, and later everything durable, are kept.
+    static func stateFolder(_ given: String?) -> String {
+        func variable(_ name: String) -> String? {
+            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+        }
+        if let given { return given }
+        if let systemd = variable("STATE_DIRECTORY") { return systemd }
+        if let state = variable("XDG_STATE_HOME") { return state + "/switchyard" }
+        let home = variable("HOME") ?? getpwuid(getuid()).flatMap { $0.pointee.pw_dir }.map { String(cString: $0) } ?? ""
+        return home + "/.local/state/switchyard"
+    }
+}

@@ -1,0 +1,98 @@
+// `switchyard [run]`: the router itself.
+
+import Configuration
+import Delivery
+import Glibc
+import Platform
+import PluginHost
+import Router
+
+let runCommand = Command(
+    name: "run",
+    about: "Routes events from standard input, JSON, one a line, as routes.json says.",
+    options: [
+        configOption,
+        Option(name: "--workers", value: "N", about: "how many blocks are worked on at once (default: the cores)"),
+        Option(name: "--strict", about: "exit with 65 when some input was invalid"),
+        Option(name: "--rejects", value: "FILE", about: "keep invalid lines, with the reason, in FILE"),
+        Option(name: "--show-input", about: "quote invalid lines in messages; they may be private"),
+        Option(name: "--stats", value: "FORMAT", about: "the account at the end: text, json or none (default: when something was lost)"),
+        Option(name: "--state", value: "DIR", about: "the folder for dead letters (default: ~/.local/state/switchyard)"),
+        Option(name: "--drain", value: "SECONDS", about: "how long to deliver what is left after the end of input (default: 30)"),
+    ],
+    run: run)
+
+let configOption = Option(name: "--config", short: "-c", value: "FILE", about: "the configuration (default: routes.json)")
+
+private func run(_ arguments: Arguments) throws -> Int32 {
+    let workers = try count(arguments, "--workers", 1...1024) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    let drain = try count(arguments, "--drain", 0...86_400) ?? 30
+    let stats = try arguments["--stats"].map(AccountFormat.init(word:))
+
+    let folders = ModuleFolders.standard()
+    for warning in folders.warnings { Console.say(warning.description) }
+    let plan = try Loading.plan(arguments["--config"] ?? Loading.defaultFile, folders)
+    let outlets = try makeOutlets(plan, folders)
+
+    let state = Loading.stateFolder(arguments["--state"])
+    var options = RouterOptions(deadLetters: state + "/dead-letters.ndjson")
+    options.workers = workers
+    options.drain = .seconds(drain)
+    options.showInput = arguments.has("--show-input")
+    options.seed = UInt64.random(in: 0 ... .max)
+    if let path = arguments["--rejects"] {
+        do throws(SystemFault) {
+            options.rejects = try Rejects(path: path)
+        } catch {
+            throw ConfigurationFailure(lines: ["--rejects: \(printable(path)): \(error)"])
+        }
+    }
+
+    let router = Router(plan, outlets: outlets, options: options, say: Console.say)
+    Signals.serve(router)
+    let account = router.run()
+    let isComplete = account.undelivered == 0
+    switch stats ?? (isComplete ? AccountFormat.none : .text) {
+    case .text: Console.note(account.text)
+    case .json: Console.note(account.json + "\n")
+    case .none: break
+    }
+    if account.rejected > 0, stats == nil, isComplete {
+        Console.say("\(grouped(account.rejected)) of \(grouped(account.received)) lines were no valid events")
+    }
+    guard account.balances else {
+        Console.say("the account does not balance: this is a fault of the program")
+        return ExitCode.internal
+    }
+    if !isComplete || account.inputFault != nil { return ExitCode.undelivered }
+    return account.rejected > 0 && arguments.has("--strict") ? ExitCode.invalidInput : ExitCode.delivered
+}
+
+/// A provider for each of the plan's, made by its module.
+private func makeOutlets(_ plan: Plan, _ folders: ModuleFolders) throws -> [Outlet] {
+    var faults: [String] = []
+    var outlets: [Outlet] = []
+    for provider in plan.providers {
+        do throws(ModuleFault) {
+            guard let module = try folders.module(provider.plugin) else {
+                throw ModuleFault("there is no module named '\(provider.plugin)'")
+            }
+            let instance = try module.make(settings: provider.settings, name: provider.name) { level, line in
+                if level.rawValue >= LogLevel.information.rawValue { Console.say(line) }
+            }
+            outlets.append(Outlet(provider: instance, concurrency: module.description.concurrency))
+        } catch {
+            faults.append("provider \(provider.name): \(error)")
+        }
+    }
+    guard faults.isEmpty else { throw ConfigurationFailure(lines: faults) }
+    return outlets
+}
+
+private func count(_ arguments: Arguments, _ option: String, _ range: ClosedRange<Int>) throws(UsageFault) -> Int? {
+    guard let text = arguments[option] else { return nil }
+    guard let number = Int(text), range.contains(number) else {
+        throw UsageFault("\(option) must be a number from \(range.lowerBound) to \(range.upperBound), is '\(text)'")
+    }
+    return number
+}

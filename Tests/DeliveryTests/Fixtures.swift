@@ -1,0 +1,99 @@
+// Parcels, plans and a lane state whose clock the test turns.
+
+import Configuration
+import Platform
+
+@testable import Delivery
+@testable import Events
+@testable import Policy
+
+/// A parcel of these events, as the gate would have filled it.
+func parcel(_ events: [String], route: UInt16 = 0, immediate: Bool = false) -> Parcel {
+    var parcel = Parcel()
+    for event in events {
+        parcel.bytes.append(event + "\n")
+        parcel.subjects.append(SubjectKey(high: UInt64(event.utf8.count), low: 7))
+        parcel.entries.append(
+            Entry(
+                end: UInt32(parcel.bytes.count), route: route, isImmediate: immediate, subjectCount: 1,
+                firstSubject: UInt32(parcel.subjects.count - 1), messageIDOffset: 0, messageIDCount: 0, arrival: 5))
+    }
+    return parcel
+}
+
+func texts(_ batch: Batch) -> [String] {
+    (0..<batch.count).map { String(decoding: batch.event($0), as: UTF8.self) }
+}
+
+func instant(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
+
+func plan(events: Int = 500, bytes: Int = 1_000_000, wait: Duration = .milliseconds(100), ordered: Bool = true) -> DeliveryPlan {
+    var plan = DeliveryPlan()
+    plan.batch.events = events
+    plan.batch.bytes = bytes
+    plan.batch.wait = wait
+    plan.ordered = ordered
+    plan.retry.first = .milliseconds(1000)
+    plan.retry.most = .milliseconds(8000)
+    plan.retry.total = .milliseconds(60_000)
+    return plan
+}
+
+/// A lane state with the texts of what it hands out, easier to hold against a table.
+final class Bench {
+    var state: LaneState
+    var log: [String] = []
+    private(set) var tokens: [UInt64] = []
+
+    init(_ plan: DeliveryPlan = plan(), concurrency: Int = 1, routes: Int = 2) {
+        state = LaneState(plan, concurrency: concurrency, routes: routes, chance: Chance(seed: 1))
+    }
+
+    func take(_ events: [String], route: UInt16 = 0, immediate: Bool = false, at time: Int64) {
+        var parcel = parcel(events, route: route, immediate: immediate)
+        state.take(&parcel, at: instant(time))
+    }
+
+    /// The next step: `deliver a b`, `wait`, `wait 100`, `flush`, `end`.
+    func step(at time: Int64) -> String {
+        switch state.next(at: instant(time)) {
+        case .deliver(let token, let batch, let attempt):
+            tokens.append(token)
+            return "deliver " + texts(batch).joined(separator: " ") + (attempt > 1 ? " attempt \(attempt)" : "")
+        case .wait(let until): return until.map { "wait \($0.nanoseconds / 1_000_000)" } ?? "wait"
+        case .flush: return "flush"
+        case .end: return "end"
+        }
+    }
+
+    /// The outcome of the last delivery, or of the one at `index`.
+    func complete(_ outcome: BatchOutcome, index: Int? = nil, at time: Int64) -> [String] {
+        let token = tokens[index ?? tokens.count - 1]
+        return describe(state.completed(token, outcome, at: instant(time)))
+    }
+
+    func describe(_ effects: [LaneState.Effect]) -> [String] {
+        effects.map { effect in
+            switch effect {
+            case .bury(let batch, let reason, let answer, let attempts):
+                "bury \(texts(batch).joined(separator: " ")) \(reason.rawValue) \(answer.message) \(attempts)"
+            case .failing(let answer, _): "failing \(answer.message)"
+            case .recovered(let attempts): "recovered \(attempts)"
+            case .closed(let answer): "closed \(answer.message)"
+            }
+        }
+    }
+
+    var laneAccount: LaneAccount { state.account }
+    var heldBytes: Int { state.heldBytes }
+    var isOver: Bool { state.isOver }
+    func hasRoom(for bytes: Int) -> Bool { state.hasRoom(for: bytes) }
+    func giveUp(_ message: String) -> [String] { describe(state.giveUp(Answer(message))) }
+
+    /// The account as one line, checked to balance.
+    func account() -> String {
+        let account = state.account
+        let fates = LaneAccount.Fate.allCases.filter { account.total($0) > 0 }.map { "\(account.total($0)) \($0.rawValue)" }
+        return (["\(account.totalTaken) taken"] + fates + ["\(account.totalWaiting) waiting"]).joined(separator: ", ")
+    }
+}

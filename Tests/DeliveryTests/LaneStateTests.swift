@@ -1,0 +1,328 @@
+import Configuration
+import Platform
+@testable import Delivery
+import Testing
+
+@Suite("A lane decides")
+struct LaneStateTests {
+    private let busy = BatchOutcome(.retry(Answer("busy"), after: nil))
+    private let bad = BatchOutcome(.rejected(Answer(code: 400, "bad")))
+
+    @Test("a batch leaves when it has as many events as it may have")
+    func leavesOnEvents() {
+        let bench = Bench(plan(events: 2))
+        bench.take(["a"], at: 0)
+        #expect(bench.step(at: 0) == "wait 100")
+        bench.take(["b", "c"], at: 10)
+        #expect(bench.step(at: 10) == "deliver a")
+        #expect(bench.complete(.init(.delivered), at: 11) == [])
+        #expect(bench.step(at: 11) == "deliver b c")
+        #expect(bench.account() == "3 taken, 1 delivered, 2 waiting")
+    }
+
+    @Test("a batch leaves when its bytes are full, and one event alone may be larger")
+    func leavesOnBytes() {
+        let bench = Bench(plan(bytes: 6))
+        bench.take(["aa", "bb", "cc", "dddddddd", "e"], at: 0)
+        #expect(bench.step(at: 0) == "deliver aa bb")
+        _ = bench.complete(.init(.delivered), at: 1)
+        #expect(bench.step(at: 1) == "deliver cc")
+        _ = bench.complete(.init(.delivered), at: 1)
+        #expect(bench.step(at: 1) == "deliver dddddddd")
+        _ = bench.complete(.init(.delivered), at: 1)
+        #expect(bench.step(at: 1) == "wait 100")
+        #expect(bench.step(at: 100) == "deliver e")
+    }
+
+    @Test("a batch leaves when its oldest event has waited long enough")
+    func leavesOnAge() {
+        let bench = Bench()
+        bench.take(["a"], at: 5)
+        bench.take(["b"], at: 90)
+        #expect(bench.step(at: 104) == "wait 105")
+        #expect(bench.step(at: 105) == "deliver a b")
+    }
+
+    @Test("a batch with an immediate event leaves at once, with what was there before it")
+    func leavesAtOnce() {
+        let bench = Bench()
+        bench.take(["a"], at: 0)
+        bench.take(["error"], immediate: true, at: 1)
+        #expect(bench.step(at: 1) == "deliver a error")
+    }
+
+    @Test("where order is kept nothing passes a retry")
+    func orderedWaitsForRetry() {
+        let bench = Bench(plan(events: 1))
+        bench.take(["a", "b"], at: 0)
+        #expect(bench.step(at: 0) == "deliver a")
+        #expect(bench.step(at: 0) == "wait", "one in flight")
+        #expect(bench.complete(busy, at: 10) == ["failing busy"])
+        let wait = bench.step(at: 10)
+        #expect(wait.hasPrefix("wait ") && wait != "wait")
+        #expect(bench.step(at: 1010) == "deliver a attempt 2")
+        #expect(bench.complete(.init(.delivered), at: 1011) == ["recovered 1"])
+        #expect(bench.step(at: 1011) == "deliver b")
+    }
+
+    @Test("where order is not kept others go on while one waits, as many at once as the provider takes")
+    func unorderedPassesRetry() {
+        let bench = Bench(plan(events: 1, ordered: false), concurrency: 2)
+        bench.take(["a", "b", "c"], at: 0)
+        #expect(bench.step(at: 0) == "deliver a")
+        #expect(bench.step(at: 0) == "deliver b")
+        #expect(bench.step(at: 0) == "wait")
+        _ = bench.complete(busy, index: 0, at: 1)
+        #expect(bench.step(at: 1) == "deliver c")
+        _ = bench.complete(.init(.delivered), index: 1, at: 2)
+        #expect(bench.step(at: 1200) == "deliver a attempt 2")
+    }
+
+    @Test("the wait between retries doubles up to a most, with jitter of at most a half")
+    func backoffGrows() {
+        var chance = Chance(seed: 3)
+        let backoff = Backoff(plan: plan().retry)
+        for (attempt, full) in [(1, 1000), (2, 2000), (3, 4000), (4, 8000), (5, 8000), (90, 8000)] {
+            for _ in 0..<50 {
+                let wait = backoff.wait(after: attempt, &chance)
+                #expect(wait >= .milliseconds(full / 2) && wait <= .milliseconds(full))
+            }
+        }
+    }
+
+    @Test("the provider's own time to wait is honoured")
+    func honoursRetryAfter() {
+        let bench = Bench()
+        bench.take(["a"], immediate: true, at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(.init(.retry(Answer("busy"), after: .milliseconds(7000))), at: 10)
+        #expect(bench.step(at: 10) == "wait 7010")
+    }
+
+    @Test("the same failure is told once, another one again")
+    func tellsOnce() {
+        let bench = Bench()
+        bench.take(["a"], immediate: true, at: 0)
+        _ = bench.step(at: 0)
+        #expect(bench.complete(busy, at: 1) == ["failing busy"])
+        _ = bench.step(at: 20_000)
+        #expect(bench.complete(busy, at: 20_001) == [])
+        _ = bench.step(at: 40_000)
+        #expect(bench.complete(.init(.retry(Answer("full"), after: nil)), at: 40_001) == ["failing full"])
+    }
+
+    @Test("a batch that was tried for retry.for goes to the dead letters")
+    func expires() {
+        let bench = Bench()
+        bench.take(["a", "b"], immediate: true, at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(busy, at: 1)
+        _ = bench.step(at: 59_000)
+        #expect(bench.complete(busy, at: 60_000) == ["bury a b expired busy 2"])
+        #expect(bench.account() == "2 taken, 2 expired, 0 waiting")
+    }
+
+    @Test("a fault of the configuration is probed for ever and its events are kept")
+    func faultsDoNotExpire() {
+        let bench = Bench()
+        bench.take(["a"], immediate: true, at: 0)
+        var now: Int64 = 0
+        for attempt in 1...30 {
+            #expect(bench.step(at: now) == (attempt == 1 ? "deliver a" : "deliver a attempt \(attempt)"))
+            #expect(bench.complete(.init(.fault(Answer(code: 401, "who are you"))), at: now).count == (attempt == 1 ? 1 : 0))
+            now += 8000
+        }
+        #expect(bench.account() == "1 taken, 1 waiting")
+    }
+
+    @Test("a refused batch is halved until the bad event stands alone, and order is kept")
+    func halves() {
+        let bench = Bench(plan(events: 5))
+        bench.take(["a", "b", "X", "c", "d"], at: 0)
+        var delivered: [String] = []
+        var buried: [String] = []
+        while true {
+            let step = bench.step(at: 0)
+            guard step.hasPrefix("deliver ") else { break }
+            let events = step.dropFirst(8).split(separator: " ").map(String.init)
+            if events.contains("X") {
+                buried += bench.complete(bad, at: 0)
+            } else {
+                delivered += events
+                buried += bench.complete(.init(.delivered), at: 0)
+            }
+        }
+        #expect(delivered == ["a", "b", "c", "d"])
+        #expect(buried == ["bury X rejected bad 1"])
+        #expect(bench.account() == "5 taken, 4 delivered, 1 rejected, 0 waiting")
+    }
+
+    @Test("single events fare on their own: delivered, refused, and tried again in their order")
+    func partialOutcomes() {
+        let bench = Bench(plan(events: 5))
+        bench.take(["a", "b", "c", "d", "e"], at: 0)
+        _ = bench.step(at: 0)
+        let again = Outcome.retry(Answer("later"), after: .milliseconds(50))
+        let effects = bench.complete(
+            .init(.delivered, events: [1: again, 2: .rejected(Answer(code: 422, "bad")), 4: again]), at: 1)
+        #expect(effects.contains("bury c rejected bad 1"))
+        #expect(bench.step(at: 51) == "deliver b e attempt 2")
+        _ = bench.complete(.init(.delivered), at: 52)
+        #expect(bench.account() == "5 taken, 4 delivered, 1 rejected, 0 waiting")
+    }
+
+    @Test("events that a provider refused one by one are not halved but given up")
+    func eventVerdictsAreFinal() {
+        let bench = Bench(plan(events: 3))
+        bench.take(["a", "b", "c"], at: 0)
+        _ = bench.step(at: 0)
+        let no = Outcome.rejected(Answer("no"))
+        #expect(bench.complete(.init(.delivered, events: [0: no, 2: no]), at: 0) == ["bury a c rejected no 1"])
+    }
+
+    @Test("a completion that comes twice changes nothing")
+    func ignoresSecondCompletion() {
+        let bench = Bench()
+        bench.take(["a"], immediate: true, at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(.init(.delivered), at: 1)
+        #expect(bench.complete(busy, at: 2) == [])
+        #expect(bench.account() == "1 taken, 1 delivered, 0 waiting")
+    }
+
+    @Test("a destination that is gone ends the lane; what comes later is counted, not kept")
+    func closes() {
+        let bench = Bench(plan(events: 1))
+        bench.take(["a", "b"], at: 0)
+        _ = bench.step(at: 0)
+        #expect(bench.complete(.init(.closed(Answer("gone"))), at: 1) == ["closed gone"])
+        bench.take(["c"], at: 2)
+        #expect(bench.step(at: 2) == "end")
+        #expect(bench.account() == "3 taken, 3 undelivered, 0 waiting")
+    }
+
+    @Test("draining sends what is open without waiting for its age, then flushes, then ends")
+    func drains() {
+        let bench = Bench()
+        bench.take(["a"], at: 0)
+        bench.state.drain()
+        #expect(bench.step(at: 0) == "deliver a")
+        #expect(bench.step(at: 0) == "wait")
+        _ = bench.complete(.init(.delivered), at: 1)
+        #expect(bench.step(at: 1) == "flush")
+        #expect(bench.step(at: 1) == "wait")
+        _ = bench.state.flushed(.delivered)
+        #expect(bench.step(at: 1) == "end")
+    }
+
+    @Test("when time is up what is left goes to the dead letters, also what a provider still holds")
+    func givesUp() {
+        let bench = Bench(plan(events: 1))
+        bench.take(["a", "b"], at: 0)
+        _ = bench.step(at: 0)
+        #expect(bench.giveUp("time is up") == ["bury a undelivered time is up 1", "bury b undelivered time is up 0"])
+        #expect(!bench.isOver, "the burials are still to be carried out")
+        bench.state.buried(lost: 0)
+        bench.state.buried(lost: 1)
+        #expect(bench.isOver)
+        #expect(bench.complete(.init(.delivered), at: 5) == [], "a late completion changes nothing")
+        #expect(bench.account() == "2 taken, 2 undelivered, 0 waiting")
+        #expect(bench.laneAccount.lost == 1)
+    }
+
+    @Test("a full queue asks the source to wait, but an empty one takes a parcel of any size")
+    func blocksWhenFull() {
+        var plan = plan()
+        plan.queue.memory = 10
+        let bench = Bench(plan)
+        #expect(bench.hasRoom(for: 1000))
+        bench.take(["aaaa"], at: 0)
+        #expect(bench.hasRoom(for: 5))
+        #expect(!bench.hasRoom(for: 6))
+    }
+
+    @Test("drop_newest drops what comes, drop_oldest what waited longest but not what is in the provider's hands")
+    func dropsWhenFull() {
+        var newest = plan(events: 1)
+        newest.queue.memory = 4
+        newest.queue.full = .dropNewest
+        let bench = Bench(newest)
+        for event in ["a", "b", "c"] { bench.take([event], at: 0) }
+        #expect(bench.account() == "3 taken, 1 dropped, 2 waiting")
+        #expect(bench.step(at: 0) == "deliver a")
+
+        var oldest = newest
+        oldest.queue.full = .dropOldest
+        let other = Bench(oldest)
+        other.take(["a"], at: 0)
+        _ = other.step(at: 0)
+        for event in ["b", "c", "d"] { other.take([event], at: 0) }
+        _ = other.complete(.init(.delivered), at: 1)
+        #expect(other.step(at: 1) == "deliver d")
+        #expect(other.account() == "4 taken, 1 delivered, 2 dropped, 1 waiting")
+    }
+
+    @Test("the account is kept by route")
+    func accountsByRoute() {
+        let bench = Bench(plan(events: 2))
+        bench.take(["a"], route: 0, at: 0)
+        bench.take(["b"], route: 1, at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(.init(.delivered, events: [1: .rejected(Answer("no"))]), at: 0)
+        #expect(bench.laneAccount.taken == [1, 1])
+        #expect(bench.laneAccount[.delivered] == [1, 0])
+        #expect(bench.laneAccount[.rejected] == [0, 1])
+    }
+
+    @Test("any interleaving keeps the account in balance and order in an ordered lane", arguments: 0..<200)
+    func interleavings(seed: UInt64) {
+        var chance = Chance(seed: seed)
+        func roll(_ sides: UInt64) -> UInt64 { chance.next() % sides }
+        var plan = plan(events: 1 + Int(roll(6)), ordered: roll(2) == 0)
+        plan.queue.memory = 40
+        plan.queue.full = [.block, .dropNewest, .dropOldest][Int(roll(3))]
+        let bench = Bench(plan, concurrency: 1 + Int(roll(3)))
+        var inFlight: [(index: Int, events: [String])] = []
+        var now: Int64 = 0
+        var made = 0
+        var buried = 0
+        var delivered: [Int] = []
+        for round in 0..<400 {
+            now += Int64(roll(400))
+            if roll(3) == 0, round < 300, bench.hasRoom(for: 20) || plan.queue.full != .block {
+                let count = 1 + Int(roll(7))
+                bench.take((made..<made + count).map(String.init), route: UInt16(roll(2)), immediate: roll(5) == 0, at: now)
+                made += count
+            }
+            if round == 300 { bench.state.drain() }
+            let step = bench.step(at: now)
+            if step.hasPrefix("deliver ") {
+                let words = step.split(separator: " ").dropFirst()
+                let events = words.prefix { $0 != "attempt" }.map(String.init)
+                inFlight.append((bench.tokens.count - 1, events))
+            } else if step == "flush" {
+                _ = bench.state.flushed(.delivered)
+            }
+            if !inFlight.isEmpty, roll(2) == 0 {
+                let (index, events) = inFlight.remove(at: Int(roll(UInt64(inFlight.count))))
+                var outcome = BatchOutcome([.delivered, .delivered, .retry(Answer("busy"), after: nil), .rejected(Answer("no"))][Int(roll(4))])
+                if roll(3) == 0 { outcome.events[Int(roll(UInt64(events.count)))] = .rejected(Answer("no")) }
+                for (place, event) in events.enumerated() where (outcome.events[place] ?? outcome.batch) == .delivered {
+                    delivered.append(Int(event)!)
+                }
+                for effect in bench.complete(outcome, index: index, at: now) where effect.hasPrefix("bury") {
+                    bench.state.buried(lost: 0)
+                    buried += 1
+                }
+            }
+            let account = bench.laneAccount
+            #expect(account.totalTaken == made)
+            #expect(account.totalWaiting >= 0)
+            #expect(account.total(.delivered) == delivered.count)
+            #expect(bench.heldBytes >= 0)
+            if account.totalWaiting == 0 { #expect(bench.heldBytes == 0) }
+        }
+        #expect(Set(delivered).count == delivered.count, "no event is delivered twice")
+        if plan.ordered { #expect(delivered == delivered.sorted()) }
+    }
+}

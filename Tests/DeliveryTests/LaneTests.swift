@@ -1,0 +1,205 @@
+import Configuration
+import Foundation
+import Platform
+import Testing
+
+@testable import Delivery
+@testable import Policy
+
+/// A provider that a test holds by the reins.
+private final class Puppet: Provider, @unchecked Sendable {
+    typealias Done = @Sendable (BatchOutcome) -> Void
+    private struct State: ~Copyable {
+        var delivered: [[String]] = []
+        var pending: [Done] = []
+        var script: [BatchOutcome] = []
+        var isHanging = false
+        var isClosed = false
+        var closedHandler: (@Sendable (Answer) -> Void)?
+    }
+    private let state = Monitor(State())
+
+    init(script: [BatchOutcome] = [], hangs: Bool = false) {
+        state.withLock {
+            $0.script = script
+            $0.isHanging = hangs
+        }
+    }
+
+    var delivered: [[String]] { state.withLock { $0.delivered } }
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping Done) {
+        let outcome: BatchOutcome? = state.withLock { state in
+            state.delivered.append(texts(batch))
+            if state.isHanging {
+                state.pending.append(done)
+                return nil
+            }
+            return state.script.isEmpty ? BatchOutcome(.delivered) : state.script.removeFirst()
+        }
+        state.wake()
+        if let outcome { done(outcome) }
+    }
+    func flush(_ done: @escaping @Sendable (Outcome) -> Void) { done(.delivered) }
+    func reopen() {}
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) { state.withLock { $0.closedHandler = handler } }
+    func close() { state.withLock { $0.isClosed = true } }
+
+    func waitForDelivery() {
+        state.withLock { state in while state.delivered.isEmpty { self.state.wait() } }
+    }
+    func completeAll(_ outcome: BatchOutcome) {
+        let pending = state.withLock { state in
+            state.isHanging = false
+            defer { state.pending = [] }
+            return state.pending
+        }
+        for done in pending { done(outcome) }
+    }
+    func leave() { state.withLock { $0.closedHandler }?(Answer("left")) }
+}
+
+private final class Fixture {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
+    let said = Monitor<[String]>([])
+    var deadLetterFile: String { folder + "/state/dead-letters.ndjson" }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    func lane(_ provider: any Provider, _ plan: DeliveryPlan = plan(wait: .zero)) -> Lane {
+        let said = said
+        let letters = DeadLetters(
+            path: deadLetterFile,
+            clock: Clock(now: { instant(0) }, wall: { 1_763_721_000_123_000_000 }), warn: { line in said.withLock { $0.append(line) } })
+        let lane = Lane(
+            name: "out", provider: provider, plan: plan, concurrency: 1, routes: ["first", "second"], deadLetters: letters, clock: .system,
+            chance: Chance(seed: 1), news: { _, news in said.withLock { $0.append("\(news)") } })
+        lane.start()
+        return lane
+    }
+}
+
+private let soon = Clock.system.now() + .seconds(60)
+
+@Suite("A lane")
+struct LaneTests {
+    @Test("delivers what it takes, in order, and closes its provider at the end")
+    func deliversInOrder() {
+        let fixture = Fixture()
+        let provider = Puppet()
+        let lane = fixture.lane(provider)
+        for number in 0..<100 {
+            var parcel = parcel(["\(number)"])
+            lane.take(&parcel)
+            let isEmpty = parcel.isEmpty
+            #expect(isEmpty)
+        }
+        lane.drain()
+        #expect(lane.waitForEnd(until: soon))
+        lane.waitForClose(until: soon)
+        #expect(provider.delivered.flatMap { $0 } == (0..<100).map(String.init))
+        #expect(provider.isClosed)
+        #expect(lane.account.total(.delivered) == 100)
+    }
+
+    @Test("makes its source wait while it is full and lets it go on when there is room")
+    func blocks() {
+        var plan = plan(events: 1, wait: .zero)
+        plan.queue.memory = 4
+        let fixture = Fixture()
+        let provider = Puppet(hangs: true)
+        let lane = fixture.lane(provider, plan)
+        let taken = Monitor(0)
+        let source = Thread.start("source") {
+            for number in 0..<9 {
+                var parcel = parcel(["\(number)"])
+                lane.take(&parcel)
+                taken.withLock { $0 += 1 }
+            }
+        }
+        provider.waitForDelivery()
+        // Two events of two bytes fill the queue; the third is kept out until the provider moves.
+        #expect(taken.withLock { $0 } <= 2)
+        provider.completeAll(.init(.delivered))
+        source.join()
+        lane.drain()
+        #expect(lane.waitForEnd(until: soon))
+        #expect(provider.delivered.flatMap { $0 } == (0..<9).map(String.init))
+    }
+
+    @Test("keeps refused events with the provider's answer in a file for the owner alone")
+    func buries() throws {
+        let fixture = Fixture()
+        let provider = Puppet(script: [.init(.rejected(Answer(code: 422, "no \"such\" thing\u{1b}[2J")))])
+        let lane = fixture.lane(provider)
+        var parcel = parcel([#"{"a":1.0}"#], route: 1)
+        lane.take(&parcel)
+        lane.drain()
+        #expect(lane.waitForEnd(until: soon))
+        let text = try String(contentsOfFile: fixture.deadLetterFile, encoding: .utf8)
+        #expect(
+            text == #"{"at":"2025-11-21T10:30:00.123Z","provider":"out","route":"second","reason":"rejected","attempts":1,"code":422,"#
+                + #""answer":"no \"such\" thing\u001b[2J","arrival":"1970-01-01T00:00:00.000Z","event":{"a":1.0}}"# + "\n")
+        let attributes = try FileManager.default.attributesOfItem(atPath: fixture.deadLetterFile)
+        #expect((attributes[.posixPermissions] as? Int) == 0o600)
+        let folder = try FileManager.default.attributesOfItem(atPath: fixture.folder + "/state")
+        #expect((folder[.posixPermissions] as? Int) == 0o700)
+    }
+
+    @Test("says so and counts what is lost when dead letters cannot be kept")
+    func losesLoudly() throws {
+        let fixture = Fixture()
+        try FileManager.default.createDirectory(atPath: fixture.deadLetterFile, withIntermediateDirectories: true)
+        let lane = fixture.lane(Puppet(script: [.init(.rejected(Answer("no")))]))
+        var parcel = parcel(["{}"])
+        lane.take(&parcel)
+        lane.drain()
+        #expect(lane.waitForEnd(until: soon))
+        #expect(lane.account.lost == 1)
+        #expect(fixture.said.withLock { $0.contains { $0.contains("Is a directory; events lost: 1") } })
+    }
+
+    @Test("ends when its destination leaves while nothing is delivered")
+    func endsWhenLeft() {
+        let fixture = Fixture()
+        let provider = Puppet()
+        let lane = fixture.lane(provider)
+        provider.leave()
+        #expect(lane.waitForEnd(until: soon))
+        #expect(fixture.said.withLock { $0.contains { $0.contains("left") } })
+    }
+
+    @Test("with a provider that hangs is given up when its time is up, and its events are kept")
+    func givesUpOnHanging() throws {
+        let fixture = Fixture()
+        let provider = Puppet(hangs: true)
+        let lane = fixture.lane(provider)
+        var parcel = parcel(["{}", "[]"])
+        lane.take(&parcel)
+        provider.waitForDelivery()
+        lane.drain()
+        #expect(!lane.waitForEnd(until: Clock.system.now()))
+        lane.giveUp(Answer("time is up"))
+        #expect(lane.waitForEnd(until: soon))
+        #expect(lane.account.total(.undelivered) == 2)
+        #expect(try String(contentsOfFile: fixture.deadLetterFile, encoding: .utf8).split(separator: "\n").count == 2)
+        provider.completeAll(.init(.delivered))
+        #expect(lane.account.total(.delivered) == 0, "a late completion changes nothing")
+    }
+
+    @Test("that hangs does not delay another")
+    func independent() {
+        let fixture = Fixture()
+        let hanging = fixture.lane(Puppet(hangs: true))
+        let good = Puppet()
+        let other = fixture.lane(good)
+        for lane in [hanging, other] {
+            var parcel = parcel(["{}"])
+            lane.take(&parcel)
+        }
+        good.waitForDelivery()
+        #expect(good.delivered == [["{}"]])
+        hanging.giveUp(Answer("test over"))
+    }
+}

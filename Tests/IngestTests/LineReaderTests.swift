@@ -1,0 +1,142 @@
+import Events
+import Foundation
+import Glibc
+import Ingest
+import Platform
+import Testing
+
+/// Writes the pieces into a pipe, each as one write, and reads blocks until the end. The pieces must fit into the pipe.
+private func read(_ pieces: [String], limit: Int = 1000, blockSize: Int = 64) -> [String] {
+    var ends: [Int32] = [0, 0]
+    pipe(&ends)
+    defer { close(ends[0]) }
+    for piece in pieces { _ = piece.withCString { write(ends[1], $0, strlen($0)) } }
+    close(ends[1])
+    return blocks(ends[0], limit: limit, blockSize: blockSize, stop: WakeUp())
+}
+
+private func blocks(_ descriptor: Int32, limit: Int, blockSize: Int, stop: WakeUp) -> [String] {
+    var reader = LineReader(descriptor: descriptor, lineLimit: limit, blockSize: blockSize, stop: stop)
+    var buffer = ByteBuffer()
+    var blocks: [String] = []
+    while true {
+        switch reader.next(&buffer) {
+        case .lines: blocks.append(String(decoding: buffer.bytes, as: UTF8.self))
+        case .overlong(let bytes): blocks.append("overlong \(bytes)")
+        case .failed(let fault): return blocks + ["failed \(fault)"]
+        case .end: return blocks
+        }
+    }
+}
+
+@Suite("A line reader")
+struct LineReaderTests {
+    @Test("gives every byte in blocks of whole lines", arguments: 0..<100)
+    func wholeLines(seed: UInt64) {
+        var state = seed
+        func roll(_ sides: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % sides
+        }
+        let text = (0..<roll(60)).map { _ in String(repeating: "x", count: roll(90)) + "\n" }.joined()
+        let blocks = read([text], blockSize: 1 + roll(100))
+        #expect(blocks.joined() == text)
+        #expect(blocks.allSatisfy { $0.hasSuffix("\n") })
+    }
+
+    @Test("ends the last line when the input does not")
+    func lastLine() {
+        #expect(read(["a\nb"]).joined() == "a\nb\n")
+        #expect(read(["b"]) == ["b\n"])
+        #expect(read([]) == [])
+        #expect(read(["\n\n"]) == ["\n\n"])
+    }
+
+    @Test("lets a line over the limit go and keeps both its neighbours")
+    func overlong() {
+        let long = String(repeating: "x", count: 500)
+        #expect(read(["before\n", long, "\nafter\n"], limit: 100) == ["before\n", "overlong 500", "after\n"])
+        #expect(read([long, long, "\n", long], limit: 100) == ["overlong 1000", "overlong 500"])
+    }
+
+    @Test("holds no more than the limit and a block of a huge line")
+    func hugeLine() throws {
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        let output = ends[1]
+        let size = 64 << 20
+        let writer = Thread.start("writer") {
+            let chunk = [UInt8](repeating: 0x78, count: 1 << 20)
+            for _ in 0..<(size >> 20) { chunk.withUnsafeBytes { try? writeAll(output, $0) } }
+            _ = "\n{}\n".withCString { write(output, $0, 4) }
+            close(output)
+        }
+        var reader = LineReader(descriptor: ends[0], lineLimit: 1 << 20, stop: WakeUp())
+        var buffer = ByteBuffer()
+        let first = reader.next(&buffer)
+        #expect(first == .overlong(bytes: size))
+        let isSmall = buffer.capacity <= 4 << 20
+        #expect(isSmall)
+        let second = reader.next(&buffer)
+        #expect(second == .lines)
+        writer.join()
+        close(ends[0])
+    }
+
+    @Test("gives what is there without waiting for more")
+    func doesNotWait() {
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        defer { for end in ends { close(end) } }
+        _ = "a\nb".withCString { write(ends[1], $0, 3) }
+        var reader = LineReader(descriptor: ends[0], lineLimit: 100, stop: WakeUp())
+        var buffer = ByteBuffer()
+        let intake = reader.next(&buffer)
+        #expect(intake == .lines)
+        let text = String(decoding: buffer.bytes, as: UTF8.self)
+        #expect(text == "a\n")
+    }
+
+    @Test("ends when it is told to stop, with what it had")
+    func stops() {
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        defer { for end in ends { close(end) } }
+        let stop = WakeUp()
+        stop.raise()
+        #expect(blocks(ends[0], limit: 100, blockSize: 64, stop: stop) == [])
+
+        _ = "half".withCString { write(ends[1], $0, 4) }
+        let other = WakeUp()
+        var reader = LineReader(descriptor: ends[0], lineLimit: 100, stop: other)
+        let raiser = Thread.start("raiser") { other.raise() }
+        var buffer = ByteBuffer()
+        let intake = reader.next(&buffer)
+        raiser.join()
+        // Whether the half line was read before the stop or not, nothing of it is invented.
+        let text = String(decoding: buffer.bytes, as: UTF8.self)
+        #expect(intake == .end || (intake == .lines && text == "half\n"))
+    }
+
+    @Test("says what the system says when the input cannot be read")
+    func readError() {
+        let folder = open("/", O_RDONLY)
+        defer { close(folder) }
+        #expect(blocks(folder, limit: 100, blockSize: 64, stop: WakeUp()) == ["failed Is a directory"])
+        #expect(blocks(999, limit: 100, blockSize: 64, stop: WakeUp()) == ["failed Bad file descriptor"])
+    }
+
+    @Test("reads files, devices and descriptors that do not block alike")
+    func kinds() throws {
+        let null = open("/dev/null", O_RDONLY)
+        defer { close(null) }
+        #expect(blocks(null, limit: 100, blockSize: 64, stop: WakeUp()) == [])
+
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        defer { unlink(path) }
+        try "a\nb\n".write(toFile: path, atomically: true, encoding: .utf8)
+        let file = open(path, O_RDONLY | O_NONBLOCK)
+        defer { close(file) }
+        #expect(blocks(file, limit: 100, blockSize: 64, stop: WakeUp()) == ["a\nb\n"])
+    }
+}

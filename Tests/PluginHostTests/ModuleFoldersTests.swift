@@ -1,0 +1,215 @@
+import Configuration
+import Foundation
+import PluginHost
+import Testing
+
+@Suite("Module folders", .timeLimit(.minutes(1)))
+struct ModuleFoldersTests {
+    let workshop: Workshop
+
+    init() throws { workshop = try Workshop() }
+
+    /// A module of the table kind that calls itself so.
+    private func build(_ file: String, name: String) throws {
+        let description =
+            "{\\\"name\\\":\\\"\(name)\\\",\\\"version\\\":\\\"1.0.0\\\",\\\"summary\\\":\\\"a table\\\",\\\"settings\\\":{\\\"type\\\":\\\"object\\\"}}"
+        try workshop.build("table.c", as: file, ["-DDESCRIPTION=\"\(description)\""])
+    }
+
+    @Test(
+        "a module is found by its own name, installed or as a build leaves it",
+        arguments: [
+            ("file.so", "file"), ("libFile.so", "file"), ("libNoOp.so", "noop"), ("dead-letter.so", "dead-letter"),
+            ("libDeadLetter.so", "dead-letter"), ("libdead_letter.so", "dead_letter"), ("library.so", "library"), ("lib2.so", "lib2"),
+        ])
+    func names(file: String, name: String) throws {
+        try build(file, name: name)
+        #expect(try workshop.folders.description(of: name)?.name == name)
+    }
+
+    @Test(
+        "a name that is not [a-z0-9_-]+ finds nothing", arguments: ["", "File", "../file", "file.so", "/file", "fi le", "f\u{0}le", "ﬁle"])
+    func badNames(name: String) throws {
+        try build("file.so", name: "file")
+        #expect(try workshop.folders.description(of: name) == nil)
+    }
+
+    @Test("a name that nothing has finds nothing")
+    func absent() throws {
+        try build("file.so", name: "file")
+        #expect(try workshop.folders.description(of: "fil") == nil)
+        #expect(try ModuleFolders([workshop.folder + "/none"]).description(of: "file") == nil)
+        #expect(try ModuleFolders([]).description(of: "file") == nil)
+    }
+
+    @Test("a module that calls itself otherwise than it was asked for is refused")
+    func wrongName() throws {
+        try build("file.so", name: "console")
+        #expect(
+            workshop.fault("file")
+                == "\(workshop.folder)/file.so: was found by the name \"file\", but describes itself as \"console\"; the two must agree")
+    }
+
+    @Test("two files for one name in a folder are a fault")
+    func ambiguous() throws {
+        try build("file.so", name: "file")
+        try build("libFile.so", name: "file")
+        #expect(workshop.fault("file") == "\(workshop.folder): holds the module file twice, as file.so and libFile.so; remove one")
+    }
+
+    @Test("the first folder that has the module counts, also where its module cannot be used")
+    func order() throws {
+        let second = try workshop.subfolder("second")
+        try build("file.so", name: "file")
+        try build("second/libFile.so", name: "file")
+        #expect(try workshop.folders.module("file")?.path == workshop.folder + "/file.so")
+        let both = ModuleFolders([second, workshop.folder])
+        #expect(try both.module("file")?.path == second + "/libFile.so")
+        chmod(second + "/libFile.so", 0o777)
+        #expect(workshop.fault("file", in: both)?.contains("can be written by others") == true)
+    }
+
+    @Test("the names are those of the files, and nothing is loaded for them")
+    func catalogNames() throws {
+        for file in ["libNoOp.so", "file.so", "notes.txt", ".hidden.so", ".so"] { try workshop.write(Data(), as: file) }
+        #expect(workshop.folders.names == ["file", "noop"])
+    }
+
+    // MARK: Which folders
+
+    @Test("an installed executable looks in ../lib/switchyard/plugins, not beside itself")
+    func installed() throws {
+        let bin = try workshop.subfolder("bin")
+        #expect(ModuleFolders(executable: bin + "/switchyard", environment: nil).folders == [bin + "/../lib/switchyard/plugins"])
+    }
+
+    @Test("an executable in a build folder looks beside itself too")
+    func development() throws {
+        try workshop.write(Data(), as: "libConsole.so")
+        let folders = ModuleFolders(executable: workshop.folder + "/switchyard", environment: nil).folders
+        #expect(folders == [workshop.folder + "/../lib/switchyard/plugins", workshop.folder])
+    }
+
+    @Test("SWITCHYARD_PLUGINS names further folders; what is relative or not there is left out, with a warning")
+    func environment() throws {
+        let mine = try workshop.subfolder("mine")
+        let folders = ModuleFolders(
+            executable: "/nowhere/bin/switchyard", environment: "\(mine)::plugins\u{1B}:\(workshop.folder)/none:\(workshop.folder)")
+        #expect(folders.folders == ["/nowhere/bin/../lib/switchyard/plugins", mine, workshop.folder])
+        #expect(
+            folders.warnings.map(\.description) == [
+                "SWITCHYARD_PLUGINS: \"plugins\\u{1B}\" is left out; a folder needs its absolute path",
+                "SWITCHYARD_PLUGINS: \(workshop.folder)/none cannot be read: No such file or directory",
+            ])
+    }
+
+    @Test("this process has folders")
+    func standard() { #expect(ModuleFolders.standard().folders.first?.hasSuffix("/../lib/switchyard/plugins") == true) }
+}
+
+@Suite("The listing of modules", .timeLimit(.minutes(1)))
+struct ListingTests {
+    @Test("what is installed is listed by name, with what cannot be used and why; what an earlier folder hides is not")
+    func installed() throws {
+        let workshop = try Workshop()
+        let second = try workshop.subfolder("second")
+        try workshop.build("table.c", as: "table.so")
+        try workshop.build("table.c", as: "second/table.so")
+        try workshop.build("scripted.c", as: "second/libScripted.so")
+        try workshop.build("table.c", as: "misnamed.so")
+        try workshop.write(Data(), as: "empty.so")
+        let modules = ModuleFolders([workshop.folder, second]).installed()
+        #expect(modules.map(\.name) == ["empty", "misnamed", "scripted", "table"])
+        #expect(modules.map(\.path) == ["empty.so", "misnamed.so", "second/libScripted.so", "table.so"].map { workshop.folder + "/" + $0 })
+        let reasons = modules.map { module in
+            if case .failure(let fault) = module.state { fault.description } else { "" }
+        }
+        #expect(reasons[0].hasSuffix("empty.so: cannot be loaded: file too short"))
+        #expect(
+            reasons[1].hasSuffix(
+                "misnamed.so: describes itself as \"table\" and cannot be found by that name; rename the file after the module"))
+        #expect(reasons[2...] == ["", ""])
+    }
+
+    @Test("the table has a line for each module, and then one for each that cannot be used")
+    func table() {
+        let file = ModuleDescription(name: "file", version: "1.0.0", summary: "Appends events to a file", settings: .object(.init()))
+        let noop = ModuleDescription(name: "noop", version: "1.10.0", summary: "Swallows\tevents", settings: .object(.init()))
+        let text = Listing.table([
+            InstalledModule(name: "bad", path: "/p/bad.so", state: .failure(ModuleFault("/p/bad.so: has no table"))),
+            InstalledModule(name: "file", path: "/p/file.so", state: .success(file)),
+            InstalledModule(name: "noop", path: "/p/noop.so", state: .success(noop)),
+        ])
+        #expect(
+            text == """
+                NAME  VERSION  WHAT IT DOES              FILE
+                file  1.0.0    Appends events to a file  /p/file.so
+                noop  1.10.0   Swallows\\tevents          /p/noop.so
+                bad cannot be used: /p/bad.so: has no table
+
+                """)
+        #expect(Listing.table([]) == "no modules are installed\n")
+    }
+
+    @Test("the details of a module name its limits and each setting with type, default and meaning")
+    func details() {
+        var path = SettingsSchema.StringRules()
+        path.about = "Where to write"
+        path.pattern = "^/"
+        var size = SettingsSchema.StringRules()
+        size.format = .size
+        size.fallback = "100MB"
+        var keep = SettingsSchema.NumberRules()
+        keep.integer = true
+        keep.minimum = 1
+        keep.maximum = 1000
+        keep.fallback = 7
+        var sync = SettingsSchema.StringRules()
+        sync.oneOf = ["never", "batch"]
+        sync.fallback = "never"
+        var rotate = SettingsSchema.ObjectRules()
+        rotate.about = "When to begin a new file"
+        rotate.members = [("bytes", .string(size), false), ("keep", .number(keep), false)]
+        var all = SettingsSchema.ObjectRules()
+        all.members = [
+            ("path", .string(path), true), ("rotate", .object(rotate), false), ("sync", .string(sync), false),
+            ("tags", .list(of: .string(.init()), about: "Labels"), false), ("quiet", .boolean(.init()), false),
+        ]
+        all.others = .number(.init())
+        var about = ModuleDescription(name: "file", version: "1.0.0", summary: "Appends events to a file", settings: .object(all))
+        about.limits.events = 100
+        about.limits.bytes = 5000
+        #expect(
+            Listing.details(InstalledModule(name: "file", path: "/p/file.so", state: .success(about))) == """
+                file 1.0.0
+                Appends events to a file
+
+                file     /p/file.so
+                batches  of at most 100 events and 5000 bytes
+                at once  one batch
+                order    kept, unless "ordered" is false
+                erasure  cannot forget subjects
+
+                SETTING       TYPE               DEFAULT   MEANING
+                path          string like ^/     required  Where to write
+                rotate        object                       When to begin a new file
+                rotate.bytes  size               100MB
+                rotate.keep   integer 1 to 1000  7
+                sync          never|batch        never
+                tags          list of string               Labels
+                quiet         true|false
+                *             number
+
+                """)
+    }
+
+    @Test("the details of a module without settings, and of one that cannot be used")
+    func otherDetails() {
+        let noop = ModuleDescription(name: "noop", version: "1.0.0", summary: "", settings: .object(.init()))
+        let fine = Listing.details(InstalledModule(name: "noop", path: "/p/noop.so", state: .success(noop)))
+        #expect(fine.hasPrefix("noop 1.0.0\n\nfile     /p/noop.so\nbatches  of any size\n"))
+        #expect(fine.hasSuffix("\n\nIt has no settings.\n"))
+        let bad = InstalledModule(name: "bad", path: "/p/bad.so", state: .failure(ModuleFault("/p/bad.so: has no table")))
+        #expect(Listing.details(bad) == "bad cannot be used: /p/bad.so: has no table\n")
+    }
+}

@@ -1,0 +1,235 @@
+import Configuration
+import Delivery
+import Platform
+import PluginHost
+import Testing
+
+@Suite("An instance of a module", .timeLimit(.minutes(1)))
+struct ModuleInstanceTests {
+    let workshop: Workshop
+
+    init() throws {
+        workshop = try Workshop()
+        try workshop.build("scripted.c", as: "scripted.so")
+    }
+
+    // MARK: Making
+
+    @Test("the example provider counts what it is given and says the sum when it is closed")
+    func example() throws {
+        try workshop.buildExample("count.c", as: "count.so")
+        let module = try #require(try workshop.folders.module("count"))
+        #expect(module.description.name == "count")
+        let lines = Mailbox<String>()
+        let provider = try module.make(settings: Secret(Array("{}".utf8)), name: "sum") { lines.put("\($0) \($1)") }
+        let outcomes = Mailbox<BatchOutcome>()
+        provider.deliver(batch("{}", "[]"), attempt: 1) { outcomes.put($0) }
+        provider.deliver(batch("{\"a\":1}"), attempt: 1) { outcomes.put($0) }
+        #expect(outcomes.all == [BatchOutcome(.delivered), BatchOutcome(.delivered)])
+        provider.flush { outcome in outcomes.put(BatchOutcome(outcome)) }
+        #expect(outcomes.all.last == BatchOutcome(.delivered), "a module without flush has nothing to flush")
+        provider.reopen()
+        provider.close()
+        #expect(lines.all == ["information sum: 3 events, 14 bytes"])
+    }
+
+    @Test("a refusal that is not terminated by a zero byte is read to the end of its buffer and no further")
+    func unterminatedRefusal() {
+        let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"refuse\":1}") }
+        let path = workshop.folder + "/scripted.so"
+        #expect(
+            fault?.description
+                == "the module scripted (\(path)) refuses the settings of out: " + String(repeating: "x", count: 1024))
+    }
+
+    @Test("a refusal without a reason says so")
+    func silentRefusal() {
+        let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"silent\":1}") }
+        #expect(fault?.description.hasSuffix("refuses the settings of out: it gave no reason") == true)
+    }
+
+    @Test("a refusal is made harmless for a terminal")
+    func refusalWithControls() {
+        let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"escape\":1}") }
+        #expect(fault?.description.hasSuffix("refuses the settings of out: \\u{1B}[31mred\\nline \u{FFFD}") == true)
+    }
+
+    // MARK: Delivering
+
+    @Test("a batch arrives whole: bytes, ends, arrivals, attempt")
+    func wholeBatch() throws {
+        let out = try Scripted(workshop)
+        #expect(out.deliver("attempt", attempt: 3) == BatchOutcome(.rejected(Answer(code: 3, "{\"do\":\"attempt\"}\\n{}\\n"))))
+    }
+
+    @Test("events that fared otherwise than their batch are named, in any order", arguments: ["mixed", "unsorted"])
+    func mixedOutcomes(word: String) throws {
+        let outcome = try Scripted(workshop).deliver(word)
+        let rejected = Outcome.rejected(Answer(code: 422, "too odd"))
+        let later = Outcome.retry(Answer(code: 429, ""), after: .milliseconds(1500))
+        #expect(outcome == BatchOutcome(.delivered, events: word == "mixed" ? [0: rejected, 1: later] : [1: rejected, 0: later]))
+    }
+
+    @Test("a flush ends with what the module says of it")
+    func flush() throws {
+        let outcomes = Mailbox<Outcome>()
+        try Scripted(workshop).provider.flush { outcomes.put($0) }
+        #expect(outcomes.all == [.fault(Answer(code: 28, "no space left"))])
+    }
+
+    @Test("a delivery may end on another thread, long after deliver has returned; its batch lives until then")
+    func lateEnd() throws {
+        let out = try Scripted(workshop)
+        let outcomes = Mailbox<BatchOutcome>()
+        out.provider.deliver(batch("{\"do\":\"keep\"}"), attempt: 1) { outcomes.put($0) }
+        #expect(outcomes.all.isEmpty)
+        out.provider.reopen()
+        #expect(outcomes.all == [BatchOutcome(.rejected(Answer("{\"do\":\"keep\"}\\n")))])
+    }
+
+    @Test("a thread of the module may log, close and complete")
+    func fromThread() throws {
+        let out = try Scripted(workshop, name: "archive")
+        let gone = Mailbox<Answer>()
+        out.provider.onClosed { gone.put($0) }
+        #expect(out.deliver("thread") == BatchOutcome(.delivered))
+        #expect(gone.all == [Answer("the reader left")], "closed is passed on once")
+        out.provider.close()
+        #expect(out.lines.all == ["warning archive: from a thread", "information archive: destroyed"])
+    }
+
+    @Test("a destination that was gone before anyone asked is told to who asks")
+    func closedBeforeHandler() throws {
+        let out = try Scripted(workshop, settings: "{\"gone\":1}")
+        let gone = Mailbox<Answer>()
+        out.provider.onClosed { gone.put($0) }
+        #expect(gone.all == [Answer("gone before anyone asked")])
+    }
+
+    @Test("lines carry the provider's name, a level within bounds, and nothing that moves a terminal's cursor")
+    func logging() throws {
+        let out = try Scripted(workshop, name: "archive")
+        _ = out.deliver("levels")
+        #expect(
+            out.lines.all == [
+                "debug archive: debug", "error archive: error\\n\\u{1B}[0m", "error archive: too high", "debug archive: too low",
+            ])
+    }
+
+    // MARK: Completions that are out of place
+
+    @Test("a second completion is counted and changes nothing")
+    func twice() throws {
+        let out = try Scripted(workshop)
+        let outcomes = Mailbox<BatchOutcome>()
+        out.provider.deliver(batch("{\"do\":\"twice\"}"), attempt: 1) { outcomes.put($0) }
+        #expect(outcomes.all == [BatchOutcome(.delivered)])
+        #expect(out.provider.strayCompletions == 1)
+        #expect(out.deliver("nothing special") == BatchOutcome(.delivered))
+    }
+
+    @Test("unknown tokens are counted, unknown contexts ignored, and the delivery under way goes on")
+    func strangers() throws {
+        let out = try Scripted(workshop)
+        #expect(out.deliver("strangers") == BatchOutcome(.delivered))
+        #expect(out.provider.strayCompletions == 2)
+    }
+
+    @Test("a delivery that never ends is unknown when the provider is closed; a completion after that is counted, however late")
+    func afterDestroy() throws {
+        let old = try Scripted(workshop)
+        let outcomes = Mailbox<BatchOutcome>()
+        old.provider.deliver(batch("{\"do\":\"late\"}"), attempt: 1) { outcomes.put($0) }
+        #expect(outcomes.all.isEmpty)
+        old.provider.close()
+        #expect(outcomes.all == [BatchOutcome(.unknown(Answer("the provider was closed before the module answered")))])
+
+        let new = try Scripted(workshop)
+        new.provider.reopen()
+        new.provider.reopen()
+        #expect(old.provider.strayCompletions == 2)
+        #expect(new.provider.strayCompletions == 0, "the late completion was the old instance's")
+        #expect(outcomes.all.count == 1)
+    }
+
+    @Test("a delivery that ends in destroy has ended properly")
+    func inDestroy() throws {
+        let out = try Scripted(workshop)
+        let outcomes = Mailbox<BatchOutcome>()
+        out.provider.deliver(batch("{\"do\":\"destroy\"}"), attempt: 1) { outcomes.put($0) }
+        out.provider.close()
+        #expect(outcomes.all == [BatchOutcome(.delivered)])
+    }
+
+    @Test("close does not wait for a module that hangs: it is destroyed when it comes back, and its batch lives until then")
+    func hanging() throws {
+        let out = try Scripted(workshop)
+        let provider = out.provider
+        let outcomes = Mailbox<BatchOutcome>()
+        let thread = Thread.start("delivers") {
+            provider.deliver(batch("{\"do\":\"hang\"}"), attempt: 1) { outcomes.put($0) }
+        }
+        #expect(out.lines.wait() == ["information out: inside"])
+        provider.close()
+        #expect(outcomes.all == [BatchOutcome(.unknown(Answer("the provider was closed before the module answered")))])
+        // Another instance of the same module ends the hanging.
+        let other = try Scripted(workshop)
+        other.provider.reopen()
+        thread.join()
+        #expect(provider.strayCompletions == 1)
+        #expect(outcomes.all.count == 1)
+        #expect(out.lines.all == ["information out: inside"], "what a closed provider says is not heard")
+    }
+
+    @Test("a closed provider is not called again")
+    func closed() throws {
+        let out = try Scripted(workshop)
+        out.provider.close()
+        out.provider.close()
+        out.provider.reopen()
+        #expect(out.deliver("mixed") == BatchOutcome(.retry(Answer("the provider is closed"), after: nil)))
+        #expect(out.lines.all == ["information out: destroyed"])
+    }
+
+    // MARK: Outcomes that make no sense
+
+    @Test(
+        "an outcome that makes no sense is unknown, and says which module it was",
+        arguments: [
+            ("nothing", "ended a delivery without an outcome"),
+            ("range", "named the event 2 of a batch of 2"),
+            ("duplicate", "named the event 0 of a batch twice"),
+            ("absurd", "named 18446744073709551615 single events of a batch of 2"),
+            ("list", "named 2 single events, but gave no list of them"),
+            ("kind", "reported an outcome of the unknown kind 99"),
+        ])
+    func senseless(word: String, message: String) throws {
+        #expect(try Scripted(workshop).deliver(word) == BatchOutcome(.unknown(Answer("the module scripted " + message))))
+    }
+
+    @Test("a senseless outcome of a single event is that event's alone")
+    func senselessSingle() throws {
+        let expected = BatchOutcome(
+            .delivered,
+            events: [
+                0: .unknown(Answer("the module scripted reported an outcome of the unknown kind 77")),
+                1: .unknown(Answer("the module scripted called the destination closed for a single event")),
+            ])
+        #expect(try Scripted(workshop).deliver("event kind") == expected)
+    }
+
+    @Test("of a message without end nothing is read, of a long one 4 KiB")
+    func longMessages() throws {
+        let out = try Scripted(workshop)
+        #expect(out.deliver("endless") == BatchOutcome(.rejected(Answer(code: 422, "(a message of 18446744073709551615 bytes, not read)"))))
+        #expect(out.deliver("long") == BatchOutcome(.rejected(Answer(code: 422, String(repeating: "y", count: 4096) + "…"))))
+        #expect(out.deliver("no message") == BatchOutcome(.rejected(Answer(code: 422, ""))))
+    }
+
+    @Test("messages are repaired where they are not UTF-8, and escaped where they would move a cursor or turn the writing")
+    func hostileMessages() throws {
+        #expect(
+            try Scripted(workshop).deliver("escape")
+                == BatchOutcome(.rejected(Answer(code: 422, "a\\u{1B}[2Jb\\nc\u{FFFD}d\\u{202E}e"))))
+    }
+}

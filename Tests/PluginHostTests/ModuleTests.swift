@@ -1,0 +1,98 @@
+import Configuration
+import Foundation
+import PluginHost
+import Testing
+
+@Suite("A module", .timeLimit(.minutes(1)))
+struct ModuleTests {
+    let workshop: Workshop
+    var path: String { workshop.folder + "/table.so" }
+
+    init() throws { workshop = try Workshop() }
+
+    @Test(
+        "a table that cannot be used is refused with what is wrong and the way out",
+        arguments: [
+            (
+                ["-DABI=7"],
+                "was built for version 7 of the plugin interface, this router has version 1; "
+                    + "build the module against this router's switchyard_plugin.h"
+            ),
+            (["-DSIZE=40"], "its table has 40 bytes, at least 48 are needed; set struct_size to sizeof(switchyard_plugin)"),
+            (["-DSIZE=0"], "its table has 0 bytes, at least 48 are needed; set struct_size to sizeof(switchyard_plugin)"),
+            (["-DWITHOUT_DELIVER"], "its table lacks deliver; every module must have it"),
+            (["-DWITHOUT_CREATE", "-DWITHOUT_DESTROY"], "its table lacks create, destroy; every module must have it"),
+            (["-DWITHOUT_DESCRIBE"], "its table lacks describe; every module must have it"),
+            (["-DNO_TABLE"], "switchyard_plugin_entry returned no table; report it to the module's author"),
+            (
+                ["-DTHE_ENTRY=another_entry"],
+                "has no symbol switchyard_plugin_entry; it is not a Switchyard module, or does not export its entry"
+            ),
+            (["-DNO_DESCRIPTION"], "describes itself with nothing; describe must return a JSON object"),
+            (["-DDESCRIPTION=\"\""], "describes itself with nothing; describe must return a JSON object"),
+            (["-DDESCRIPTION_SIZE=-1"], "describes itself with 18446744073709551615 bytes, more than the 262144 allowed"),
+            (["-DDESCRIPTION_SIZE=262145"], "describes itself with 262145 bytes, more than the 262144 allowed"),
+            (["-DDESCRIPTION=\"{\\\"name\\\":\\\"\\xff\\\"}\""], "its description is not UTF-8"),
+        ])
+    func badTables(options: [String], message: String) throws {
+        try workshop.build("table.c", as: "table.so", options)
+        #expect(workshop.fault("table") == "\(path): \(message)")
+        #expect(workshop.fault("table") == "\(path): \(message)", "also the second time")
+    }
+
+    @Test("a description that is not a JSON object is refused with the reader's reason")
+    func badDescription() throws {
+        try workshop.build("table.c", as: "table.so", ["-DDESCRIPTION=\"[\""])
+        #expect(workshop.fault("table")?.hasPrefix("\(path): its description ") == true)
+    }
+
+    @Test("an older, shorter table is taken, and what it lacks is not called")
+    func shorterTable() throws {
+        try workshop.build("table.c", as: "table.so", ["-DSIZE=48"])
+        let module = try #require(try workshop.folders.module("table"))
+        let provider = try module.make(settings: Secret([]), name: "out") { _, _ in }
+        // The module's reopen, behind the end of its table, would end the process.
+        provider.reopen()
+        provider.close()
+    }
+
+    @Test("a longer table, of a newer module, is taken")
+    func longerTable() throws {
+        try workshop.build("table.c", as: "table.so", ["-DSIZE=4000"])
+        #expect(try workshop.folders.module("table") != nil)
+    }
+
+    @Test("a file that is no library is refused in the linker's words, with its own path")
+    func notALibrary() throws {
+        try workshop.write(Data("not a library, by far\n".utf8), as: "table.so")
+        #expect(workshop.fault("table") == "\(path): cannot be loaded: file too short")
+        try workshop.write(Data(String(repeating: "not a library, by far\n", count: 100).utf8), as: "table.so")
+        #expect(workshop.fault("table") == "\(path): cannot be loaded: invalid ELF header")
+    }
+
+    @Test("a symbol that nobody has is found when the module is loaded, not when it is called")
+    func unresolvedSymbol() throws {
+        try workshop.build("table.c", as: "table.so", ["-DNEEDS_WHAT_NOBODY_HAS"])
+        #expect(workshop.fault("table") == "\(path): cannot be loaded: undefined symbol: nobody_has_this")
+    }
+
+    @Test("a module that failed to load does not stand in the way of the next")
+    func afterFailure() throws {
+        try workshop.write(Data(repeating: 1, count: 5000), as: "table.so")
+        #expect(workshop.fault("table") != nil)
+        try workshop.build("scripted.c", as: "scripted.so")
+        #expect(try workshop.folders.module("scripted")?.description.name == "scripted")
+        try workshop.build("table.c", as: "table.so")
+        #expect(try workshop.folders.module("table")?.description.name == "table")
+    }
+
+    @Test("a module is loaded once, and a new file of the same name anew")
+    func once() throws {
+        try workshop.build("table.c", as: "table.so")
+        let first = try workshop.folders.module("table")
+        #expect(try workshop.folders.module("table") === first)
+        try workshop.build("table.c", as: "next")
+        rename(workshop.folder + "/next", path)
+        #expect(try workshop.folders.module("table") !== first)
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import PluginHost
+import Testing
+
+@Suite("Trust in a module's file", .timeLimit(.minutes(1)))
+struct TrustTests {
+    let workshop: Workshop
+    var path: String { workshop.folder + "/table.so" }
+
+    init() throws {
+        workshop = try Workshop()
+        try workshop.build("table.c", as: "table.so")
+    }
+
+    @Test("a file that its group or others can write is refused", arguments: [0o775, 0o757, 0o722, 0o646] as [mode_t])
+    func writableFile(mode: mode_t) throws {
+        chmod(path, mode)
+        #expect(
+            workshop.fault("table")
+                == "\(path): can be written by others (mode 0\(String(mode, radix: 8))); modules are loaded only from files and "
+                + "folders that others cannot change: chmod go-w '\(path)'")
+        chmod(path, 0o444)
+        #expect(workshop.fault("table") == nil)
+    }
+
+    @Test(
+        "a folder that its group or others can write is refused, also with the sticky bit", arguments: [0o775, 0o707, 0o1777] as [mode_t])
+    func writableFolder(mode: mode_t) throws {
+        chmod(workshop.folder, mode)
+        #expect(workshop.fault("table")?.hasPrefix("\(workshop.folder): can be written by others (mode ") == true)
+        chmod(workshop.folder, 0o755)
+        #expect(workshop.fault("table") == nil)
+    }
+
+    @Test("a folder far above that others can write is refused, but one like /tmp is not")
+    func writableParent() throws {
+        let above = try workshop.subfolder("above")
+        let below = try workshop.subfolder("above/between/below")
+        try FileManager.default.moveItem(atPath: path, toPath: below + "/table.so")
+        let folders = ModuleFolders([below])
+        chmod(above, 0o777)
+        #expect(workshop.fault("table", in: folders)?.hasPrefix("\(above): can be written by others (mode 0777)") == true)
+        chmod(above, 0o1777)
+        #expect(workshop.fault("table", in: folders) == nil)
+    }
+
+    @Test("a file or a folder of another user is refused", .enabled(if: geteuid() == 0, "only root gives files away"))
+    func otherOwner() throws {
+        chown(path, 12345, 0)
+        #expect(
+            workshop.fault("table")
+                == "\(path): belongs to user 12345, who is neither root nor the user of this process (0); modules are loaded only from "
+                + "files and folders of those two: chown it, or install the module elsewhere")
+        chown(path, 0, 0)
+        chown(workshop.folder, 12345, 0)
+        #expect(workshop.fault("table")?.hasPrefix("\(workshop.folder): belongs to user 12345") == true)
+    }
+
+    @Test("a link is followed, and what it leads to is judged where it lies")
+    func links() throws {
+        let elsewhere = try workshop.subfolder("elsewhere")
+        try FileManager.default.moveItem(atPath: path, toPath: elsewhere + "/real.so")
+        symlink("elsewhere/real.so", path)
+        #expect(try workshop.folders.module("table")?.path == elsewhere + "/real.so")
+        chmod(elsewhere, 0o777)
+        #expect(workshop.fault("table")?.hasPrefix("\(elsewhere): can be written by others") == true)
+        chmod(elsewhere, 0o755)
+        chmod(elsewhere + "/real.so", 0o666)
+        #expect(workshop.fault("table")?.hasPrefix("\(elsewhere)/real.so: can be written by others") == true)
+    }
+
+    @Test("a trusted link in a folder that others can write is refused")
+    func linkInWritableFolder() throws {
+        let open = try workshop.subfolder("open", mode: 0o777)
+        symlink(path, open + "/table.so")
+        #expect(workshop.fault("table", in: ModuleFolders([open]))?.hasPrefix("\(open): can be written by others") == true)
+    }
+
+    @Test("what is neither a file nor a library is refused without waiting for it")
+    func notAFile() throws {
+        unlink(path)
+        mkfifo(path, 0o644)
+        chmod(path, 0o644)
+        #expect(workshop.fault("table") == "\(path): is not a file; a module is a shared library")
+        unlink(path)
+        mkdir(path, 0o755)
+        chmod(path, 0o755)
+        #expect(workshop.fault("table") == "\(path): is not a file; a module is a shared library")
+    }
+
+    @Test("a link that leads nowhere is named")
+    func brokenLink() throws {
+        unlink(path)
+        symlink("nowhere", path)
+        #expect(workshop.fault("table") == "\(path): cannot be found: No such file or directory")
+    }
+}

@@ -1,0 +1,140 @@
+// A folder of its own for each test, in which modules are compiled from C against the header alone.
+
+import Configuration
+import Delivery
+import Events
+import Foundation
+import Platform
+import PluginHost
+import Testing
+
+@testable import Policy
+
+final class Workshop: Sendable {
+    let folder: String
+
+    init() throws {
+        var template = Array("/tmp/switchyard-modules-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw ModuleFault("no folder: \(String(cString: strerror(errno)))") }
+        folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    var folders: ModuleFolders { ModuleFolders([folder]) }
+
+    /// Compiles a source of Tests/PluginHostTests/Modules into the folder.
+    @discardableResult
+    func build(_ source: String, as file: String, _ options: [String] = []) throws -> String {
+        try write(try Self.compile(Self.root + "/Tests/PluginHostTests/Modules/" + source, options), as: file)
+    }
+
+    /// Compiles one of Examples/providers into the folder.
+    @discardableResult
+    func buildExample(_ source: String, as file: String) throws -> String {
+        try write(try Self.compile(Self.root + "/Examples/providers/" + source, []), as: file)
+    }
+
+    @discardableResult
+    func write(_ contents: Data, as file: String, mode: mode_t = 0o755) throws -> String {
+        let path = folder + "/" + file
+        try contents.write(to: URL(filePath: path))
+        chmod(path, mode)
+        return path
+    }
+
+    func subfolder(_ name: String, mode: mode_t = 0o755) throws -> String {
+        let path = folder + "/" + name
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        chmod(path, mode)
+        return path
+    }
+
+    /// The message with which finding or loading the module fails.
+    func fault(_ module: String, in folders: ModuleFolders? = nil) -> String? {
+        do throws(ModuleFault) {
+            _ = try (folders ?? self.folders).module(module)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    private static let root = String(#filePath.dropLast("/Tests/PluginHostTests/Workshop.swift".count))
+    /// Each source is compiled once for each set of options; every test gets a file of its own, which the linker loads anew.
+    private static let compiled = Monitor<[[String]: Data]>([:])
+
+    private static func compile(_ source: String, _ options: [String]) throws -> Data {
+        try compiled.withLock { compiled in
+            if let known = compiled[[source] + options] { return known }
+            let output = FileManager.default.temporaryDirectory.appending(path: "switchyard-\(UUID().uuidString).so")
+            defer { try? FileManager.default.removeItem(at: output) }
+            let compiler = Process()
+            compiler.executableURL = URL(filePath: "/usr/bin/env")
+            compiler.arguments =
+                ["cc", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror", "-Wno-unused"]
+                + ["-I", root + "/Sources/CSwitchyardPlugin/include", source, "-o", output.path] + options
+            try compiler.run()
+            compiler.waitUntilExit()
+            guard compiler.terminationStatus == 0 else { throw ModuleFault("\(source) cannot be compiled") }
+            let result = try Data(contentsOf: output)
+            compiled[[source] + options] = result
+            return result
+        }
+    }
+}
+
+/// What arrived from other threads, in the order in which it came.
+final class Mailbox<Letter: Sendable>: Sendable {
+    private let letters = Monitor<[Letter]>([])
+
+    func put(_ letter: Letter) {
+        letters.withLock { $0.append(letter) }
+        letters.wake()
+    }
+
+    var all: [Letter] { letters.withLock { $0 } }
+
+    /// Waits until so many have arrived. A test that would wait for ever is failed by its time limit.
+    func wait(for count: Int = 1) -> [Letter] {
+        letters.withLock { list in
+            while list.count < count { letters.wait() }
+            return list
+        }
+    }
+}
+
+/// A batch of these lines, which all came in at 7 ns.
+func batch(_ lines: String...) -> Batch {
+    var parcel = Parcel()
+    for line in lines {
+        parcel.bytes.append(line + "\n")
+        parcel.entries.append(
+            Entry(
+                end: UInt32(parcel.bytes.count), route: 0, isImmediate: false, subjectCount: 0, firstSubject: 0, messageIDOffset: 0,
+                messageIDCount: 0, arrival: 7))
+    }
+    return Batch(parcel)
+}
+
+/// A provider made by the scripted module, with what it said.
+struct Scripted {
+    let provider: ModuleInstance
+    let lines: Mailbox<String>
+
+    init(_ workshop: Workshop, settings: String = "{}", name: String = "out") throws {
+        let lines = Mailbox<String>()
+        self.lines = lines
+        let module = try #require(try workshop.folders.module("scripted"))
+        provider = try module.make(settings: Secret(Array(settings.utf8)), name: name) { level, text in
+            lines.put("\(level) \(text)")
+        }
+    }
+
+    /// What became of an event that tells the module what to do, and of a second one.
+    func deliver(_ word: String, attempt: Int = 1) -> BatchOutcome {
+        let outcomes = Mailbox<BatchOutcome>()
+        provider.deliver(batch("{\"do\":\"\(word)\"}", "{}"), attempt: attempt) { outcomes.put($0) }
+        return outcomes.wait()[0]
+    }
+}
