@@ -16,10 +16,10 @@ enum Words {
     /// A name, as messages quote it.
     static func quoted(_ name: String) -> String { "'\(shortened(name, 60))'" }
 
-    /// The first sentence of an explanation, to stand inside another.
+    /// The first clause of an explanation, to stand inside another.
     static func gist(_ about: String) -> String {
         var end = about.endIndex
-        for index in about.indices where about[index] == "." {
+        for index in about.indices where about[index] == "." || about[index] == ";" {
             let next = about.index(after: index)
             guard next == about.endIndex || about[next] == " " else { continue }
             end = index

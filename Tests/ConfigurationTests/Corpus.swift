@@ -354,7 +354,7 @@ extension Broken {
             """#,
             [
                 #"1:19: limits.line must be between 1B and 1GB, is "2GB""#,
-                "1:33: limits.depth must be between 1 and 10000, is 0",
+                "1:33: limits.depth must be between 1 and 100000, is 0",
             ]),
         Broken(
             "a depth of half a level",

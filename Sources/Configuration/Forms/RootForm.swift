@@ -53,7 +53,7 @@ enum RootForm {
         Limits(),
         [
             Member("line", Forms.size(1...1_000_000_000), "The longest line that is read; a longer one is skipped.", into: \.line),
-            Member("depth", Forms.integer(1...10_000), "How deep objects and lists may nest.", into: \.depth),
+            Member("depth", Forms.integer(1...Scanner.deepest), "How deep objects and lists may nest.", into: \.depth),
         ])
 
     private enum SourceKind: String, CaseIterable { case stdin }
