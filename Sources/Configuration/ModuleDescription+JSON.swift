@@ -22,7 +22,8 @@ extension ModuleDescription {
         guard let draft, let settings = draft.settings, faults.isEmpty else {
             let most = 5
             let more = faults.count > most ? "; and \(faults.count - most) more" : ""
-            throw ModuleFault("its description is broken: " + Words.visible(faults.prefix(most).map(\.message).joined(separator: "; ")) + more)
+            throw ModuleFault(
+                "its description is broken: " + Words.visible(faults.prefix(most).map(\.message).joined(separator: "; ")) + more)
         }
         self.init(name: draft.name, version: draft.version, summary: draft.summary, settings: .object(settings))
         limits = draft.limits

@@ -50,6 +50,17 @@ public indirect enum SettingsSchema: Sendable {
     case list(of: SettingsSchema, about: String)
     case object(ObjectRules)
 
+    /// What it is for, in the module's words.
+    public var about: String {
+        switch self {
+        case .string(let rules): rules.about
+        case .number(let rules): rules.about
+        case .boolean(let rules): rules.about
+        case .list(_, let about): about
+        case .object(let rules): rules.about
+        }
+    }
+
     public struct StringRules: Sendable {
         /// `size` (16MB, 512KiB) arrives in bytes, `duration` (500ms, 24h) in milliseconds; both as integers.
         public enum Format: String, Sendable { case plain, size, duration }

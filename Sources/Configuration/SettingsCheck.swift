@@ -36,7 +36,7 @@ struct SettingsCheck {
 
     private func number(_ node: Node, _ rules: SettingsSchema.NumberRules) -> String? {
         guard case .number(let text) = node.value, let value = Double(text), value.isFinite, !rules.integer || Int(text) != nil else {
-            reading.refuseType(node, rules.integer ? "a whole number" : "a number")
+            reading.refuseType(node, SettingsCheck.kind(of: node, rules))
             return nil
         }
         guard value >= rules.minimum ?? -.infinity, value <= rules.maximum ?? .infinity else {
@@ -72,7 +72,7 @@ struct SettingsCheck {
             } else if let json = SettingsCheck.fallback(of: schema) {
                 members.append((name, json))
             } else if required {
-                reading.fault(node, "lacks \(Words.quoted(name))")
+                reading.lacks(name, schema.about, in: node)
                 isWhole = false
             }
         }
@@ -100,6 +100,14 @@ struct SettingsCheck {
         case .boolean(let rules): return rules.fallback.map { $0 ? "true" : "false" }
         case .list, .object: return nil
         }
+    }
+
+    /// What a value that is no such number must be: one that is too large is told why it is none.
+    private static func kind(of node: Node, _ rules: SettingsSchema.NumberRules) -> String {
+        let must = rules.integer ? "a whole number" : "a number"
+        guard case .number(let text) = node.value else { return must }
+        let isWhole = text.utf8.allSatisfy { Lexer.isDigit($0) || $0 == UInt8(ascii: "-") }
+        return rules.integer && !isWhole ? must : must + " that 64 bits hold"
     }
 
     private static func number(_ value: Double) -> String {

@@ -94,7 +94,9 @@ enum SchemaForms {
     ).then { rules, node, reading -> SettingsSchema.NumberRules? in
         var rules = rules
         rules.integer = node["type"]?.text?.value == Kind.integer.rawValue
-        if let least = rules.minimum, let most = rules.maximum, least > most { reading.fault(node, "no number is between minimum and maximum") }
+        if let least = rules.minimum, let most = rules.maximum, least > most {
+            reading.fault(node, "no number is between minimum and maximum")
+        }
         checkDefault(node, .number(rules), reading)
         return rules
     }

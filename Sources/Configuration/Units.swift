@@ -15,7 +15,8 @@ struct Quantity {
     static let size = Quantity(
         name: "size", examples: "\"16MB\" or \"512KiB\"",
         units: [
-            Unit(name: "B", scale: 1), Unit(name: "KB", scale: 1000), Unit(name: "MB", scale: 1_000_000), Unit(name: "GB", scale: 1_000_000_000),
+            Unit(name: "B", scale: 1), Unit(name: "KB", scale: 1000), Unit(name: "MB", scale: 1_000_000),
+            Unit(name: "GB", scale: 1_000_000_000),
             Unit(name: "KiB", scale: 1 << 10), Unit(name: "MiB", scale: 1 << 20), Unit(name: "GiB", scale: 1 << 30),
         ])
     static let time = Quantity(
@@ -53,7 +54,9 @@ struct Quantity {
             let near = units.first { $0.name == bare } ?? units.first { $0.name.lowercased() == bare.lowercased() }
             throw Fault(hint: near.map { ", did you mean \"\(number)\($0.name)\"?" } ?? ", the units are \(Words.all(units.map(\.name)))")
         }
-        guard let value = Quantity.multiply(whole, fraction, by: unit.scale) else { throw Fault(hint: ", which is no whole number of \(units[0].name)") }
+        guard let value = Quantity.multiply(whole, fraction, by: unit.scale) else {
+            throw Fault(hint: ", which is no whole number of \(units[0].name)")
+        }
         guard value <= most else { throw Fault(hint: ", which is too much") }
         return value
     }

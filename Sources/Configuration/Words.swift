@@ -16,6 +16,19 @@ enum Words {
     /// A name, as messages quote it.
     static func quoted(_ name: String) -> String { "'\(shortened(name, 60))'" }
 
+    /// The first clause of an explanation, to stand inside another.
+    static func gist(_ about: String) -> String {
+        var end = about.endIndex
+        for index in about.indices where about[index] == "." || about[index] == ";" {
+            let next = about.index(after: index)
+            guard next == about.endIndex || about[next] == " " else { continue }
+            end = index
+            break
+        }
+        let sentence = about[..<end]
+        return sentence.prefix(1).lowercased() + sentence.dropFirst()
+    }
+
     static func shortened(_ text: String, _ most: Int) -> String {
         text.utf8.count <= most ? text : String(text.prefix(most - 1)) + "…"
     }
@@ -40,7 +53,9 @@ enum Words {
         var best: (choice: String, distance: Int)?
         for choice in choices where choice.utf8.count <= 64 {
             let other = Array(choice.lowercased())
-            let most = max(1, min(letters.count, other.count) / 3)
+            let shorter = min(letters.count, other.count)
+            // One slip in three letters; a word of one letter has nothing else to be known by.
+            let most = shorter == 1 ? 0 : max(1, shorter / 3)
             let distance = distance(letters, other)
             if distance <= most, distance < best?.distance ?? .max { best = (choice, distance) }
         }

@@ -33,7 +33,8 @@ enum JSONText {
         case .number(let text): text
         case .text(let text): text.isVerbatim ? source.text(node.range) : quoted(text.value)
         case .list(let items): list(items.map { of($0, in: source) })
-        case .object(let entries): "{" + entries.map { source.text($0.key.range) + ":" + of($0.node, in: source) }.joined(separator: ",") + "}"
+        case .object(let entries):
+            "{" + entries.map { source.text($0.key.range) + ":" + of($0.node, in: source) }.joined(separator: ",") + "}"
         }
     }
 }

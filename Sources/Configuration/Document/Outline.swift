@@ -72,7 +72,8 @@ struct Outline {
             let node = value(take(), trail.key(name))
             if let first = seen[Array(name.utf8)] {
                 let line = source.place(of: first).line
-                let message = "\(trail.isRoot ? "" : "\(trail): ")duplicate key \(Words.quoted(name)), expected once; the first is in line \(line)"
+                let message =
+                    "\(trail.isRoot ? "" : "\(trail): ")duplicate key \(Words.quoted(name)), expected once; the first is in line \(line)"
                 faults.append(LocatedFault(offset: token.range.lowerBound, message: message))
                 continue
             }

@@ -30,6 +30,7 @@ struct Placeholders {
             let place = text.isPlain ? offset + 1 + next : offset
             guard let end = written[next...].firstIndex(of: UInt8(ascii: "}")) else {
                 faults.append(LocatedFault(offset: place, message: "a placeholder is not closed, expected '}'; a plain ${ is written $${"))
+                text.isBroken = true
                 break
             }
             switch self.value(of: String(decoding: written[(next + 2)..<end], as: UTF8.self)) {

@@ -6,7 +6,8 @@ internal import CJansson
 enum Syntax {
     static let largest = 16_000_000
     static let deepest = 128
-    static let mostValues = 1_000_000
+    /// Keys and values.
+    static let most = 1_000_000
 
     /// Throws unless the text is one JSON value within the bounds that make it safe to walk.
     static func check(_ source: Source) throws(LocatedFault) {
@@ -20,8 +21,8 @@ enum Syntax {
         var depth = 0
         var count = 0
         while let token = lexer.next() {
-            count += 1
-            guard count <= 4 * mostValues else { throw LocatedFault(offset: token.range.lowerBound, message: "more than a million values") }
+            if [.open, .string, .number, .word].contains(token.kind) { count += 1 }
+            guard count <= most else { throw LocatedFault(offset: token.range.lowerBound, message: "more than \(most) keys and values") }
             switch token.kind {
             case .open:
                 depth += 1
@@ -35,7 +36,7 @@ enum Syntax {
             default: break
             }
         }
-        guard count > 0 else { throw LocatedFault(offset: 0, message: "empty, expected an object") }
+        guard !bytes.allSatisfy(Lexer.isSpace) else { throw LocatedFault(offset: 0, message: "empty, expected an object") }
 
         var error = json_error_t()
         let value = masked.withUnsafeBytes { raw in
@@ -67,7 +68,8 @@ enum Syntax {
             return LocatedFault(offset: position, message: "\(words) in a string, expected an escape such as \\n or \\u0009")
         }
         if words == "invalid escape" {
-            return LocatedFault(offset: max(0, position - 1), message: #"invalid escape, expected \" \\ \/ \b \f \n \r \t or \u and four digits"#)
+            return LocatedFault(
+                offset: max(0, position - 1), message: #"invalid escape, expected \" \\ \/ \b \f \n \r \t or \u and four digits"#)
         }
         // jansson tells how far it had read; people look for where the token begins.
         var lexer = Lexer(source.bytes)

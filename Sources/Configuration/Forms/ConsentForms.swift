@@ -39,10 +39,11 @@ enum ConsentForms {
         }
     }
 
-    private static let names = Forms.set("purposes", of: Forms.name, least: 0, called: "purpose")
+    private static let names = Forms.set("purposes", of: Forms.name, least: 0)
 
-    private static let bareLevels = Forms.set("levels", of: Forms.name, called: "level").then { names, node, reading -> [ConsentPlan.Level]? in
+    private static let bareLevels = Forms.set("levels", of: Forms.name).then { names, node, reading -> [ConsentPlan.Level]? in
         reading.consent?.levels = names
+        reading.consent?.hidden = hidden(among: node.items ?? [])
         return names.map { ConsentPlan.Level(name: $0, purposes: nil) }
     }
 
@@ -50,17 +51,22 @@ enum ConsentForms {
 
     private static let namedLevels = Form<[ConsentPlan.Level]>(purposesByLevel.schema) { node, reading in
         reading.consent?.levels = node.entries?.map(\.key.name) ?? []
-        reading.consent?.purposes = node.entries?.flatMap { $0.node.items?.compactMap { $0.text?.value } ?? [] }.unique ?? []
+        let purposes = node.entries?.flatMap { $0.node.items ?? [] } ?? []
+        reading.consent?.purposes = purposes.compactMap { $0.text?.value }.unique
+        reading.consent?.hidden = hidden(among: purposes)
         guard let table = purposesByLevel.read(node, reading) else { return nil }
         for (lower, higher) in zip(table, table.dropFirst()) {
             let missing = lower.value.filter { !higher.value.contains($0) }
             guard !missing.isEmpty, let place = node[higher.key] else { continue }
-            // A purpose may come from outside the file; its name is then not told.
-            let isTainted = (node[lower.key]?.items ?? []).contains { $0.text?.isTainted == true }
-            let what = isTainted ? "purposes" : Words.all(missing.map(Words.quoted))
-            reading.fault(place, "lacks \(what) of the lower level \(Words.quoted(lower.key)), expected every purpose of the levels below it")
+            let what = missing.contains { reading.consent?.hidden.contains($0) == true } ? "purposes" : Words.all(missing.map(Words.quoted))
+            reading.fault(
+                place, "lacks \(what) of the lower level \(Words.quoted(lower.key)), expected every purpose of the levels below it")
         }
         return table.map { ConsentPlan.Level(name: $0.key, purposes: $0.value) }
+    }
+
+    private static func hidden(among names: [Node]) -> Set<String> {
+        Set(names.compactMap { name in name.text.flatMap { $0.isTainted ? $0.value : nil } })
     }
 
     // MARK: - References
@@ -70,15 +76,15 @@ enum ConsentForms {
         // Levels that could not be read are a fault of their own.
         guard !consent.levels.isEmpty else { return nil }
         if let index = consent.levels.firstIndex(of: text.value) { return index }
-        reading.unknown("level", node, among: consent.levels, otherwise: "expected \(Words.either(consent.levels))")
+        reading.unknown("level", node, among: consent.shownLevels, otherwise: "expected \(consent.offer(consent.shownLevels))")
         return nil
     }
 
     private static let purpose = Form<String>(#"{"type":"string"}"#) { node, reading in
         guard let text = Forms.string.read(node, reading), let consent = reading.consent else { return nil }
         if consent.levels.isEmpty || consent.purposes.contains(text.value) { return text.value }
-        let otherwise = consent.purposes.isEmpty ? "the levels name none" : "expected \(Words.either(consent.purposes))"
-        reading.unknown("purpose", node, among: consent.purposes, otherwise: otherwise)
+        let otherwise = consent.purposes.isEmpty ? "the levels name none" : "expected \(consent.offer(consent.shownPurposes))"
+        reading.unknown("purpose", node, among: consent.shownPurposes, otherwise: otherwise)
         return nil
     }
 
@@ -104,7 +110,7 @@ enum ConsentForms {
         Demand(),
         [
             Member("level", level, "The lowest level that passes.", into: \.level),
-            Member("purposes", Forms.set("purposes", of: purpose, called: "purpose"), "Purposes that must all be granted.", into: \.purposes),
+            Member("purposes", Forms.set("purposes", of: purpose), "Purposes that must all be granted.", into: \.purposes),
         ]
     ).then { demand, node, reading -> ConsentDemand? in
         if node.entries?.isEmpty == true { reading.fault(node, "must not be empty, expected 'level' or 'purposes'") }
@@ -120,7 +126,7 @@ enum ConsentForms {
 
     // MARK: - The rest
 
-    private static let subject = Forms.set("paths", of: Forms.path, called: "path")
+    private static let subject = Forms.set("paths", of: Forms.path)
 
     private struct Assumption: Sendable { var level = 0 }
 
@@ -143,7 +149,7 @@ enum ConsentForms {
         table.map { (glob: $0.key, level: $0.value) }
     }
 
-    private static let gpc = Forms.set("purposes", of: purpose, least: 0, called: "purpose")
+    private static let gpc = Forms.set("purposes", of: purpose, least: 0)
 }
 
 extension Array where Element: Hashable {

@@ -61,7 +61,9 @@ enum DeliveryForm {
         ])
 
     /// What is written wins; what is not gives way to it, and to the limits of the module.
-    static func merge(_ draft: Draft, _ node: Node, over base: DeliveryPlan, limits: ModuleDescription.Limits?, _ reading: Reading) -> DeliveryPlan {
+    static func merge(_ draft: Draft, _ node: Node, over base: DeliveryPlan, limits: ModuleDescription.Limits?, _ reading: Reading)
+        -> DeliveryPlan
+    {
         var plan = base
         lower(&plan, to: limits)
         if let events = draft.batch.events {
@@ -82,7 +84,8 @@ enum DeliveryForm {
         plan.queue.memory = draft.queue.memory ?? plan.queue.memory
         if plan.batch.bytes > plan.queue.memory {
             if draft.batch.bytes != nil, let place = node["batch"]?["bytes"] {
-                reading.refuse(place, "at most the queue's memory of \(Quantity.size.text(plan.queue.memory))")
+                let isTainted = node["queue"]?["memory"]?.text?.isTainted == true
+                reading.refuse(place, "at most the queue's memory" + (isTainted ? "" : " of \(Quantity.size.text(plan.queue.memory))"))
             }
             plan.batch.bytes = plan.queue.memory
         }

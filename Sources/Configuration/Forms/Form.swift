@@ -82,7 +82,7 @@ extension Form {
                 return nil
             }
             reading.refuseUnknownKeys(of: node, known: members.map(\.name), called: name)
-            for name in required where node[name] == nil { reading.fault(node, "lacks \(Words.quoted(name))") }
+            for member in members where member.isRequired && node[member.name] == nil { reading.lacks(member.name, member.about, in: node) }
             var whole = empty
             for member in members {
                 if let child = entries.first(where: { $0.key.name == member.name })?.node { member.read(child, &whole, reading) }
@@ -99,9 +99,15 @@ extension Form {
 }
 
 extension Reading {
+    func lacks(_ name: String, _ about: String, in node: Node) {
+        let gist = Words.gist(about)
+        fault(node, "lacks \(Words.quoted(name))" + (gist.isEmpty ? "" : ": \(gist)"))
+    }
+
     func refuseUnknownKeys(of node: Node, known: [String], called what: String = "key") {
         for entry in node.entries ?? [] where !known.contains(entry.key.name) {
-            let hint = Words.nearest(entry.key.name, among: known).map { "did you mean \(Words.quoted($0))?" } ?? "expected \(Words.either(known))"
+            let hint =
+                Words.nearest(entry.key.name, among: known).map { "did you mean \(Words.quoted($0))?" } ?? "expected \(Words.either(known))"
             fault(node, at: entry.key.range.lowerBound, "unknown \(what) \(Words.quoted(entry.key.name)), \(hint)")
         }
     }

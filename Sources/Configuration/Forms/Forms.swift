@@ -72,7 +72,8 @@ enum Forms {
         return Form(#"{"type":"string","pattern":"^[0-9]+(\\.[0-9]+)?(\#(units))$"}"#) { node, reading in
             guard let value = reading.quantity(quantity, node) else { return nil }
             guard range.contains(value) else {
-                reading.refuse(node, bounds(quantity.text(range.lowerBound), range.upperBound == .max ? nil : quantity.text(range.upperBound)))
+                reading.refuse(
+                    node, bounds(quantity.text(range.lowerBound), range.upperBound == .max ? nil : quantity.text(range.upperBound)))
                 return nil
             }
             return value
@@ -111,7 +112,9 @@ enum Forms {
             if text.isTainted {
                 reading.refuse(node, "a path such as context.ip")
             } else {
-                reading.fault(node, at: text.isPlain ? node.offset + 1 + error.offset : node.offset, "not a path: \(error.message)")
+                reading.fault(
+                    node, at: text.isPlain ? node.offset + 1 + error.offset : node.offset,
+                    "\(Words.quoted(text.value)) is not a path: \(error.message)")
             }
             return nil
         }
@@ -136,17 +139,19 @@ enum Forms {
     }
 
     /// A list that holds nothing twice.
-    static func set<Item: Hashable & Sendable>(_ noun: String, of item: Form<Item>, least: Int = 1, called one: String) -> Form<[Item]> {
+    static func set<Item: Hashable & Sendable>(_ noun: String, of item: Form<Item>, least: Int = 1) -> Form<[Item]> {
         list(noun, of: item, least: least) { items, reading in
             var seen: Set<Item> = []
             for (value, node) in items where !seen.insert(value).inserted {
-                reading.fault(node, "the \(one) \(Reading.named(node)) is there twice, expected once")
+                reading.fault(node, "\(Reading.named(node)) is there twice, expected once")
             }
         }
     }
 
     /// An object whose keys are of the user's choosing.
-    static func table<Key: Hashable & Sendable, Item>(_ noun: String, by key: KeyForm<Key>, of item: Form<Item>, most: Int = .max) -> Form<[(key: Key, value: Item)]> {
+    static func table<Key: Hashable & Sendable, Item>(_ noun: String, by key: KeyForm<Key>, of item: Form<Item>, most: Int = .max) -> Form<
+        [(key: Key, value: Item)]
+    > {
         let schema = #"{"type":"object","additionalProperties":\#(item.schema),"minProperties":1}"#
         return Form<[(key: Key, value: Item)]>(schema) { node, reading in
             guard let entries = node.entries else {

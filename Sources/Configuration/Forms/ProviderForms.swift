@@ -1,7 +1,8 @@
 // Providers: the module, how its lane delivers, and the module's own settings.
 
 enum ProviderForms {
-    static let providers = Form<[ProviderPlan]>(#"{"type":"object","additionalProperties":\#(schema),"minProperties":1}"#) { node, reading in
+    static let providers = Form<[ProviderPlan]>(#"{"type":"object","additionalProperties":\#(schema),"minProperties":1}"#) {
+        node, reading in
         let names = node.entries?.map(\.key.name) ?? []
         reading.providers = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
         return table.read(node, reading)?.map { name, plan in
@@ -45,7 +46,7 @@ enum ProviderForms {
 
     private static func description(of node: Node, _ reading: Reading) -> ModuleDescription? {
         guard let plugin = node["plugin"] else {
-            reading.fault(node, "lacks 'plugin', expected the name of a module: \(installed(reading))")
+            reading.fault(node, "lacks 'plugin', expected the name of a module; installed: \(installed(reading))")
             return nil
         }
         guard let text = Forms.string.read(plugin, reading) else { return nil }
@@ -54,12 +55,13 @@ enum ProviderForms {
             return nil
         }
         do throws(ModuleFault) {
-            if let module = try reading.catalog.description(of: text.value) { return module }
+            if let module = try reading.description(of: text.value) { return module }
             reading.unknown("module", plugin, among: reading.catalog.names, otherwise: "installed: \(installed(reading))")
         } catch {
             let shown = text.isTainted ? Reading.hidden(text) : Words.quoted(text.value)
             // The fault names the module, which may have come from outside the file.
-            reading.fault(plugin, text.isTainted ? "the module that is \(shown) cannot be used" : "the module \(shown) cannot be used: \(error)")
+            reading.fault(
+                plugin, text.isTainted ? "the module that is \(shown) cannot be used" : "the module \(shown) cannot be used: \(error)")
         }
         return nil
     }

@@ -13,6 +13,8 @@ final class Reading {
     /// nil: there is no consent section.
     var consent: ConsentNames?
 
+    private var descriptions: [String: Result<ModuleDescription?, ModuleFault>] = [:]
+
     init(_ source: Source, catalog: any ModuleCatalog, faults: [LocatedFault] = []) {
         self.source = source
         self.catalog = catalog
@@ -25,6 +27,19 @@ final class Reading {
         var faults: [LocatedFault] = []
         for fault in ordered where !(fault.offset == faults.last?.offset && fault.message == faults.last?.message) { faults.append(fault) }
         return faults
+    }
+
+    /// What the catalog says of a module, asked once.
+    func description(of module: String) throws(ModuleFault) -> ModuleDescription? {
+        if let known = descriptions[module] { return try known.get() }
+        let result: Result<ModuleDescription?, ModuleFault>
+        do throws(ModuleFault) {
+            result = .success(try catalog.description(of: module))
+        } catch {
+            result = .failure(error)
+        }
+        descriptions[module] = result
+        return try result.get()
     }
 
     // MARK: - Telling
@@ -62,7 +77,7 @@ final class Reading {
         fault(node, "unknown \(what) \(Words.quoted(text.value)), \(hint)")
     }
 
-    private func subject(_ node: Node) -> String { node.trail.isRoot ? "the whole" : node.trail.description }
+    private func subject(_ node: Node) -> String { node.trail.isRoot ? "the top level" : node.trail.description }
 
     static func shown(_ node: Node) -> String {
         switch node.value {
@@ -92,6 +107,11 @@ final class Reading {
 struct ConsentNames {
     var levels: [String] = []
     var purposes: [String] = []
+    /// Those that came from outside the file, which no message may offer.
+    var hidden: Set<String> = []
+    var shownLevels: [String] { levels.filter { !hidden.contains($0) } }
+    var shownPurposes: [String] { purposes.filter { !hidden.contains($0) } }
+    func offer(_ names: [String]) -> String { names.isEmpty ? "one that 'levels' names" : Words.either(names) }
     /// It has a `default` (right or wrong), and what that says when it is right.
     var hasDefault = false
     var fallback: ConsentDemand?

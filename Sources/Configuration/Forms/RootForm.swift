@@ -53,7 +53,7 @@ enum RootForm {
         Limits(),
         [
             Member("line", Forms.size(1...1_000_000_000), "The longest line that is read; a longer one is skipped.", into: \.line),
-            Member("depth", Forms.integer(1...10_000), "How deep objects and lists may nest.", into: \.depth),
+            Member("depth", Forms.integer(1...Scanner.deepest), "How deep objects and lists may nest.", into: \.depth),
         ])
 
     private enum SourceKind: String, CaseIterable { case stdin }
@@ -61,14 +61,15 @@ enum RootForm {
     private struct Source: Sendable { var plugin: SourceKind? }
 
     private static let source = Form<Source>.object(
-        Source(), [Member("plugin", Forms.choice(SourceKind.self), required: true, "Standard input.", into: \.plugin)])
+        Source(), [Member("plugin", Forms.choice(SourceKind.self), required: true, "The kind of source: \"stdin\".", into: \.plugin)])
 
     private static let sources = Forms.table("sources", by: Forms.anyKey, of: source).then { table, node, reading -> [SourcePlan]? in
         let plans = table.compactMap { name, source in source.plugin.map { SourcePlan(name: name, plugin: $0.rawValue) } }
         for plan in plans.dropFirst() {
             guard let entry = node.entries?.first(where: { $0.key.name == plan.name }) else { continue }
             let first = Words.quoted(plans[0].name)
-            reading.fault(entry.node, at: entry.key.range.lowerBound, "standard input is read already by \(first), expected one such source")
+            reading.fault(
+                entry.node, at: entry.key.range.lowerBound, "standard input is read already by \(first), expected one such source")
         }
         return plans
     }

@@ -24,7 +24,7 @@ enum RouteForms {
         for (index, (draft, _)) in drafts.enumerated() where draft.name == nil { seen.insert(ordinal(index)) }
         for (draft, node) in drafts {
             guard let name = draft.name, !seen.insert(name).inserted, let place = node["name"] else { continue }
-            reading.fault(place, "another route is called \(Reading.named(place)), expected a name of its own")
+            reading.fault(place, "\(Reading.named(place)) is the name of another route, expected one of its own")
         }
     }
 
@@ -135,5 +135,5 @@ enum RouteForms {
         return nil
     }
 
-    private static let destinations = Forms.set("providers", of: destination, called: "provider")
+    private static let destinations = Forms.set("providers", of: destination)
 }

@@ -57,7 +57,9 @@ enum Transforms {
         guard let text = Forms.string.read(node, reading) else { return nil }
         if let index = reading.keys[text.value] { return index }
         let names = reading.keys.keys.sorted()
-        reading.unknown("key", node, among: names, otherwise: names.isEmpty ? "expected a name of 'keys', which has none" : "expected \(Words.either(names))")
+        reading.unknown(
+            "hashing key", node, among: names,
+            otherwise: names.isEmpty ? "expected a name of 'keys', which has none" : "expected \(Words.either(names))")
         return nil
     }
 

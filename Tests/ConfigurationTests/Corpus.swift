@@ -1,0 +1,1460 @@
+// Broken files, each with exactly what is said of it.
+
+import Testing
+
+struct Broken: Sendable, CustomTestStringConvertible {
+    var what: String
+    var text: String
+    /// Each without the file's name.
+    var faults: [String]
+    init(_ what: String, _ text: String, _ faults: [String]) {
+        (self.what, self.text, self.faults) = (what, text, faults)
+    }
+    var testDescription: String { what }
+}
+
+extension Broken {
+    static let all = syntax + sections + providers + routes + consent + placeholders
+
+    static let syntax = [
+        Broken(
+            "an empty file",
+            "",
+            [
+                "1:1: empty, expected an object"
+            ]),
+        Broken(
+            "a file of spaces",
+            " \n ",
+            [
+                "1:1: empty, expected an object"
+            ]),
+        Broken(
+            "a byte order mark",
+            "\u{feff}{}",
+            [
+                "1:1: begins with a byte order mark, expected UTF-8 without one"
+            ]),
+        Broken(
+            "a missing comma between members",
+            #"""
+            {"a": 1
+             "b": 2}
+            """#,
+            [
+                #"2:2: unexpected "b", expected ',' or '}'"#
+            ]),
+        Broken(
+            "a missing comma between items",
+            #"{"a": [1 2]}"#,
+            [
+                "1:10: unexpected 2, expected ',' or ']'"
+            ]),
+        Broken(
+            "a comma before the end of an object",
+            #"{"a": 1,}"#,
+            [
+                "1:9: unexpected }, expected a key in double quotes or '}'; no comma may stand before it"
+            ]),
+        Broken(
+            "a comma before the end of a list",
+            #"{"a": [1,]}"#,
+            [
+                "1:10: unexpected ], expected a value; no comma may stand before it"
+            ]),
+        Broken(
+            "a comment",
+            """
+            // routes
+            {}
+            """,
+            [
+                "1:1: unexpected /, expected a value; JSON has no comments"
+            ]),
+        Broken(
+            "a shell comment",
+            """
+            {
+            # routes
+            }
+            """,
+            [
+                "2:1: unexpected #, expected a key in double quotes or '}'; JSON has no comments"
+            ]),
+        Broken(
+            "single quotes",
+            "{'a': 1}",
+            [
+                #"1:2: unexpected ', expected a key in double quotes or '}'; JSON quotes with ""#
+            ]),
+        Broken(
+            "a key without quotes",
+            "{a: 1}",
+            [
+                "1:2: unexpected a, expected a key in double quotes or '}'"
+            ]),
+        Broken(
+            "a string without an end",
+            #"""
+            {"a": "b
+            }
+            """#,
+            [
+                "1:7: the string does not end, expected a closing quote on its line"
+            ]),
+        Broken(
+            "a string without an end, at the end of the file",
+            #"{"a": "b"#,
+            [
+                "1:7: the string does not end, expected a closing quote on its line"
+            ]),
+        Broken(
+            "a tab in a string",
+            "{\"a\": \"b\tc\"}",
+            [
+                #"1:9: control character 0x9 in a string, expected an escape such as \n or \u0009"#
+            ]),
+        Broken(
+            "an unknown escape",
+            #"{"a": "b\qc"}"#,
+            [
+                #"1:10: invalid escape, expected \" \\ \/ \b \f \n \r \t or \u and four digits"#
+            ]),
+        Broken(
+            "half a surrogate pair",
+            #"{"a": "\ud800"}"#,
+            [
+                #"1:7: invalid Unicode '\uD800', expected both halves of a surrogate pair"#
+            ]),
+        Broken(
+            "a NUL in a key",
+            #"{"a\u0000": 1}"#,
+            [
+                "1:2: a key holds a NUL byte"
+            ]),
+        Broken(
+            "a misspelt literal",
+            #"{"a": ture}"#,
+            [
+                "1:7: unexpected ture, expected a value"
+            ]),
+        Broken(
+            "a number with a leading zero",
+            #"{"a": 01}"#,
+            [
+                "1:7: unexpected 01, expected a value"
+            ]),
+        Broken(
+            "a number that ends in a dot",
+            #"{"a": 1.}"#,
+            [
+                "1:7: unexpected 1., expected a value"
+            ]),
+        Broken(
+            "a colon missing",
+            #"{"a" 1}"#,
+            [
+                "1:6: unexpected 1, expected ':'"
+            ]),
+        Broken(
+            "something after the end",
+            "{} {}",
+            [
+                "1:4: unexpected {, expected the end of the file"
+            ]),
+        Broken(
+            "the end in a member",
+            #"{"a":"#,
+            [
+                "1:6: the file ends here, expected a value"
+            ]),
+        Broken(
+            "the end in a list",
+            #"{"a": [1"#,
+            [
+                "1:9: the file ends here, expected ',' or ']'"
+            ]),
+        Broken(
+            "the end after a key",
+            #"""
+            {"a"
+
+            """#,
+            [
+                "2:1: the file ends here, expected ':'"
+            ]),
+        Broken(
+            "an object that is not closed",
+            #"""
+            {"a": 1
+
+            """#,
+            [
+                "2:1: the file ends here, expected ',' or '}'"
+            ]),
+        Broken(
+            "two closed for one opened",
+            #"{"a": 1}}"#,
+            [
+                "1:9: unexpected }, expected the end of the file"
+            ]),
+        Broken(
+            "a columns counts bytes",
+            #"{"é": é}"#,
+            [
+                "1:8: unexpected é, expected a value"
+            ]),
+    ]
+
+    static let sections = [
+        Broken(
+            "a list for a file",
+            "[]",
+            [
+                "1:1: the top level must be an object, is a list"
+            ]),
+        Broken(
+            "a number for a file",
+            "5",
+            [
+                "1:1: the top level must be an object, is 5"
+            ]),
+        Broken(
+            "an empty object",
+            "{}",
+            [
+                "1:1: lacks 'providers': where events go, by name",
+                "1:1: lacks 'routes': what each provider gets",
+            ]),
+        Broken(
+            "an unknown section",
+            #"""
+            {"provider":{},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:2: unknown key 'provider', did you mean 'providers'?"
+            ]),
+        Broken(
+            "an unknown section without a near name",
+            #"""
+            {"spool":{},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:2: unknown key 'spool', expected version, keys, limits, sources, consent, providers or routes"
+            ]),
+        Broken(
+            "sections that are not built yet",
+            #"""
+            {"where":1,
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:2: unknown key 'where', expected version, keys, limits, sources, consent, providers or routes"
+            ]),
+        Broken(
+            "duplicate sections",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}],
+            "routes":[]}
+            """#,
+            [
+                "3:1: duplicate key 'routes', expected once; the first is in line 2"
+            ]),
+        Broken(
+            "an escaped duplicate",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"name":"a","n\u0061me":"b","to":["out"]}]}
+            """#,
+            [
+                "2:23: routes[0]: duplicate key 'name', expected once; the first is in line 2"
+            ]),
+        Broken(
+            "a version of the future",
+            #"""
+            {"version":2,
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:12: version must be 1, is 2"
+            ]),
+        Broken(
+            "a version in quotes",
+            #"""
+            {"version":"1",
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:12: version must be 1, is "1""#
+            ]),
+        Broken(
+            "a short key",
+            #"""
+            {"keys":{"ids":"only fifteen by"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:16: keys.ids must have at least 16 bytes, has 15"
+            ]),
+        Broken(
+            "a short key from the environment",
+            #"""
+            {"keys":{"ids":"${env:SHORT}"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:16: keys.ids must have at least 16 bytes, the value of ${env:SHORT} is shorter"
+            ]),
+        Broken(
+            "a key that is a number",
+            #"""
+            {"keys":{"ids":12345678901234567890},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:16: keys.ids must be a string, is a number"
+            ]),
+        Broken(
+            "keys that are a list",
+            #"""
+            {"keys":[],
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:9: keys must be an object of keys, is a list"
+            ]),
+        Broken(
+            "a key without a name",
+            #"""
+            {"keys":{"":"0123456789abcdef"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:10: keys: the key '' must be a name, not empty"
+            ]),
+        Broken(
+            "limits out of bounds",
+            #"""
+            {"limits":{"line":"2GB","depth":0},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:19: limits.line must be between 1B and 1GB, is "2GB""#,
+                "1:33: limits.depth must be between 1 and 100000, is 0",
+            ]),
+        Broken(
+            "a depth of half a level",
+            #"""
+            {"limits":{"depth":1.5},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:20: limits.depth must be a whole number, is 1.5"
+            ]),
+        Broken(
+            "a line without a unit",
+            #"""
+            {"limits":{"line":16000000},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:19: limits.line must be a size such as "16MB" or "512KiB", is 16000000, did you mean "16MB"?"#
+            ]),
+        Broken(
+            "an unknown limit",
+            #"""
+            {"limits":{"lines":"1MB"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:12: limits: unknown key 'lines', did you mean 'line'?"
+            ]),
+        Broken(
+            "no source",
+            #"""
+            {"sources":{},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:12: sources: must not be empty, expected an object of sources"
+            ]),
+        Broken(
+            "a source that is not built",
+            #"""
+            {"sources":{"web":{"plugin":"http"}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:29: sources.web.plugin must be "stdin", is "http""#
+            ]),
+        Broken(
+            "two of standard input",
+            #"""
+            {"sources":{"a":{"plugin":"stdin"},"b":{"plugin":"stdin"}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:36: sources.b: standard input is read already by 'a', expected one such source"
+            ]),
+        Broken(
+            "a source without a plugin",
+            #"""
+            {"sources":{"a":{}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:17: sources.a: lacks 'plugin': the kind of source: "stdin""#
+            ]),
+    ]
+
+    static let providers = [
+        Broken(
+            "no providers",
+            #"{"providers":{},"routes":[{"to":["out"]}]}"#,
+            [
+                "1:14: providers: must not be empty, expected an object of providers"
+            ]),
+        Broken(
+            "providers as a list",
+            #"{"providers":[],"routes":[{"to":["out"]}]}"#,
+            [
+                "1:14: providers must be an object of providers, is a list"
+            ]),
+        Broken(
+            "a provider without a plugin",
+            #"""
+            {"providers":{"out":{"format":"pretty"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:21: providers.out: lacks 'plugin', expected the name of a module; installed: broken, console, file, noop and probe"
+            ]),
+        Broken(
+            "an unknown module",
+            #"""
+            {"providers":{"out":{"plugin":"consle"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:31: providers.out.plugin: unknown module 'consle', did you mean 'console'?"
+            ]),
+        Broken(
+            "an unknown module without a near name",
+            #"""
+            {"providers":{"out":{"plugin":"kafka"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:31: providers.out.plugin: unknown module 'kafka', installed: broken, console, file, noop and probe"
+            ]),
+        Broken(
+            "a path for a module",
+            #"""
+            {"providers":{"out":{"plugin":"../evil.so"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:31: providers.out.plugin must be the name of a module, of letters a to z, digits, _ and -, is "../evil.so""#
+            ]),
+        Broken(
+            "a module that cannot be used",
+            #"""
+            {"providers":{"out":{"plugin":"broken"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:31: providers.out.plugin: the module 'broken' cannot be used: it was built for version 9 of the interface"
+            ]),
+        Broken(
+            "a module that is a number",
+            #"""
+            {"providers":{"out":{"plugin":1}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:31: providers.out.plugin must be a string, is 1"
+            ]),
+        Broken(
+            "an unknown setting",
+            #"""
+            {"providers":{"out":{"plugin":"console","fromat":"pretty"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:41: providers.out: unknown key 'fromat', did you mean 'format'?"
+            ]),
+        Broken(
+            "a setting that is not built",
+            #"""
+            {"providers":{"out":{"plugin":"console","isolate":true}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:41: providers.out: unknown key 'isolate', expected plugin, delivery, format or stream"
+            ]),
+        Broken(
+            "a choice",
+            #"""
+            {"providers":{"out":{"plugin":"console","format":"prety"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:50: providers.out.format must be "ndjson" or "pretty", is "prety", did you mean "pretty"?"#
+            ]),
+        Broken(
+            "a choice that is a number",
+            #"""
+            {"providers":{"out":{"plugin":"console","format":1}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:50: providers.out.format must be "ndjson" or "pretty", is 1"#
+            ]),
+        Broken(
+            "a required setting",
+            #"""
+            {"providers":{"out":{"plugin":"file"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:21: providers.out: lacks 'path'"
+            ]),
+        Broken(
+            "a pattern",
+            #"""
+            {"providers":{"out":{"plugin":"file","path":"a","mode":"999"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:56: providers.out.mode must be text that matches 0[0-7]{3}, is "999""#
+            ]),
+        Broken(
+            "nested settings",
+            #"""
+            {"providers":{"out":{"plugin":"file","path":"a","rotate":{"bytes":"1mb","every":"1 h","keep":0,"kep":1}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:67: providers.out.rotate.bytes must be a size such as "16MB" or "512KiB", is "1mb", did you mean "1MB"?"#,
+                #"1:81: providers.out.rotate.every must be a time such as "500ms" or "24h", is "1 h", did you mean "1h"?"#,
+                "1:94: providers.out.rotate.keep must be between 1 and 1000, is 0",
+                "1:96: providers.out.rotate: unknown key 'kep', did you mean 'keep'?",
+            ]),
+        Broken(
+            "settings of the wrong types",
+            #"""
+            {"providers":{"out":{"plugin":"probe","whole":1.5,"real":"x","size":1,"pause":null,"tags":"a","headers":[]}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: providers.out.whole must be a whole number, is 1.5",
+                #"1:58: providers.out.real must be a number, is "x""#,
+                #"1:69: providers.out.size must be a size such as "16MB" or "512KiB", is 1, did you mean "1B"?"#,
+                #"1:79: providers.out.pause must be a time such as "500ms" or "24h", is null"#,
+                #"1:91: providers.out.tags must be a list, is "a""#,
+                "1:105: providers.out.headers must be an object, is a list",
+            ]),
+        Broken(
+            "settings out of bounds",
+            #"""
+            {"providers":{"out":{"plugin":"probe","whole":11,"real":0.25,"least":3,"tags":["a","B"],"headers":{"a":1}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: providers.out.whole must be between 1 and 10, is 11",
+                "1:57: providers.out.real must be at least 0.5, is 0.25",
+                "1:70: providers.out.least must be at most 2, is 3",
+                #"1:84: providers.out.tags[1] must be text that matches [a-z]+, is "B""#,
+                "1:104: providers.out.headers.a must be a string, is 1",
+            ]),
+        Broken(
+            "a number that no machine number holds",
+            #"""
+            {"providers":{"out":{"plugin":"probe","real":1e400,"whole":99999999999999999999}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:46: providers.out.real must be a number that 64 bits hold, is 1e400",
+                "1:60: providers.out.whole must be a whole number that 64 bits hold, is 99999999999999999999",
+            ]),
+        Broken(
+            "delivery of the wrong types",
+            #"""
+            {"providers":{"out":{"plugin":"console","delivery":{"batch":[],"queue":1,"retry":"x","immediate":"error_*","ordered":1}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:61: providers.out.delivery.batch must be an object, is a list",
+                "1:72: providers.out.delivery.queue must be an object, is 1",
+                #"1:82: providers.out.delivery.retry must be an object, is "x""#,
+                #"1:98: providers.out.delivery.immediate must be a list of globs, is "error_*""#,
+                "1:118: providers.out.delivery.ordered must be true or false, is 1",
+            ]),
+        Broken(
+            "batches out of bounds",
+            #"""
+            {"providers":{"out":{"plugin":"console","delivery":{"batch":{"events":0,"bytes":"0B","wait":"400d"}}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:71: providers.out.delivery.batch.events must be between 1 and 1000000, is 0",
+                #"1:81: providers.out.delivery.batch.bytes must be between 1B and 1GB, is "0B""#,
+                #"1:93: providers.out.delivery.batch.wait must be between 0ms and 366d, is "400d""#,
+            ]),
+        Broken(
+            "batches of the wrong types",
+            #"""
+            {"providers":{"out":{"plugin":"console","delivery":{"batch":{"events":"500","bytes":1000000,"wait":1}}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:71: providers.out.delivery.batch.events must be a whole number, is "500""#,
+                #"1:85: providers.out.delivery.batch.bytes must be a size such as "16MB" or "512KiB", is 1000000, did you mean "1MB"?"#,
+                #"1:100: providers.out.delivery.batch.wait must be a time such as "500ms" or "24h", is 1, did you mean "1ms" or "1s"?"#,
+            ]),
+        Broken(
+            "batches over the limits of the module",
+            #"""
+            {"providers":{"out":{"plugin":"probe","delivery":{"batch":{"events":101,"bytes":"50001B"}}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:69: providers.out.delivery.batch.events must be at most 100, the limit of the module, is 101",
+                #"1:81: providers.out.delivery.batch.bytes must be at most 50KB, the limit of the module, is "50001B""#,
+            ]),
+        Broken(
+            "a batch larger than the queue",
+            #"""
+            {"providers":{"out":{"plugin":"console","delivery":{"batch":{"bytes":"5MB"}}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:70: providers.out.delivery.batch.bytes must be at most the queue's memory of 4MB, is "5MB""#
+            ]),
+        Broken(
+            "a batch larger than its own queue",
+            #"""
+            {"providers":{"out":{"plugin":"console","delivery":{"batch":{"bytes":"2MB"},"queue":{"memory":"1MB"}}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:70: providers.out.delivery.batch.bytes must be at most the queue's memory of 1MB, is "2MB""#
+            ]),
+        Broken(
+            "an unknown queue",
+            #"""
+            {"providers":{"out":{"plugin":"console","delivery":{"queue":{"full":"dropnewest","disk":"1GB"}}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:69: providers.out.delivery.queue.full must be "block", "drop_newest" or "drop_oldest", is "dropnewest", did you mean "drop_newest"?"#,
+                "1:82: providers.out.delivery.queue: unknown key 'disk', expected memory or full",
+            ]),
+        Broken(
+            "a queue that spills",
+            #"""
+            {"providers":{"out":{"plugin":"console","delivery":{"queue":{"full":"spill"}}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:69: providers.out.delivery.queue.full must be "block", "drop_newest" or "drop_oldest", is "spill""#
+            ]),
+        Broken(
+            "a pause that begins above its most",
+            #"""
+            {"providers":{"out":{"plugin":"console","delivery":{"retry":{"first":"2m","most":"1m","for":"1h"}}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:70: providers.out.delivery.retry.first must be at most retry.most, is "2m""#
+            ]),
+        Broken(
+            "an empty list of immediate events",
+            #"""
+            {"providers":{"out":{"plugin":"console","delivery":{"immediate":[]}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:65: providers.out.delivery.immediate: must not be empty, expected a list of globs"
+            ]),
+    ]
+
+    static let routes = [
+        Broken(
+            "no routes",
+            #"{"providers":{"out":{"plugin":"console"}},"routes":[]}"#,
+            [
+                "1:52: routes: must not be empty, expected a list of routes"
+            ]),
+        Broken(
+            "routes as an object",
+            #"{"providers":{"out":{"plugin":"console"}},"routes":{}}"#,
+            [
+                "1:52: routes must be a list of routes, is an object"
+            ]),
+        Broken(
+            "a route that is a string",
+            #"{"providers":{"out":{"plugin":"console"}},"routes":["out"]}"#,
+            [
+                #"1:53: routes[0] must be an object, is "out""#
+            ]),
+        Broken(
+            "a route without a destination",
+            #"{"providers":{"out":{"plugin":"console"}},"routes":[{}]}"#,
+            [
+                "1:53: routes[0]: lacks 'to': the providers that get the event"
+            ]),
+        Broken(
+            "an unknown provider",
+            #"{"providers":{"archive":{"plugin":"console"}},"routes":[{"to":["archiv"]}]}"#,
+            [
+                "1:64: routes[0].to[0]: unknown provider 'archiv', did you mean 'archive'?"
+            ]),
+        Broken(
+            "an unknown provider without a near name",
+            #"{"providers":{"archive":{"plugin":"console"},"out":{"plugin":"noop"}},"routes":[{"to":["collector"]}]}"#,
+            [
+                "1:88: routes[0].to[0]: unknown provider 'collector', expected archive or out"
+            ]),
+        Broken(
+            "a provider twice",
+            #"{"providers":{"out":{"plugin":"console"}},"routes":[{"to":["out","out"]}]}"#,
+            [
+                "1:66: routes[0].to[1]: 'out' is there twice, expected once"
+            ]),
+        Broken(
+            "a destination that is not a list",
+            #"{"providers":{"out":{"plugin":"console"}},"routes":[{"to":"out"}]}"#,
+            [
+                #"1:59: routes[0].to must be a list of providers, is "out""#
+            ]),
+        Broken(
+            "no destination",
+            #"{"providers":{"out":{"plugin":"console"}},"routes":[{"to":[]}]}"#,
+            [
+                "1:59: routes[0].to: must not be empty, expected a list of providers"
+            ]),
+        Broken(
+            "two routes of a name",
+            #"{"providers":{"out":{"plugin":"console"}},"routes":[{"name":"a","to":["out"]},{"name":"a","to":["out"]}]}"#,
+            [
+                "1:87: routes[1].name: 'a' is the name of another route, expected one of its own"
+            ]),
+        Broken(
+            "the name of a route without one",
+            #"{"providers":{"out":{"plugin":"console"}},"routes":[{"name":"routes[1]","to":["out"]},{"to":["out"]}]}"#,
+            [
+                "1:61: routes[0].name: 'routes[1]' is the name of another route, expected one of its own"
+            ]),
+        Broken(
+            "an empty name",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"name":"","to":["out"]}]}
+            """#,
+            [
+                #"2:19: routes[0].name must be a name, not empty, is """#
+            ]),
+        Broken(
+            "a name that steers the terminal",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"name":"\u001b[31mred","to":["out"]}]}
+            """#,
+            [
+                #"2:19: routes[0].name must be a name without control characters, is "\u001b[31mred""#
+            ]),
+        Broken(
+            "an unknown key of a route",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"evnets":["a"],"to":["out"]}]}
+            """#,
+            [
+                "2:12: routes[0]: unknown key 'evnets', did you mean 'events'?"
+            ]),
+        Broken(
+            "a key of a route that is not built",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"where":"true","to":["out"]}]}
+            """#,
+            [
+                "2:12: routes[0]: unknown key 'where', expected name, events, match, consent, sample, transform or to"
+            ]),
+        Broken(
+            "events of the wrong type",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"events":1,"to":["out"]}]}
+            """#,
+            [
+                "2:21: routes[0].events must be a glob or a list of globs, is 1"
+            ]),
+        Broken(
+            "no events",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"events":[],"to":["out"]}]}
+            """#,
+            [
+                "2:21: routes[0].events: must not be empty, expected a list of globs"
+            ]),
+        Broken(
+            "an empty glob",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"events":[""],"to":["out"]}]}
+            """#,
+            [
+                #"2:22: routes[0].events[0] must be a glob on the event's name, not empty, is """#
+            ]),
+        Broken(
+            "a glob that is a number",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"events":["a",2],"to":["out"]}]}
+            """#,
+            [
+                "2:26: routes[0].events[1] must be a string, is 2"
+            ]),
+        Broken(
+            "a match of the wrong type",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"match":["type"],"to":["out"]}]}
+            """#,
+            [
+                "2:20: routes[0].match must be an object of paths with values, is a list"
+            ]),
+        Broken(
+            "an empty match",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"match":{},"to":["out"]}]}
+            """#,
+            [
+                "2:20: routes[0].match: must not be empty, expected an object of paths with values"
+            ]),
+        Broken(
+            "a match of values that are no scalars",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"match":{"a":{},"b":[[]],"c":[]},"to":["out"]}]}
+            """#,
+            [
+                "2:25: routes[0].match.a must be a string, a number, true, false, null, or a list of them, is an object",
+                "2:33: routes[0].match.b[0] must be a string, a number, true, false or null, is a list",
+                "2:41: routes[0].match.c: must not be empty, expected a list of values",
+            ]),
+        Broken(
+            "a match on broken paths",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"match":{"a..b":1,"":2,"c[0]":3},"to":["out"]}]}
+            """#,
+            [
+                "2:24: routes[0].match: the key 'a..b' is not a path: expected a key",
+                "2:31: routes[0].match: the key '' is not a path: a path needs a key",
+                "2:38: routes[0].match: the key 'c[0]' is not a path: expected a key in quotes after '['",
+            ]),
+        Broken(
+            "a match on one path written twice",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"match":{"a.b":1,"a[\"b\"]":2},"to":["out"]}]}
+            """#,
+            [
+                "2:29: routes[0].match: 'a.b' is there twice, expected once"
+            ]),
+        Broken(
+            "a rate over one",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"sample":{"rate":1.5},"to":["out"]}]}
+            """#,
+            [
+                "2:29: routes[0].sample.rate must be between 0 and 1, is 1.5"
+            ]),
+        Broken(
+            "a rate in percent",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"sample":{"rate":"25%"},"to":["out"]}]}
+            """#,
+            [
+                #"2:29: routes[0].sample.rate must be a number between 0 and 1, is "25%""#
+            ]),
+        Broken(
+            "a sample without a rate",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"sample":{"by":"userId"},"to":["out"]}]}
+            """#,
+            [
+                "2:21: routes[0].sample: lacks 'rate': from 0 (none) to 1 (all)"
+            ]),
+        Broken(
+            "a sample that is a number",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"sample":0.5,"to":["out"]}]}
+            """#,
+            [
+                "2:21: routes[0].sample must be an object, is 0.5"
+            ]),
+        Broken(
+            "a sample by a broken path",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"sample":{"rate":0.5,"by":"context."},"to":["out"]}]}
+            """#,
+            [
+                "2:47: routes[0].sample.by: 'context.' is not a path: expected a key"
+            ]),
+        Broken(
+            "a sample that keeps by an expression",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"sample":{"rate":0.5,"keep":{"where":"true"}},"to":["out"]}]}
+            """#,
+            [
+                "2:40: routes[0].sample.keep: lacks 'events': globs on the event's name",
+                "2:41: routes[0].sample.keep: unknown key 'where', expected events",
+            ]),
+        Broken(
+            "a sample that keeps a string",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"sample":{"rate":0.5,"keep":"error_*"},"to":["out"]}]}
+            """#,
+            [
+                #"2:40: routes[0].sample.keep must be a list of globs, is "error_*""#
+            ]),
+        Broken(
+            "a transform of the wrong type",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":{"drop":["a"]},"to":["out"]}]}
+            """#,
+            [
+                "2:24: routes[0].transform must be a list of operations, is an object"
+            ]),
+        Broken(
+            "a transform of an unknown operation",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"dorp":["a"]},{"rename":{}},{},5],"to":["out"]}]}
+            """#,
+            [
+                "2:26: routes[0].transform[0]: unknown operation 'dorp', did you mean 'drop'?",
+                "2:41: routes[0].transform[1]: unknown operation 'rename', expected drop, set or hash",
+                "2:54: routes[0].transform[2]: must not be empty, expected one of drop, set or hash",
+                "2:57: routes[0].transform[3] must be an object of one operation, is 5",
+            ]),
+        Broken(
+            "two operations in one",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"drop":["a"],"set":{"b":1}}],"to":["out"]}]}
+            """#,
+            [
+                "2:25: routes[0].transform[0]: holds drop and set, expected one operation an object, since their order counts"
+            ]),
+        Broken(
+            "a drop of nothing",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"drop":[]},{"drop":"a"},{"drop":["a."]}],"to":["out"]}]}
+            """#,
+            [
+                "2:33: routes[0].transform[0].drop: must not be empty, expected a list of paths",
+                #"2:45: routes[0].transform[1].drop must be a list of paths, is "a""#,
+                "2:62: routes[0].transform[2].drop[0]: 'a.' is not a path: expected a key",
+            ]),
+        Broken(
+            "a set of nothing",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"set":{}},{"set":["a"]},{"set":{"a.":1}}],"to":["out"]}]}
+            """#,
+            [
+                "2:32: routes[0].transform[0].set: must not be empty, expected an object of paths with values",
+                "2:43: routes[0].transform[1].set must be an object of paths with values, is a list",
+                "2:61: routes[0].transform[2].set: the key 'a.' is not a path: expected a key",
+            ]),
+        Broken(
+            "a set of one path twice",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"set":{"a":1,"[\"a\"]":2}}],"to":["out"]}]}
+            """#,
+            [
+                "2:39: routes[0].transform[0].set: 'a' is there twice, expected once"
+            ]),
+        Broken(
+            "a hash without a key",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"hash":{"fields":["userId"]}}],"to":["out"]}]}
+            """#,
+            [
+                "2:33: routes[0].transform[0].hash: lacks 'key': the name of a key of 'keys'"
+            ]),
+        Broken(
+            "a hash with an unknown key",
+            #"""
+            {"keys":{"ids":"0123456789abcdef"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"hash":{"fields":["userId"],"key":"id"}}],"to":["out"]}]}
+            """#,
+            [
+                "3:60: routes[0].transform[0].hash.key: unknown hashing key 'id', did you mean 'ids'?"
+            ]),
+        Broken(
+            "a hash with a key where there is none",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"hash":{"fields":["userId"],"key":"ids"}}],"to":["out"]}]}
+            """#,
+            [
+                "2:60: routes[0].transform[0].hash.key: unknown hashing key 'ids', expected a name of 'keys', which has none"
+            ]),
+        Broken(
+            "a hash of a hash",
+            #"""
+            {"keys":{"ids":"0123456789abcdef"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"hash":{"fields":["a"],"key":"ids"}},{"hash":{"fields":["b","a"],"key":"ids"}}],"to":["out"]}]}
+            """#,
+            [
+                "3:86: routes[0].transform[1].hash.fields[1]: 'a' is hashed already in this route, expected once"
+            ]),
+    ]
+
+    static let consent = [
+        Broken(
+            "consent without a section",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"consent":"standard","to":["out"]}]}
+            """#,
+            [
+                "2:22: routes[0].consent: there is no consent section, expected one that names the levels"
+            ]),
+        Broken(
+            "a route that consent does not cover",
+            #"""
+            {"consent":{"levels":["none","all"]},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "3:11: routes[0]: lacks 'consent', expected it here or 'default' in the consent section"
+            ]),
+        Broken(
+            "consent without levels",
+            #"""
+            {"consent":{"default":"standard"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:12: consent: lacks 'levels': levels of consent in rising order, each with the purposes it needs"
+            ]),
+        Broken(
+            "no levels",
+            #"""
+            {"consent":{"levels":{},"default":"standard"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:22: consent.levels: must not be empty, expected an object of levels"
+            ]),
+        Broken(
+            "levels of the wrong type",
+            #"""
+            {"consent":{"levels":"all","default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:22: consent.levels must be an object of levels with their purposes, or a list of levels, is "all""#
+            ]),
+        Broken(
+            "a level twice",
+            #"""
+            {"consent":{"levels":["a","b","a"],"default":"a"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:31: consent.levels[2]: 'a' is there twice, expected once"
+            ]),
+        Broken(
+            "levels whose purposes do not grow",
+            #"""
+            {"consent":{"levels":{"low":["a","b"],"high":["a","c"]},"default":"low"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:46: consent.levels.high: lacks 'b' of the lower level 'low', expected every purpose of the levels below it"
+            ]),
+        Broken(
+            "a purpose twice",
+            #"""
+            {"consent":{"levels":{"low":["a","a"]},"default":"low"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:34: consent.levels.low[1]: 'a' is there twice, expected once"
+            ]),
+        Broken(
+            "an unknown level",
+            #"""
+            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"default":"standard"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"consent":"standrad","to":["out"]}]}
+            """#,
+            [
+                "3:22: routes[0].consent: unknown level 'standrad', did you mean 'standard'?"
+            ]),
+        Broken(
+            "an unknown level without a near name",
+            #"""
+            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"default":"standard"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"consent":"marketing","to":["out"]}]}
+            """#,
+            [
+                "3:22: routes[0].consent: unknown level 'marketing', expected none, essential or standard"
+            ]),
+        Broken(
+            "an unknown purpose",
+            #"""
+            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"default":"standard"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"consent":{"level":"essential","purposes":["analitics","ads"]},"to":["out"]}]}
+            """#,
+            [
+                "3:55: routes[0].consent.purposes[0]: unknown purpose 'analitics', did you mean 'analytics'?",
+                "3:67: routes[0].consent.purposes[1]: unknown purpose 'ads', expected operations or analytics",
+            ]),
+        Broken(
+            "purposes where the levels have none",
+            #"""
+            {"consent":{"levels":["none","all"],"default":{"purposes":["ads"]}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:60: consent.default.purposes[0]: unknown purpose 'ads', the levels name none"
+            ]),
+        Broken(
+            "an empty demand",
+            #"""
+            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"default":"standard"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"consent":{},"to":["out"]}]}
+            """#,
+            [
+                "3:22: routes[0].consent: must not be empty, expected 'level' or 'purposes'"
+            ]),
+        Broken(
+            "a demand of the wrong type",
+            #"""
+            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"default":"standard"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"consent":2,"to":["out"]}]}
+            """#,
+            [
+                "3:22: routes[0].consent must be the name of a level, or an object of 'level' and 'purposes', is 2"
+            ]),
+        Broken(
+            "an unknown key of a demand",
+            #"""
+            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"default":"standard"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"consent":{"levl":"none"},"to":["out"]}]}
+            """#,
+            [
+                "3:23: routes[0].consent: unknown key 'levl', did you mean 'level'?"
+            ]),
+        Broken(
+            "a policy that is not built",
+            #"""
+            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"unknown":"hold","default":"standard"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:109: consent.unknown must be "deny" or {"assume": level}, is "hold""#
+            ]),
+        Broken(
+            "a policy of an unknown level",
+            #"""
+            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"unknown":{"assume":"esential"},"default":"standard"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:119: consent.unknown.assume: unknown level 'esential', did you mean 'essential'?"
+            ]),
+        Broken(
+            "fields and events of unknown levels",
+            #"""
+            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"fields":{"a.b":"detailed","a.":"none"},"events":{"x_*":"secret","":"none"},"default":"standard"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:115: consent.fields["a.b"]: unknown level 'detailed', expected none, essential or standard"#,
+                "1:129: consent.fields: the key 'a.' is not a path: expected a key",
+                "1:155: consent.events.x_*: unknown level 'secret', expected none, essential or standard",
+                "1:164: consent.events: the key '' must be a glob on the event's name, not empty",
+            ]),
+        Broken(
+            "a subject that is no path",
+            #"""
+            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"subject":["userId","a..b","userId"],"default":"standard"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:122: consent.subject[1]: 'a..b' is not a path: expected a key",
+                "1:126: consent.subject[2]: 'userId' is there twice, expected once",
+            ]),
+        Broken(
+            "an unknown purpose of the privacy control",
+            #"""
+            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"gpc":["ads","analytics"],"default":"standard"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:106: consent.gpc[0]: unknown purpose 'ads', expected operations or analytics"
+            ]),
+        Broken(
+            "an unknown default",
+            #"""
+            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"default":"standrd"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:109: consent.default: unknown level 'standrd', did you mean 'standard'?"
+            ]),
+    ]
+
+    static let placeholders = [
+        Broken(
+            "a variable that is not set",
+            #"""
+            {"providers":{"out":{"plugin":"file","path":"${env:NOWHERE}/x"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:46: ${env:NOWHERE}: the environment variable 'NOWHERE' is not set"
+            ]),
+        Broken(
+            "a file that is not there",
+            #"""
+            {"keys":{"ids":"${file:gone}"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:17: ${file:gone}: the file cannot be read: No such file or directory"
+            ]),
+        Broken(
+            "a file that is not text",
+            #"""
+            {"keys":{"ids":"${file:binary}"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:17: ${file:binary}: the file is not UTF-8 text"
+            ]),
+        Broken(
+            "a file that is too large",
+            #"""
+            {"keys":{"ids":"${file:large}"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:17: ${file:large}: the file is larger than 1MB"
+            ]),
+        Broken(
+            "a placeholder of another kind",
+            #"""
+            {"providers":{"out":{"plugin":"file","path":"${HOME}/x"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:46: ${HOME}: no such placeholder, expected ${env:NAME} or ${file:PATH}; a plain ${ is written $${"
+            ]),
+        Broken(
+            "a placeholder without a name",
+            #"""
+            {"providers":{"out":{"plugin":"file","path":"${env:}"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:46: ${env:}: no such placeholder, expected ${env:NAME} or ${file:PATH}; a plain ${ is written $${"
+            ]),
+        Broken(
+            "a placeholder that is not closed",
+            #"""
+            {"providers":{"out":{"plugin":"file","path":"${env:SECRET"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:46: a placeholder is not closed, expected '}'; a plain ${ is written $${"
+            ]),
+        Broken(
+            "several placeholders",
+            #"""
+            {"providers":{"out":{"plugin":"file","path":"a${env:A}b${env:B}"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: ${env:A}: the environment variable 'A' is not set",
+                "1:56: ${env:B}: the environment variable 'B' is not set",
+            ]),
+        Broken(
+            "a placeholder behind an escape",
+            #"""
+            {"providers":{"out":{"plugin":"file","path":"\t${env:A}"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:45: ${env:A}: the environment variable 'A' is not set"
+            ]),
+        Broken(
+            "placeholders with wrong values",
+            #"""
+            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"default":"standard"},
+            "providers":{"out":{"plugin":"${env:SECRET}"}},
+            "routes":[{"events":["${env:EMPTY}"],"consent":"${env:SECRET}","sample":{"rate":"${env:SECRET}","by":"${env:SECRET}..x"},"transform":[{"hash":{"fields":["${env:EMPTY}"],"key":"${env:SECRET}"}}],"to":["out"]}]}
+            """#,
+            [
+                "2:30: providers.out.plugin: the value of ${env:SECRET} is no module, installed: broken, console, file, noop and probe",
+                "3:22: routes[0].events[0] must be a glob on the event's name, not empty, the value of ${env:EMPTY} is not",
+                "3:48: routes[0].consent: the value of ${env:SECRET} is no level, expected none, essential or standard",
+                "3:81: routes[0].sample.rate must be a number between 0 and 1, is a string",
+                #"3:102: routes[0].sample.by must be a path such as context.ip, the value of "${env:SECRET}..x" is not"#,
+                "3:154: routes[0].transform[0].hash.fields[0] must be a path such as context.ip, the value of ${env:EMPTY} is not",
+                "3:176: routes[0].transform[0].hash.key: the value of ${env:SECRET} is no hashing key, expected a name of 'keys', which has none",
+            ]),
+        Broken(
+            "settings from outside with wrong values",
+            #"""
+            {"providers":{"out":{"plugin":"file","path":"a","mode":"${env:SECRET}","sync":"x${env:SECRET}","utc":"${env:SECRET}","rotate":{"bytes":"${env:SECRET}","every":"${file:key}"}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:56: providers.out.mode must be text that matches 0[0-7]{3}, the value of ${env:SECRET} is not",
+                #"1:79: providers.out.sync must be "never", "rotation" or "batch", the value of "x${env:SECRET}" is not"#,
+                "1:102: providers.out.utc must be true or false, is a string",
+                #"1:136: providers.out.rotate.bytes must be a size such as "16MB" or "512KiB", the value of ${env:SECRET} is not"#,
+                #"1:160: providers.out.rotate.every must be a time such as "500ms" or "24h", the value of ${file:key} is not"#,
+            ]),
+        Broken(
+            "a secret for a provider's name",
+            #"{"providers":{"out":{"plugin":"console"}},"routes":[{"to":["${env:SECRET}"]},{"name":"${env:SECRET}","to":["${env:OUT}","out"]},{"name":"${env:SECRET}","to":["out"]}]}"#,
+            [
+                "1:60: routes[0].to[0]: the value of ${env:SECRET} is no provider, expected out",
+                "1:121: routes[1].to[1]: 'out' is there twice, expected once",
+                "1:137: routes[2].name: the value of ${env:SECRET} is the name of another route, expected one of its own",
+            ]),
+        Broken(
+            "a key from outside used twice",
+            #"""
+            {"consent":{"levels":{"a":["${env:SECRET}"],"b":["${env:SECRET}","${env:SECRET}"],"c":[]},"default":"a"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:66: consent.levels.b[1]: the value of ${env:SECRET} is there twice, expected once",
+                "1:87: consent.levels.c: lacks purposes of the lower level 'b', expected every purpose of the levels below it",
+            ]),
+        Broken(
+            "everything at once",
+            #"""
+            {
+              "version": 1,
+              "keys": { "ids": "${env:SWITCHYARD_IDS_KEY}" },
+              "providers": {
+                "archive": { "plugin": "file", "path": "var/events.ndjson", "rotate": { "bytes": "100 MB" } },
+                "screen": { "plugin": "consol" }
+              },
+              "routes": [
+                { "name": "errors", "evnets": ["error_*"], "to": ["archive"] },
+                { "name": "product", "match": { "type": "track" },
+                  "sample": { "rate": 1.5, "by": "anonymousId" },
+                  "transform": [ { "drop": ["context..ip"] }, { "hash": { "fields": ["userId"], "key": "idz" } } ],
+                  "to": ["archive", "scren"] }
+              ]
+            }
+
+            """#,
+            [
+                "3:21: ${env:SWITCHYARD_IDS_KEY}: the environment variable 'SWITCHYARD_IDS_KEY' is not set",
+                #"5:86: providers.archive.rotate.bytes must be a size such as "16MB" or "512KiB", is "100 MB", did you mean "100MB"?"#,
+                "6:27: providers.screen.plugin: unknown module 'consol', did you mean 'console'?",
+                "9:25: routes[0]: unknown key 'evnets', did you mean 'events'?",
+                "11:27: routes[1].sample.rate must be between 0 and 1, is 1.5",
+                "12:42: routes[1].transform[0].drop[0]: 'context..ip' is not a path: expected a key",
+                "12:92: routes[1].transform[1].hash.key: unknown hashing key 'idz', did you mean 'ids'?",
+                "13:25: routes[1].to[1]: unknown provider 'scren', did you mean 'screen'?",
+            ]),
+        Broken(
+            "purposes and levels from outside are not offered",
+            #"""
+            {"consent":{"levels":{"a":["${env:SECRET}"]},"default":{"purposes":["s3cr3t-of-sixteen-bytes-and-mor"]}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"consent":"b","to":["out"]}]}
+            """#,
+            [
+                "1:69: consent.default.purposes[0]: unknown purpose 's3cr3t-of-sixteen-bytes-and-mor', expected one that 'levels' names",
+                "3:22: routes[0].consent: unknown level 'b', expected a",
+            ]),
+        Broken(
+            "levels from outside are not offered",
+            #"""
+            {"consent":{"levels":["${env:SECRET}","all"],"default":"s3cr3t-of-sixteen-bytes-and-mor"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"consent":"b","to":["out"]}]}
+            """#,
+            [
+                "1:56: consent.default: unknown level 's3cr3t-of-sixteen-bytes-and-mor', expected all",
+                "3:22: routes[0].consent: unknown level 'b', expected all",
+            ]),
+    ]
+}

@@ -1,0 +1,185 @@
+// What a right file becomes.
+
+import Events
+import Foundation
+import Testing
+
+@testable import Configuration
+
+@Suite("Plans of routes.json")
+struct PlanTests {
+    @Test("the smallest file is standard input to one provider, with every default")
+    func smallest() throws {
+        let plan = try read(#"{ "providers": { "out": { "plugin": "console" } }, "routes": [ { "to": ["out"] } ] }"#)
+        #expect(plan.sources == [SourcePlan(name: "stdin", plugin: "stdin")])
+        #expect(plan.limits.line == 16_000_000 && plan.limits.depth == 512)
+        #expect(plan.consent == nil && plan.keys.isEmpty)
+        #expect(plan.providers.map(\.name) == ["out"] && plan.providers[0].plugin == "console")
+        #expect(settings(plan) == #"{"stream":"stdout"}"#)
+        #expect(plan.routes.map(\.name) == ["routes[0]"] && plan.routes[0].providers == [0])
+        let route = plan.routes[0]
+        #expect(route.events.isEmpty && route.match.isEmpty && route.consent == nil && route.sample == nil && route.transforms.isEmpty)
+        let delivery = plan.providers[0].delivery
+        #expect(delivery.batch.events == 500 && delivery.batch.bytes == 1_000_000 && delivery.batch.wait == .seconds(1))
+        #expect(delivery.queue.memory == 4_000_000 && delivery.queue.full == .block)
+        #expect(
+            delivery.retry.first == .milliseconds(500) && delivery.retry.most == .seconds(60) && delivery.retry.total == .seconds(86_400))
+        #expect(delivery.immediate.isEmpty && delivery.ordered)
+    }
+
+    @Test("the full file is understood to the last key")
+    func full() throws {
+        let plan = try read(good)
+        #expect(plan.keys.map(\.name) == ["ids", "other"])
+        #expect(plan.keys.allSatisfy { $0.secret.bytes == Array(secret.utf8) })
+        #expect(plan.limits.line == 1 << 20 && plan.limits.depth == 64)
+        #expect(plan.sources == [SourcePlan(name: "input", plugin: "stdin")])
+        let consent = try #require(plan.consent)
+        #expect(consent.subject == [Path(keys: ["userId"]), Path(keys: ["anonymousId"])])
+        #expect(consent.levels.map(\.name) == ["none", "essential", "standard"])
+        #expect(consent.levels.map(\.purposes) == [[], ["operations"], ["operations", "analytics"]])
+        #expect(consent.unknown == .assume(1) && consent.gpc == ["analytics"])
+        #expect(consent.fields.map(\.path) == [Path(keys: ["traits", "role"]), Path(keys: ["properties", "a.b"])])
+        #expect(consent.fields.map(\.level) == [2, 2])
+        #expect(consent.events.map(\.glob.pattern) == ["search_*"] && consent.events.map(\.level) == [2])
+        #expect(plan.routes.map(\.name) == ["errors", "routes[1]"])
+        #expect(plan.routes[0].events == [Glob("error_*")] && plan.routes[0].providers == [0, 1])
+        #expect(plan.routes[0].consent == ConsentDemand(level: 0))
+        #expect(plan.routes[1].consent == ConsentDemand(level: 1, purposes: ["analytics"]))
+        #expect(plan.routes[1].match.map(\.path) == [Path(keys: ["type"]), Path(keys: ["properties", "n"])])
+        #expect(plan.routes[1].match[1].anyOf == [.number("1"), .number("1.0"), .bool(true), .null, .string("é")])
+        let sample = try #require(plan.routes[1].sample)
+        #expect(sample.rate == 0.25 && sample.by == Path(keys: ["anonymousId"]) && sample.keep == [Glob("error_*")])
+        let delivery = plan.providers[1].delivery
+        #expect(delivery.batch.events == 50 && delivery.batch.bytes == 10_000 && delivery.batch.wait == .milliseconds(250))
+        #expect(delivery.queue.memory == 16_000_000 && delivery.queue.full == .dropOldest)
+        #expect(delivery.retry.first == .milliseconds(100) && delivery.retry.most == .seconds(10) && delivery.retry.total == .seconds(3600))
+        #expect(delivery.immediate == [Glob("error_*")] && !delivery.ordered)
+    }
+
+    @Test("settings reach the module in its units, with its defaults, as one object")
+    func settingsOfModules() throws {
+        let plan = try read(good)
+        #expect(
+            settings(plan, 0)
+                == #"{"path":"var/out-%Y.ndjson","rotate":{"bytes":100000000,"every":5400000,"keep":7,"compress":"none"},"mode":"0640","sync":"never","utc":false}"#
+        )
+        #expect(
+            settings(plan, 1)
+                == #"{"whole":3,"size":1048576,"pause":1500,"tags":["a","b"],"headers":{"Authorization":"Bearer \#(secret)"}}"#)
+        #expect(!"\(plan.providers)".contains(secret) && !"\(plan.keys)".contains(secret))
+    }
+
+    @Test("transforms keep their order, and constants their bytes")
+    func transforms() throws {
+        let steps = try read(good).routes[1].transforms
+        guard steps.count == 3, case .drop(let dropped) = steps[0], case .hash(let hashed, let key) = steps[1],
+            case .set(let set) = steps[2]
+        else {
+            Issue.record("the steps are \(steps)")
+            return
+        }
+        #expect(dropped == [Path(keys: ["context", "ip"]), Path(keys: ["traits", "a.b", "c"])])
+        #expect(hashed == [Path(keys: ["userId"])] && key == 0)
+        #expect(set.map(\.path) == [Path(keys: ["context", "by"])])
+        #expect(set.map(\.json) == [#"{"n":[1.0,123456789012345678901234567890,-0,1E400],"s":"${x} out é"}"#])
+    }
+
+    @Test(
+        "a constant without placeholders leaves as it was written, but for the spaces between its tokens",
+        arguments: [
+            (#"9007199254740993"#, #"9007199254740993"#),
+            (#"0.30000000000000004"#, #"0.30000000000000004"#),
+            (#"1e0"#, #"1e0"#),
+            (#""\u00e9\/""#, #""\u00e9\/""#),
+            ("{ \"b\" : [ 1 ,\n 2 ] , \"\\u0061\" : null }", #"{"b":[1,2],"\u0061":null}"#),
+            (#""\u0000""#, #""\u0000""#),
+            (#""a$b $$ ${"#.replacing("${", with: "$x\""), #""a$b $$ $x""#),
+            (#""$${env:SECRET}""#, #""${env:SECRET}""#),
+            (#""$$${env:OUT}""#, #""$${env:OUT}""#),
+            (#""${env:OUT}\n${env:OUT}""#, #""out\nout""#),
+            (#""${file:two-lines}""#, #""a\n""#),
+            (#""${env:EMPTY}""#, #""""#),
+        ])
+    func constants(written: String, json: String) throws {
+        let plan = try read(file(route: "\"transform\":[{\"set\":{\"a\":\(written)}}]"))
+        guard case .set(let set) = plan.routes[0].transforms[0] else {
+            Issue.record("it is no set")
+            return
+        }
+        #expect(set.map(\.json) == [json])
+    }
+
+    @Test("the list form of levels has no purposes")
+    func bareLevels() throws {
+        let plan = try read(file(#""consent":{"levels":["none","some","all"],"default":"some"}"#))
+        #expect(plan.consent?.levels.map(\.name) == ["none", "some", "all"])
+        #expect(plan.consent?.levels.allSatisfy { $0.purposes == nil } == true)
+        #expect(plan.consent?.unknown == .deny && plan.consent?.gpc == nil)
+        #expect(plan.consent?.subject == [Path(keys: ["userId"]), Path(keys: ["anonymousId"])])
+        #expect(plan.routes[0].consent == ConsentDemand(level: 1))
+    }
+
+    @Test("a demand of purposes alone stands at the lowest level")
+    func purposesAlone() throws {
+        let plan = try read(file(#""consent":{"levels":{"a":[],"b":["x"]},"default":"a"}"#, route: #""consent":{"purposes":["x"]}"#))
+        #expect(plan.routes[0].consent == ConsentDemand(level: 0, purposes: ["x"]))
+    }
+
+    @Test("sections may refer to later ones")
+    func order() throws {
+        let plan = try read(
+            #"{"routes":[{"to":["b","a"],"consent":"x","transform":[{"hash":{"fields":["u"],"key":"k"}}]}],"providers":{"a":{"plugin":"noop"},"b":{"plugin":"noop"}},"consent":{"levels":["x"]},"keys":{"k":"0123456789abcdef"}}"#
+        )
+        #expect(plan.routes[0].providers == [1, 0])
+    }
+
+    @Test("defaults give way to the limits of the module and to what is written beside them")
+    func deliveryDefaults() throws {
+        let probe = try read(file(provider: #""plugin":"probe""#)).providers[0].delivery
+        #expect(probe.batch.events == 100 && probe.batch.bytes == 50_000)
+        let archive = try read(file(provider: #""plugin":"file","path":"a""#)).providers[0].delivery
+        #expect(archive.batch.bytes == 256 << 10)
+        let small = try read(file(provider: #""plugin":"console","delivery":{"queue":{"memory":"100KB"}}"#)).providers[0].delivery
+        #expect(small.batch.bytes == 100_000 && small.queue.memory == 100_000)
+        let slow = try read(file(provider: #""plugin":"console","delivery":{"retry":{"first":"5m"}}"#)).providers[0].delivery
+        #expect(slow.retry.first == .seconds(300) && slow.retry.most == .seconds(300))
+        let quick = try read(file(provider: #""plugin":"console","delivery":{"retry":{"most":"100ms","for":"0s"}}"#)).providers[0].delivery
+        #expect(quick.retry.first == .milliseconds(100) && quick.retry.total == .zero)
+    }
+
+    @Test("a sample keeps by a list of globs, in either form")
+    func keep() throws {
+        for keep in [#"["a","b_*"]"#, #"{"events":["a","b_*"]}"#] {
+            let plan = try read(file(route: #""sample":{"rate":0,"keep":\#(keep)}"#))
+            #expect(plan.routes[0].sample?.keep == [Glob("a"), Glob("b_*")])
+            #expect(plan.routes[0].sample?.rate == 0)
+        }
+    }
+
+    @Test("the schema for editors is JSON, and names what the checks know")
+    func schema() throws {
+        let (root, faults) = try Outline.read(Source(Array(RoutesFile.schema.utf8)), resolving: nil)
+        #expect(faults.isEmpty)
+        #expect(root["properties"]?.entries?.map(\.key.name) == ["version", "keys", "limits", "sources", "consent", "providers", "routes"])
+        #expect(root["required"]?.items?.compactMap(\.text?.value) == ["providers", "routes"])
+        let rate = root["properties"]?["routes"]?["items"]?["properties"]?["sample"]?["properties"]?["rate"]
+        #expect(rate?["maximum"].map(Reading.shown) == "1")
+    }
+
+    @Test("the sample at the top of the project is right, and its key is there")
+    func sample() throws {
+        let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let text = try Data(contentsOf: top.appending(path: "routes.json"))
+        let sample = RoutesFile(
+            environment: { _ in nil },
+            contents: { path in
+                (try? Data(contentsOf: top.appending(path: path))).map { .success(Array($0)) } ?? .failure(ModuleFault("not there"))
+            },
+            catalog: Modules())
+        let plan = try sample.read(Array(text), file: "routes.json")
+        #expect(plan.providers.map(\.name) == ["screen", "archive"])
+        #expect(plan.routes.map(\.name) == ["errors", "product", "half of the users"])
+        #expect(plan.routes.map(\.consent?.level) == [1, 2, 2])
+    }
+}

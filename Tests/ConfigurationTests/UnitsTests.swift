@@ -1,0 +1,60 @@
+import Testing
+
+@testable import Configuration
+
+@Suite("Units")
+struct UnitsTests {
+    @Test(
+        "sizes are read in bytes",
+        arguments: [
+            ("0B", 0), ("1B", 1), ("16MB", 16_000_000), ("512KiB", 524_288), ("3KB", 3000), ("2GB", 2_000_000_000), ("1MiB", 1_048_576),
+            ("4GiB", 4_294_967_296), ("1.5KB", 1500), ("0.5KiB", 512), ("007B", 7),
+        ])
+    func sizes(text: String, bytes: Int) throws { #expect(try Quantity.size.parse(text) == bytes) }
+
+    @Test(
+        "times are read in milliseconds",
+        arguments: [
+            ("0s", 0), ("500ms", 500), ("1s", 1000), ("5m", 300_000), ("24h", 86_400_000), ("7d", 604_800_000), ("1.5s", 1500),
+            ("0.25m", 15_000),
+        ])
+    func times(text: String, milliseconds: Int) throws { #expect(try Quantity.time.parse(text) == milliseconds) }
+
+    @Test(
+        "what is no size is refused, with what may have been meant",
+        arguments: [
+            ("16", ", did you mean \"16B\"?"), ("16000000", ", did you mean \"16MB\"?"), ("1048576", ", did you mean \"1MiB\"?"),
+            ("16mb", ", did you mean \"16MB\"?"), ("16 MB", ", did you mean \"16MB\"?"), ("1kib", ", did you mean \"1KiB\"?"),
+            ("16M", ", the units are B, KB, MB, GB, KiB, MiB and GiB"), ("5s", ", the units are B, KB, MB, GB, KiB, MiB and GiB"),
+            ("", ""), ("MB", ""), ("-1MB", ""), (".5MB", ""), ("1.MB", ""), ("1.5", ", it needs a unit"), ("+1B", ""), (" 1B", ""),
+            ("1.5B", ", which is no whole number of B"), ("0.0001KB", ", which is no whole number of B"),
+            ("99999999999999999999B", ", which is too much"), ("9999999999GiB", ", which is too much"),
+        ])
+    func wrongSizes(text: String, hint: String) { #expect(refusal(.size, text) == hint) }
+
+    @Test(
+        "what is no time is refused, with what may have been meant",
+        arguments: [
+            ("5", ", did you mean \"5ms\" or \"5s\"?"), ("5S", ", did you mean \"5s\"?"), ("5 s", ", did you mean \"5s\"?"),
+            ("5min", ", the units are ms, s, m, h and d"), ("1.0001s", ", which is no whole number of ms"),
+            ("1000000d", ", which is too much"),
+            ("s", ""), ("1h30m", ", the units are ms, s, m, h and d"),
+        ])
+    func wrongTimes(text: String, hint: String) { #expect(refusal(.time, text) == hint) }
+
+    @Test(
+        "a quantity is written the shortest exact way",
+        arguments: [
+            (0, "0B"), (1, "1B"), (1000, "1KB"), (1024, "1KiB"), (1025, "1025B"), (16_000_000, "16MB"), (1 << 30, "1GiB"),
+        ])
+    func written(bytes: Int, text: String) { #expect(Quantity.size.text(bytes) == text) }
+
+    private func refusal(_ quantity: Quantity, _ text: String) -> String? {
+        do throws(Quantity.Fault) {
+            _ = try quantity.parse(text)
+            return nil
+        } catch {
+            return error.hint
+        }
+    }
+}
