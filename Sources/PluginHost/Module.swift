@@ -1,4 +1,4 @@
-// A provider module that was loaded: its table, checked, and its description, read. A module is loaded once and never unloaded.
+// A provider module that was loaded: its table, checked, and its description, read. Its library is loaded once and never unloaded.
 //
 // Loading is trust: the dynamic linker runs a module's constructors before anything in here can look at its table. What can be
 // checked before is checked before (TrustedFile); the rest guards against mistakes, not against malice.
@@ -54,18 +54,18 @@ public final class Module: @unchecked Sendable {
 
     // MARK: - Loading
 
-    /// What became of each file that the linker took; it would not take it a second time.
-    private static let loaded = Monitor<[FileIdentity: Result<Module, ModuleFault>]>([:])
+    /// What the linker has taken, by file; it would not take a file twice.
+    private static let libraries = Monitor<[FileIdentity: UInt]>([:])
 
-    /// Loads the module in that file, or finds it among those that were loaded before.
+    /// Loads the module in that file, or finds its library among those that were loaded before.
     static func load(_ file: TrustedFile) throws(ModuleFault) -> Module {
-        try loaded.withLock { loaded throws(ModuleFault) in
-            if let known = loaded[file.identity] { return known }
-            let library = try open(file)
-            let result = Result { () throws(ModuleFault) in try Module(path: file.path, table: readTable(library, file.path)) }
-            loaded[file.identity] = result
-            return result
-        }.get()
+        let library = try libraries.withLock { libraries throws(ModuleFault) in
+            if let known = libraries[file.identity] { return known }
+            let library = UInt(bitPattern: try open(file))
+            libraries[file.identity] = library
+            return library
+        }
+        return try Module(path: file.path, table: readTable(UnsafeMutableRawPointer(bitPattern: library)!, file.path))
     }
 
     private static func open(_ file: TrustedFile) throws(ModuleFault) -> UnsafeMutableRawPointer {

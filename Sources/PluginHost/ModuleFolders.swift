@@ -98,7 +98,7 @@ public struct ModuleFolders: ModuleCatalog {
         do throws(ModuleFault) {
             let found = try Module.load(TrustedFile(path))
             let name = found.description.name
-            guard Self.isName(name), Self.keys(of: file).contains(Self.key(of: name)), try module(name) === found else {
+            guard Self.isName(name), Self.keys(of: file).contains(Self.key(of: name)), try module(name)?.path == found.path else {
                 throw ModuleFault(
                     "\(found.path): describes itself as \"\(ForeignText.harmless(name))\" and cannot be found by that name; "
                         + "rename the file after the module")

@@ -71,7 +71,7 @@ struct ModuleFoldersTests {
 
     @Test("the names are those of the files, and nothing is loaded for them")
     func catalogNames() throws {
-        for file in ["libNoOp.so", "file.so", "notes.txt", ".hidden.so", ".so"] { try workshop.write(Data(), as: file) }
+        for file in ["libNoOp.so", "file.so", "notes.txt", ".hidden.so", ".so"] { try workshop.write([], as: file) }
         #expect(workshop.folders.names == ["file", "noop"])
     }
 
@@ -85,7 +85,7 @@ struct ModuleFoldersTests {
 
     @Test("an executable in a build folder looks beside itself too")
     func development() throws {
-        try workshop.write(Data(), as: "libConsole.so")
+        try workshop.write([], as: "libConsole.so")
         let folders = ModuleFolders(executable: workshop.folder + "/switchyard", environment: nil).folders
         #expect(folders == [workshop.folder + "/../lib/switchyard/plugins", workshop.folder])
     }
@@ -117,7 +117,7 @@ struct ListingTests {
         try workshop.build("table.c", as: "second/table.so")
         try workshop.build("scripted.c", as: "second/libScripted.so")
         try workshop.build("table.c", as: "misnamed.so")
-        try workshop.write(Data(), as: "empty.so")
+        try workshop.write([], as: "empty.so")
         let modules = ModuleFolders([workshop.folder, second]).installed()
         #expect(modules.map(\.name) == ["empty", "misnamed", "scripted", "table"])
         #expect(modules.map(\.path) == ["empty.so", "misnamed.so", "second/libScripted.so", "table.so"].map { workshop.folder + "/" + $0 })

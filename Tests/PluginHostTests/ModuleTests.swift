@@ -64,9 +64,9 @@ struct ModuleTests {
 
     @Test("a file that is no library is refused in the linker's words, with its own path")
     func notALibrary() throws {
-        try workshop.write(Data("not a library, by far\n".utf8), as: "table.so")
+        try workshop.write(Array("not a library, by far\n".utf8), as: "table.so")
         #expect(workshop.fault("table") == "\(path): cannot be loaded: file too short")
-        try workshop.write(Data(String(repeating: "not a library, by far\n", count: 100).utf8), as: "table.so")
+        try workshop.write(Array(String(repeating: "not a library, by far\n", count: 100).utf8), as: "table.so")
         #expect(workshop.fault("table") == "\(path): cannot be loaded: invalid ELF header")
     }
 
@@ -78,7 +78,7 @@ struct ModuleTests {
 
     @Test("a module that failed to load does not stand in the way of the next")
     func afterFailure() throws {
-        try workshop.write(Data(repeating: 1, count: 5000), as: "table.so")
+        try workshop.write([UInt8](repeating: 1, count: 5000), as: "table.so")
         #expect(workshop.fault("table") != nil)
         try workshop.build("scripted.c", as: "scripted.so")
         #expect(try workshop.folders.module("scripted")?.description.name == "scripted")
@@ -86,13 +86,14 @@ struct ModuleTests {
         #expect(try workshop.folders.module("table")?.description.name == "table")
     }
 
-    @Test("a module is loaded once, and a new file of the same name anew")
-    func once() throws {
+    @Test("a new file of the same name is loaded anew, beside the old one")
+    func replaced() throws {
+        let description = #"{\"name\":\"table\",\"version\":\"2.0.0\",\"summary\":\"\",\"settings\":{\"type\":\"object\"}}"#
         try workshop.build("table.c", as: "table.so")
-        let first = try workshop.folders.module("table")
-        #expect(try workshop.folders.module("table") === first)
-        try workshop.build("table.c", as: "next")
+        let old = try #require(try workshop.folders.module("table"))
+        try workshop.build("table.c", as: "next", ["-DDESCRIPTION=\"\(description)\""])
         rename(workshop.folder + "/next", path)
-        #expect(try workshop.folders.module("table") !== first)
+        let new = try #require(try workshop.folders.module("table"))
+        #expect([old, new].map(\.description.version) == ["1.0.0", "2.0.0"])
     }
 }

@@ -36,9 +36,9 @@ final class Workshop: Sendable {
     }
 
     @discardableResult
-    func write(_ contents: Data, as file: String, mode: mode_t = 0o755) throws -> String {
+    func write(_ contents: [UInt8], as file: String, mode: mode_t = 0o755) throws -> String {
         let path = folder + "/" + file
-        try contents.write(to: URL(filePath: path))
+        try Data(contents).write(to: URL(filePath: path))
         chmod(path, mode)
         return path
     }
@@ -62,25 +62,32 @@ final class Workshop: Sendable {
 
     private static let root = String(#filePath.dropLast("/Tests/PluginHostTests/Workshop.swift".count))
     /// Each source is compiled once for each set of options; every test gets a file of its own, which the linker loads anew.
-    private static let compiled = Monitor<[[String]: Data]>([:])
+    private static let compiled = Monitor<[[String]: [UInt8]]>([:])
 
-    private static func compile(_ source: String, _ options: [String]) throws -> Data {
+    private static func compile(_ source: String, _ options: [String]) throws -> [UInt8] {
         try compiled.withLock { compiled in
             if let known = compiled[[source] + options] { return known }
-            let output = FileManager.default.temporaryDirectory.appending(path: "switchyard-\(UUID().uuidString).so")
-            defer { try? FileManager.default.removeItem(at: output) }
-            let compiler = Process()
-            compiler.executableURL = URL(filePath: "/usr/bin/env")
-            compiler.arguments =
+            let output = "/tmp/switchyard-\(UUID().uuidString).so"
+            defer { unlink(output) }
+            let command =
                 ["cc", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror", "-Wno-unused"]
-                + ["-I", root + "/Sources/CSwitchyardPlugin/include", source, "-o", output.path] + options
-            try compiler.run()
-            compiler.waitUntilExit()
-            guard compiler.terminationStatus == 0 else { throw ModuleFault("\(source) cannot be compiled") }
-            let result = try Data(contentsOf: output)
+                + ["-I", root + "/Sources/CSwitchyardPlugin/include", source, "-o", output] + options
+            guard run(command) == 0 else { throw ModuleFault("\(source) cannot be compiled") }
+            let result = try [UInt8](Data(contentsOf: URL(filePath: output)))
             compiled[[source] + options] = result
             return result
         }
+    }
+
+    /// Runs a program and says how it ended.
+    private static func run(_ command: [String]) -> Int32 {
+        let arguments = command.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var process = pid_t()
+        var status: Int32 = 0
+        guard posix_spawnp(&process, command[0], nil, nil, arguments, environ) == 0 else { return -1 }
+        while waitpid(process, &status, 0) < 0 { guard errno == EINTR else { return -1 } }
+        return status
     }
 }
 
