@@ -1,5 +1,105 @@
-// stub
+// Reads what a module's `describe` returned. A module is code of others: whatever it says is checked like a file.
+
 extension ModuleDescription {
+    static let mostBytes = 1_000_000
+
     /// Reads what a module's `describe` returned.
-    public init(json: String) throws(ModuleFault) { fatalError("in work") }
+    public init(json: String) throws(ModuleFault) {
+        let bytes = Array(json.utf8)
+        guard bytes.count <= ModuleDescription.mostBytes else { throw ModuleFault("its description is larger than 1MB") }
+        let source = Source(bytes)
+        let root: Node
+        let reading: Reading
+        do throws(LocatedFault) {
+            let outline = try Outline.read(source, resolving: nil)
+            root = outline.root
+            reading = Reading(source, catalog: NoModules(), faults: outline.faults)
+        } catch {
+            throw ModuleFault("its description is not JSON: " + Words.visible("byte \(error.offset + 1): \(error.message)"))
+        }
+        let draft = DescriptionForm.form.read(root, reading)
+        let faults = reading.faults
+        guard let draft, let settings = draft.settings, faults.isEmpty else {
+            let most = 5
+            let more = faults.count > most ? "; and \(faults.count - most) more" : ""
+            throw ModuleFault("its description is broken: " + Words.visible(faults.prefix(most).map(\.message).joined(separator: "; ")) + more)
+        }
+        self.init(name: draft.name, version: draft.version, summary: draft.summary, settings: .object(settings))
+        limits = draft.limits
+        concurrency = draft.capabilities.concurrency
+        canErase = draft.capabilities.erase
+        delivery = draft.delivery
+    }
+}
+
+/// A description refers to no other module.
+private struct NoModules: ModuleCatalog {
+    func description(of module: String) -> ModuleDescription? { nil }
+    var names: [String] { [] }
+}
+
+enum DescriptionForm {
+    struct Draft: Sendable {
+        var name = ""
+        var version = ""
+        var summary = ""
+        var settings: SettingsSchema.ObjectRules?
+        var limits = ModuleDescription.Limits()
+        var capabilities = Capabilities()
+        var written = DeliveryForm.Draft()
+        var delivery = DeliveryPlan()
+    }
+    struct Capabilities: Sendable {
+        var erase = false
+        var concurrency = 1
+    }
+
+    static let form = Form<Draft>.object(
+        Draft(),
+        [
+            Member("name", name, required: true, "The name that routes.json uses.", into: \.name),
+            Member("version", text, required: true, "The version of the module.", into: \.version),
+            Member("summary", text, "What it does, in a line.", into: \.summary),
+            Member("settings", SchemaForms.settings, required: true, "A JSON Schema of its settings.", into: \.settings),
+            Member("limits", limits, "The most that a batch may hold.", into: \.limits),
+            Member("capabilities", capabilities, "What it can do.", into: \.capabilities),
+            Member("delivery", DeliveryForm.form, "How its lane delivers unless routes.json says otherwise.", into: \.written),
+        ]
+    ).then { draft, node, reading -> Draft? in
+        var draft = draft
+        DeliveryForm.lower(&draft.delivery, to: draft.limits)
+        if let place = node["delivery"] {
+            draft.delivery = DeliveryForm.merge(draft.written, place, over: draft.delivery, limits: draft.limits, reading)
+        }
+        return draft
+    }
+
+    private static let name = Form<String>(#"{"type":"string","pattern":"^[a-z0-9_-]+$"}"#) { node, reading in
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        if ProviderForms.isModuleName(text.value) { return text.value }
+        reading.refuse(node, "a name of letters a to z, digits, _ and -")
+        return nil
+    }
+
+    /// Text that is printed.
+    static let text = Form<String>(#"{"type":"string"}"#) { node, reading in
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        if text.value.utf8.count <= 4000, text.value == Words.visible(text.value) { return text.value }
+        reading.refuse(node, "at most 4000 bytes in one line, without control characters")
+        return nil
+    }
+
+    private static let limits = Form<ModuleDescription.Limits>.object(
+        ModuleDescription.Limits(),
+        [
+            Member("events", Forms.integer(1...(.max)), "Events in a batch.", into: \.events),
+            Member("bytes", Forms.integer(1...(.max)), "Bytes in a batch.", into: \.bytes),
+        ])
+
+    private static let capabilities = Form<Capabilities>.object(
+        Capabilities(),
+        [
+            Member("erase", Forms.boolean, "Whether it can erase a subject.", into: \.erase),
+            Member("concurrency", Forms.integer(1...1024), "Batches under way at once.", into: \.concurrency),
+        ])
 }

@@ -34,6 +34,29 @@ public struct RoutesFile {
 
     /// `file` is the name that faults carry.
     public func read(_ text: [UInt8], file: String) throws(ConfigurationFaults) -> Plan {
-        fatalError("in work")
+        let source = Source(text)
+        let placeholders = Placeholders(environment: environment, contents: contents)
+        let reading: Reading
+        let plan: Plan?
+        do throws(LocatedFault) {
+            let (root, faults) = try Outline.read(source, resolving: placeholders)
+            reading = Reading(source, catalog: catalog, faults: faults)
+            plan = RootForm.root.read(root, reading)
+        } catch {
+            throw ConfigurationFaults(faults: [fault(error, source, file)])
+        }
+        let faults = reading.faults
+        guard let plan, faults.isEmpty else { throw ConfigurationFaults(faults: faults.map { fault($0, source, file) }) }
+        return plan
+    }
+
+    private func fault(_ fault: LocatedFault, _ source: Source, _ file: String) -> ConfigurationFault {
+        let (line, column) = source.place(of: fault.offset)
+        return ConfigurationFault(file: file, line: line, column: column, message: Words.visible(fault.message))
+    }
+
+    /// JSON Schema of routes.json, for editors. Modules' own settings are left open.
+    public static var schema: String {
+        #"{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"routes.json","# + RootForm.root.schema.dropFirst()
     }
 }

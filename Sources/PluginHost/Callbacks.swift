@@ -130,11 +130,13 @@ final class Callbacks: Sendable {
 }
 
 /// How much a line from a module matters.
-public enum LogLevel: Int32, Sendable, CaseIterable {
+public enum LogLevel: Int32, Sendable, Comparable, CaseIterable {
     case debug
     case information
     case warning
     case error
+
+    public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// Finds the instance that a callback means.

@@ -46,7 +46,7 @@ public final class Module: @unchecked Sendable {
         guard let handle else {
             _ = callbacks.end()
             throw ModuleFault(
-                "providers.\(name): the module \(description.name) (\(path)) refuses its settings: "
+                "the module \(description.name) (\(path)) refuses the settings of \(name): "
                     + (error.isEmpty ? "it gave no reason" : error))
         }
         return ModuleInstance(table: table, handle: handle, callbacks: callbacks)

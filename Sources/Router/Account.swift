@@ -33,7 +33,7 @@ public struct Account: Sendable {
     /// Whether every event that came in is accounted for, at every route and every provider.
     public var balances: Bool {
         for route in routes.indices {
-            if verdicts.total(route: route) != valid { return false }
+            if Tally.columns.reduce(0, { $0 + verdicts[route, $1] }) != valid { return false }
             for provider in targets[route] where providers[provider].lane.taken[route] != verdicts[route, .admitted] { return false }
         }
         return true

@@ -1,5 +1,6 @@
 // `switchyard providers`: what is installed, from where, with settings and limits.
 
+import Configuration
 import PluginHost
 
 let providersCommand = Command(

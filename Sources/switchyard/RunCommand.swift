@@ -78,7 +78,7 @@ private func makeOutlets(_ plan: Plan, _ folders: ModuleFolders) throws -> [Outl
                 throw ModuleFault("there is no module named '\(provider.plugin)'")
             }
             let instance = try module.make(settings: provider.settings, name: provider.name) { level, line in
-                if level >= .information { Console.say(line) }
+                if level.rawValue >= LogLevel.information.rawValue { Console.say(line) }
             }
             outlets.append(Outlet(provider: instance, concurrency: module.description.concurrency))
         } catch {

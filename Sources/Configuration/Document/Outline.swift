@@ -1,0 +1,92 @@
+// Text that jansson has passed to nodes: every key and value with its place, duplicate keys told (jansson swallows them),
+// placeholders resolved.
+
+struct Outline {
+    private var lexer: Lexer
+    private let source: Source
+    private let resolve: (inout Node.Text, Int) -> [LocatedFault]
+    private var faults: [LocatedFault] = []
+
+    /// Throws when the syntax is broken; other faults come with the tree.
+    static func read(_ source: Source, resolving placeholders: Placeholders?) throws(LocatedFault) -> (root: Node, faults: [LocatedFault]) {
+        try Syntax.check(source)
+        var outline = Outline(source) { text, offset in placeholders?.resolve(&text, at: offset) ?? [] }
+        let root = outline.value(outline.take(), Trail.root())
+        return (root, outline.faults)
+    }
+
+    private init(_ source: Source, _ resolve: @escaping (inout Node.Text, Int) -> [LocatedFault]) {
+        lexer = Lexer(source.bytes)
+        self.source = source
+        self.resolve = resolve
+    }
+
+    private mutating func take() -> Token {
+        guard let token = lexer.next() else { preconditionFailure("the text ends inside a value that jansson accepted") }
+        return token
+    }
+
+    private mutating func value(_ token: Token, _ trail: Trail) -> Node {
+        let start = token.range.lowerBound
+        switch token.kind {
+        case .open where source.bytes[start] == UInt8(ascii: "{"): return object(from: start, trail)
+        case .open: return list(from: start, trail)
+        case .string: return Node(value: .text(text(token.range)), range: token.range, trail: trail)
+        case .number: return Node(value: .number(source.text(token.range)), range: token.range, trail: trail)
+        default:
+            let value: Node.Value =
+                switch source.bytes[start] {
+                case UInt8(ascii: "t"): .bool(true)
+                case UInt8(ascii: "f"): .bool(false)
+                default: .null
+                }
+            return Node(value: value, range: token.range, trail: trail)
+        }
+    }
+
+    private mutating func list(from start: Int, _ trail: Trail) -> Node {
+        var items: [Node] = []
+        while true {
+            let token = take()
+            switch token.kind {
+            case .close: return Node(value: .list(items), range: start..<token.range.upperBound, trail: trail)
+            case .comma: continue
+            default: items.append(value(token, trail.index(items.count)))
+            }
+        }
+    }
+
+    private mutating func object(from start: Int, _ trail: Trail) -> Node {
+        var entries: [Node.Entry] = []
+        // By bytes: strings that look alike are equal to Swift, but are different keys in JSON.
+        var seen: [[UInt8]: Int] = [:]
+        while true {
+            let token = take()
+            switch token.kind {
+            case .close: return Node(value: .object(entries), range: start..<token.range.upperBound, trail: trail)
+            case .comma: continue
+            default: break
+            }
+            let name = Syntax.decode(source.bytes[token.range])
+            _ = take()
+            let node = value(take(), trail.key(name))
+            if let first = seen[Array(name.utf8)] {
+                let line = source.place(of: first).line
+                let message = "\(trail.isRoot ? "" : "\(trail): ")duplicate key \(Words.quoted(name)), expected once; the first is in line \(line)"
+                faults.append(LocatedFault(offset: token.range.lowerBound, message: message))
+                continue
+            }
+            seen[Array(name.utf8)] = token.range.lowerBound
+            let key = Node.Key(name: name, range: token.range, isPlain: name.utf8.count == token.range.count - 2)
+            entries.append(Node.Entry(key: key, node: node))
+        }
+    }
+
+    private mutating func text(_ range: Range<Int>) -> Node.Text {
+        let value = Syntax.decode(source.bytes[range])
+        var text = Node.Text(
+            value: value, written: value, isTainted: false, isPlain: value.utf8.count == range.count - 2, isVerbatim: true)
+        faults += resolve(&text, range.lowerBound)
+        return text
+    }
+}

@@ -1,0 +1,79 @@
+// `${env:NAME}` and `${file:PATH}` in string values; `$${` stands for a plain `${`. What they resolve to never shows.
+
+struct Placeholders {
+    var environment: (String) -> String?
+    var contents: (String) -> Result<[UInt8], ModuleFault>
+
+    static let mostBytes = 1_000_000
+    private static let start = Array("${".utf8)
+
+    /// Resolves the text in place. `offset` is where the string's token begins in the file.
+    func resolve(_ text: inout Node.Text, at offset: Int) -> [LocatedFault] {
+        let written = Array(text.written.utf8)
+        guard written.contains(UInt8(ascii: "$")) else { return [] }
+        var faults: [LocatedFault] = []
+        var value: [UInt8] = []
+        var next = 0
+        func begins(_ pattern: [UInt8], _ index: Int) -> Bool { written[index...].starts(with: pattern) }
+
+        while next < written.count {
+            if begins([UInt8(ascii: "$")] + Placeholders.start, next) {
+                value += Placeholders.start
+                next += 3
+                continue
+            }
+            guard begins(Placeholders.start, next) else {
+                value.append(written[next])
+                next += 1
+                continue
+            }
+            let place = text.isPlain ? offset + 1 + next : offset
+            guard let end = written[next...].firstIndex(of: UInt8(ascii: "}")) else {
+                faults.append(LocatedFault(offset: place, message: "a placeholder is not closed, expected '}'; a plain ${ is written $${"))
+                break
+            }
+            switch self.value(of: String(decoding: written[(next + 2)..<end], as: UTF8.self)) {
+            case .success(let bytes):
+                value += bytes
+                text.isTainted = true
+            case .failure(let fault):
+                faults.append(LocatedFault(offset: place, message: fault.description))
+                text.isBroken = true
+            }
+            next = end + 1
+        }
+        let resolved = String(decoding: value, as: UTF8.self)
+        if text.isTainted || resolved != text.written {
+            text.value = resolved
+            (text.isPlain, text.isVerbatim) = (false, false)
+        }
+        return faults
+    }
+
+    private func value(of placeholder: String) -> Result<[UInt8], ModuleFault> {
+        let shown = "${\(Words.shortened(placeholder, 200))}"
+        if let name = placeholder.after("env:"), !name.isEmpty {
+            guard let value = environment(name) else {
+                return .failure(ModuleFault("\(shown): the environment variable \(Words.quoted(name)) is not set"))
+            }
+            return .success(Array(value.utf8))
+        }
+        if let path = placeholder.after("file:"), !path.isEmpty {
+            switch contents(path) {
+            case .failure(let fault): return .failure(ModuleFault("\(shown): the file cannot be read: \(fault)"))
+            case .success(var bytes):
+                if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+                guard bytes.count <= Placeholders.mostBytes else { return .failure(ModuleFault("\(shown): the file is larger than 1MB")) }
+                guard String(validating: bytes, as: UTF8.self) != nil else {
+                    return .failure(ModuleFault("\(shown): the file is not UTF-8 text"))
+                }
+                return .success(bytes)
+            }
+        }
+        return .failure(ModuleFault("\(shown): no such placeholder, expected ${env:NAME} or ${file:PATH}; a plain ${ is written $${"))
+    }
+}
+
+extension String {
+    fileprivate func after(_ prefix: String) -> String? { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil }
+}

@@ -1,0 +1,121 @@
+// The syntax of a file, as jansson judges it, in words that help. Numbers are masked before jansson sees them: it would
+// refuse those that no machine number holds, but a constant of thirty digits is to leave as it was written.
+
+internal import CJansson
+
+enum Syntax {
+    static let largest = 16_000_000
+    static let deepest = 128
+    static let mostValues = 1_000_000
+
+    /// Throws unless the text is one JSON value within the bounds that make it safe to walk.
+    static func check(_ source: Source) throws(LocatedFault) {
+        let bytes = source.bytes
+        guard bytes.count <= largest else { throw LocatedFault(offset: 0, message: "larger than 16MB") }
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
+            throw LocatedFault(offset: 0, message: "begins with a byte order mark, expected UTF-8 without one")
+        }
+        var masked = bytes
+        var lexer = Lexer(bytes)
+        var depth = 0
+        var count = 0
+        while let token = lexer.next() {
+            count += 1
+            guard count <= 4 * mostValues else { throw LocatedFault(offset: token.range.lowerBound, message: "more than a million values") }
+            switch token.kind {
+            case .open:
+                depth += 1
+                guard depth <= deepest else {
+                    throw LocatedFault(offset: token.range.lowerBound, message: "nested more than \(deepest) deep")
+                }
+            case .close: depth -= 1
+            case .number where Lexer.isNumber(bytes[token.range]):
+                for offset in token.range { masked[offset] = UInt8(ascii: " ") }
+                masked[token.range.lowerBound] = UInt8(ascii: "0")
+            default: break
+            }
+        }
+        guard count > 0 else { throw LocatedFault(offset: 0, message: "empty, expected an object") }
+
+        var error = json_error_t()
+        let value = masked.withUnsafeBytes { raw in
+            json_loadb(raw.baseAddress, raw.count, Int(JSON_DECODE_ANY | JSON_ALLOW_NUL), &error)
+        }
+        guard let value else { throw fault(error, in: source) }
+        json_decref(value)
+    }
+
+    /// The text of a string token, quotes included, of text that `check` has passed.
+    static func decode(_ token: ArraySlice<UInt8>) -> String {
+        let inner = token.dropFirst().dropLast()
+        guard inner.contains(UInt8(ascii: "\\")) else { return String(decoding: inner, as: UTF8.self) }
+        let value = token.withUnsafeBytes { json_loadb($0.baseAddress, $0.count, Int(JSON_DECODE_ANY | JSON_ALLOW_NUL), nil) }
+        defer { json_decref(value) }
+        guard let value, let start = json_string_value(value) else { preconditionFailure("jansson refuses a string it has accepted") }
+        let bytes = UnsafeRawBufferPointer(start: start, count: json_string_length(value))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    // MARK: - Words
+
+    private static func fault(_ error: json_error_t, in source: Source) -> LocatedFault {
+        let (words, isAtEnd) = words(of: error)
+        let position = min(max(0, Int(error.position)), source.bytes.count)
+        if isAtEnd { return LocatedFault(offset: source.bytes.count, message: "the file ends here, \(expected(words))") }
+        if words.hasPrefix("unable to decode") { return LocatedFault(offset: position, message: "\(words), expected UTF-8") }
+        if words.hasPrefix("control character") {
+            return LocatedFault(offset: position, message: "\(words) in a string, expected an escape such as \\n or \\u0009")
+        }
+        if words == "invalid escape" {
+            return LocatedFault(offset: max(0, position - 1), message: #"invalid escape, expected \" \\ \/ \b \f \n \r \t or \u and four digits"#)
+        }
+        // jansson tells how far it had read; people look for where the token begins.
+        var lexer = Lexer(source.bytes)
+        var before: Token?
+        var token: Token?
+        while let next = lexer.next(), next.range.lowerBound < max(1, position) { (before, token) = (token, next) }
+        guard let token else { return LocatedFault(offset: position, message: words) }
+        let start = token.range.lowerBound
+        if words == "unexpected newline" || words == "premature end of input" {
+            return LocatedFault(offset: start, message: "the string does not end, expected a closing quote on its line")
+        }
+        if words.hasPrefix("invalid Unicode") {
+            return LocatedFault(offset: start, message: "\(words), expected both halves of a surrogate pair")
+        }
+        if words.hasPrefix("NUL byte") { return LocatedFault(offset: start, message: "a key holds a NUL byte") }
+        let near = Words.shortened(source.text(token.range), 40)
+        return LocatedFault(offset: start, message: "unexpected \(near), \(expected(words))" + hint(token, before, in: source))
+    }
+
+    /// jansson's words, without the text that it found near, and whether it found the end there.
+    private static func words(of error: json_error_t) -> (String, isAtEnd: Bool) {
+        let text = withUnsafeBytes(of: error.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        let bytes = Array(text.utf8)
+        let near = Array(" near ".utf8)
+        guard bytes.count > near.count else { return (text, false) }
+        for start in 0...(bytes.count - near.count) where bytes[start..<start + near.count].elementsEqual(near) {
+            return (String(decoding: bytes[..<start], as: UTF8.self), text.hasSuffix("near end of file"))
+        }
+        return (text, false)
+    }
+
+    private static func expected(_ words: String) -> String {
+        switch words {
+        case "'}' expected": "expected ',' or '}'"
+        case "']' expected": "expected ',' or ']'"
+        case "':' expected": "expected ':'"
+        case "string or '}' expected": "expected a key in double quotes or '}'"
+        case "end of file expected": "expected the end of the file"
+        case "unexpected token", "invalid token": "expected a value"
+        default: words
+        }
+    }
+
+    private static func hint(_ token: Token, _ before: Token?, in source: Source) -> String {
+        let first = source.bytes[token.range.lowerBound]
+        if before?.kind == .comma, token.kind == .close { return "; no comma may stand before it" }
+        if first == UInt8(ascii: "/") || first == UInt8(ascii: "#") { return "; JSON has no comments" }
+        if first == UInt8(ascii: "'") { return "; JSON quotes with \"" }
+        return ""
+    }
+}

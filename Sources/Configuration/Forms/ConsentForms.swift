@@ -1,0 +1,155 @@
+// The consent section, and what a route demands of it.
+
+internal import Events
+
+enum ConsentForms {
+    static let section = Form<ConsentPlan>(form.schema) { node, reading in
+        reading.consent = ConsentNames()
+        return form.read(node, reading)
+    }
+
+    private static let form = Form<ConsentPlan>.object(
+        usual,
+        [
+            Member("levels", levels, required: true, "Levels of consent in rising order, each with the purposes it needs.", into: \.levels),
+            Member("subject", subject, "Where the ids of an event's subjects stand.", into: \.subject),
+            Member("unknown", unknown, "What holds where nothing is known: \"deny\", or a level to assume.", into: \.unknown),
+            Member("default", fallback, "What routes demand that say nothing themselves."),
+            Member("fields", fields, "Members that demand a higher level than their event.", into: \.fields),
+            Member("events", events, "Events that demand a higher level than their route.", into: \.events),
+            Member("gpc", gpc, "The purposes that Global Privacy Control refuses; all of them when left out.", into: \.gpc),
+        ])
+
+    /// The ids of the Segment shape.
+    private static let usual = {
+        var plan = ConsentPlan()
+        plan.subject = [Path(keys: ["userId"]), Path(keys: ["anonymousId"])]
+        return plan
+    }()
+
+    // MARK: - Levels
+
+    private static let levels = Form<[ConsentPlan.Level]>.either([namedLevels, bareLevels]) { node, reading in
+        switch node.value {
+        case .object: return namedLevels
+        case .list: return bareLevels
+        default:
+            reading.refuseType(node, "an object of levels with their purposes, or a list of levels")
+            return nil
+        }
+    }
+
+    private static let names = Forms.set("purposes", of: Forms.name, least: 0, called: "purpose")
+
+    private static let bareLevels = Forms.set("levels", of: Forms.name, called: "level").then { names, node, reading -> [ConsentPlan.Level]? in
+        reading.consent?.levels = names
+        return names.map { ConsentPlan.Level(name: $0, purposes: nil) }
+    }
+
+    private static let purposesByLevel = Forms.table("levels", by: Forms.anyKey, of: names)
+
+    private static let namedLevels = Form<[ConsentPlan.Level]>(purposesByLevel.schema) { node, reading in
+        reading.consent?.levels = node.entries?.map(\.key.name) ?? []
+        reading.consent?.purposes = node.entries?.flatMap { $0.node.items?.compactMap { $0.text?.value } ?? [] }.unique ?? []
+        guard let table = purposesByLevel.read(node, reading) else { return nil }
+        for (lower, higher) in zip(table, table.dropFirst()) {
+            let missing = lower.value.filter { !higher.value.contains($0) }
+            guard !missing.isEmpty, let place = node[higher.key] else { continue }
+            // A purpose may come from outside the file; its name is then not told.
+            let isTainted = (node[lower.key]?.items ?? []).contains { $0.text?.isTainted == true }
+            let what = isTainted ? "purposes" : Words.all(missing.map(Words.quoted))
+            reading.fault(place, "lacks \(what) of the lower level \(Words.quoted(lower.key)), expected every purpose of the levels below it")
+        }
+        return table.map { ConsentPlan.Level(name: $0.key, purposes: $0.value) }
+    }
+
+    // MARK: - References
+
+    static let level = Form<Int>(#"{"type":"string"}"#) { node, reading in
+        guard let text = Forms.string.read(node, reading), let consent = reading.consent else { return nil }
+        // Levels that could not be read are a fault of their own.
+        guard !consent.levels.isEmpty else { return nil }
+        if let index = consent.levels.firstIndex(of: text.value) { return index }
+        reading.unknown("level", node, among: consent.levels, otherwise: "expected \(Words.either(consent.levels))")
+        return nil
+    }
+
+    private static let purpose = Form<String>(#"{"type":"string"}"#) { node, reading in
+        guard let text = Forms.string.read(node, reading), let consent = reading.consent else { return nil }
+        if consent.levels.isEmpty || consent.purposes.contains(text.value) { return text.value }
+        let otherwise = consent.purposes.isEmpty ? "the levels name none" : "expected \(Words.either(consent.purposes))"
+        reading.unknown("purpose", node, among: consent.purposes, otherwise: otherwise)
+        return nil
+    }
+
+    private struct Demand: Sendable {
+        var level: Int?
+        var purposes: [String]?
+    }
+
+    /// A level, or a level and purposes, or purposes.
+    static let demand = Form<ConsentDemand>.either([levelDemand, fullDemand]) { node, reading in
+        switch node.value {
+        case .text: return levelDemand
+        case .object: return fullDemand
+        default:
+            reading.refuseType(node, "the name of a level, or an object of 'level' and 'purposes'")
+            return nil
+        }
+    }
+
+    private static let levelDemand = level.then { level, _, _ in ConsentDemand(level: level) }
+
+    private static let fullDemand = Form<Demand>.object(
+        Demand(),
+        [
+            Member("level", level, "The lowest level that passes.", into: \.level),
+            Member("purposes", Forms.set("purposes", of: purpose, called: "purpose"), "Purposes that must all be granted.", into: \.purposes),
+        ]
+    ).then { demand, node, reading -> ConsentDemand? in
+        if node.entries?.isEmpty == true { reading.fault(node, "must not be empty, expected 'level' or 'purposes'") }
+        return ConsentDemand(level: demand.level ?? 0, purposes: demand.purposes ?? [])
+    }
+
+    private static let fallback = Form<ConsentDemand>(demand.schema) { node, reading in
+        reading.consent?.hasDefault = true
+        let value = demand.read(node, reading)
+        reading.consent?.fallback = value
+        return value
+    }
+
+    // MARK: - The rest
+
+    private static let subject = Forms.set("paths", of: Forms.path, called: "path")
+
+    private struct Assumption: Sendable { var level = 0 }
+
+    private static let assumption = Form<Assumption>.object(
+        Assumption(), [Member("assume", level, required: true, "The level to assume.", into: \.level)])
+
+    private static let unknown = Form<ConsentPlan.Unknown>(#"{"anyOf":[{"const":"deny"},\#(assumption.schema)]}"#) { node, reading in
+        if node.text?.isBroken == true { return nil }
+        if node.text?.value == "deny" { return .deny }
+        if node.entries != nil { return assumption.read(node, reading).map { .assume($0.level) } }
+        reading.refuse(node, "\"deny\" or {\"assume\": level}")
+        return nil
+    }
+
+    private static let fields = Forms.table("paths with levels", by: Forms.pathKey, of: level).then { table, _, _ in
+        table.map { (path: $0.key, level: $0.value) }
+    }
+
+    private static let events = Forms.table("globs with levels", by: Forms.globKey, of: level).then { table, _, _ in
+        table.map { (glob: $0.key, level: $0.value) }
+    }
+
+    private static let gpc = Forms.set("purposes", of: purpose, least: 0, called: "purpose")
+}
+
+extension Array where Element: Hashable {
+    /// Each once, where it first stands.
+    var unique: [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

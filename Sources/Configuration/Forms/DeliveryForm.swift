@@ -1,0 +1,108 @@
+// How a lane delivers: the `delivery` of a provider in routes.json, and of a module in its description.
+
+enum DeliveryForm {
+    /// What is written; the rest is the module's or the router's own.
+    struct Draft: Sendable {
+        struct Batch: Sendable {
+            var events: Int?
+            var bytes: Int?
+            var wait: Duration?
+        }
+        struct Queue: Sendable {
+            var memory: Int?
+            var full: DeliveryPlan.Queue.Full?
+        }
+        struct Retry: Sendable {
+            var first: Duration?
+            var most: Duration?
+            var total: Duration?
+        }
+        var batch = Batch()
+        var queue = Queue()
+        var retry = Retry()
+        var immediate: [Glob]?
+        var ordered: Bool?
+    }
+
+    private static let most = 1_000_000_000
+    private static let year = 366 * 86_400_000
+
+    static let form = Form<Draft>.object(
+        Draft(),
+        [
+            Member("batch", batch, "When a batch leaves: at whichever comes first.", into: \.batch),
+            Member("queue", queue, "What waits for the provider, and what happens when it is full.", into: \.queue),
+            Member("retry", retry, "How a batch is sent again that was not taken.", into: \.retry),
+            Member("immediate", RouteForms.someGlobs, "Events whose name matches do not wait for their batch to fill.", into: \.immediate),
+            Member("ordered", Forms.boolean, "Whether no later batch passes a retry.", into: \.ordered),
+        ])
+
+    private static let batch = Form<Draft.Batch>.object(
+        Draft.Batch(),
+        [
+            Member("events", Forms.integer(1...1_000_000), "The most events.", into: \.events),
+            Member("bytes", Forms.size(1...most), "The most bytes.", into: \.bytes),
+            Member("wait", Forms.time(0...year), "The longest that an event waits for others.", into: \.wait),
+        ])
+
+    private static let queue = Form<Draft.Queue>.object(
+        Draft.Queue(),
+        [
+            Member("memory", Forms.size(1...(1 << 40)), "The most bytes that wait in memory.", into: \.memory),
+            Member("full", Forms.choice(DeliveryPlan.Queue.Full.self), "When full: the source waits, or events are dropped.", into: \.full),
+        ])
+
+    private static let retry = Form<Draft.Retry>.object(
+        Draft.Retry(),
+        [
+            Member("first", Forms.time(1...year), "The first pause; later ones double.", into: \.first),
+            Member("most", Forms.time(1...year), "The longest pause.", into: \.most),
+            Member("for", Forms.time(0...year), "How long a batch is tried before it goes to the dead letters.", into: \.total),
+        ])
+
+    /// What is written wins; what is not gives way to it, and to the limits of the module.
+    static func merge(_ draft: Draft, _ node: Node, over base: DeliveryPlan, limits: ModuleDescription.Limits?, _ reading: Reading) -> DeliveryPlan {
+        var plan = base
+        lower(&plan, to: limits)
+        if let events = draft.batch.events {
+            if let most = limits?.events, events > most, let place = node["batch"]?["events"] {
+                reading.refuse(place, "at most \(most), the limit of the module")
+            }
+            plan.batch.events = events
+        }
+        if let bytes = draft.batch.bytes {
+            if let most = limits?.bytes, bytes > most, let place = node["batch"]?["bytes"] {
+                reading.refuse(place, "at most \(Quantity.size.text(most)), the limit of the module")
+            }
+            plan.batch.bytes = bytes
+        }
+        plan.batch.wait = draft.batch.wait ?? plan.batch.wait
+
+        plan.queue.full = draft.queue.full ?? plan.queue.full
+        plan.queue.memory = draft.queue.memory ?? plan.queue.memory
+        if plan.batch.bytes > plan.queue.memory {
+            if draft.batch.bytes != nil, let place = node["batch"]?["bytes"] {
+                reading.refuse(place, "at most the queue's memory of \(Quantity.size.text(plan.queue.memory))")
+            }
+            plan.batch.bytes = plan.queue.memory
+        }
+
+        plan.retry.total = draft.retry.total ?? plan.retry.total
+        switch (draft.retry.first, draft.retry.most) {
+        case (let first?, let most?):
+            if first > most, let place = node["retry"]?["first"] { reading.refuse(place, "at most retry.most") }
+            (plan.retry.first, plan.retry.most) = (first, most)
+        case (let first?, nil): (plan.retry.first, plan.retry.most) = (first, max(first, plan.retry.most))
+        case (nil, let most?): (plan.retry.first, plan.retry.most) = (min(plan.retry.first, most), most)
+        case (nil, nil): break
+        }
+        plan.immediate = draft.immediate ?? plan.immediate
+        plan.ordered = draft.ordered ?? plan.ordered
+        return plan
+    }
+
+    static func lower(_ plan: inout DeliveryPlan, to limits: ModuleDescription.Limits?) {
+        plan.batch.events = min(plan.batch.events, limits?.events ?? .max)
+        plan.batch.bytes = min(plan.batch.bytes, limits?.bytes ?? .max)
+    }
+}

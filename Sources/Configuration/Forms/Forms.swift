@@ -1,0 +1,232 @@
+// The forms that the sections are made of.
+
+internal import Events
+
+enum Forms {
+    static let string = Form<Node.Text>(#"{"type":"string"}"#) { node, reading in
+        guard let text = node.text else {
+            reading.refuseType(node, "a string")
+            return nil
+        }
+        return text.isBroken ? nil : text
+    }
+
+    /// A name that people read in messages and accounts.
+    static let name = Form<String>(#"{"type":"string","minLength":1,"maxLength":200}"#) { node, reading in
+        guard let text = string.read(node, reading) else { return nil }
+        if let must = nameFault(text.value) {
+            reading.refuse(node, must)
+            return nil
+        }
+        return text.value
+    }
+
+    static func nameFault(_ name: String) -> String? {
+        if name.isEmpty { return "a name, not empty" }
+        if name.utf8.count > 200 { return "a name of at most 200 bytes" }
+        return name == Words.visible(name) ? nil : "a name without control characters"
+    }
+
+    static let boolean = Form<Bool>(#"{"type":"boolean"}"#) { node, reading in
+        if case .bool(let value) = node.value { return value }
+        reading.refuseType(node, "true or false")
+        return nil
+    }
+
+    static func integer(_ range: ClosedRange<Int>) -> Form<Int> {
+        let most = range.upperBound == .max ? "" : #","maximum":\#(range.upperBound)"#
+        return Form(#"{"type":"integer","minimum":\#(range.lowerBound)\#(most)}"#) { node, reading in
+            guard case .number(let text) = node.value, let value = Int(text) else {
+                reading.refuseType(node, "a whole number")
+                return nil
+            }
+            guard range.contains(value) else {
+                reading.refuse(node, bounds("\(range.lowerBound)", range.upperBound == .max ? nil : "\(range.upperBound)"))
+                return nil
+            }
+            return value
+        }
+    }
+
+    static func number(_ range: ClosedRange<Int>) -> Form<Double> {
+        Form(#"{"type":"number","minimum":\#(range.lowerBound),"maximum":\#(range.upperBound)}"#) { node, reading in
+            guard case .number(let text) = node.value, let value = Double(text) else {
+                reading.refuseType(node, "a number between \(range.lowerBound) and \(range.upperBound)")
+                return nil
+            }
+            guard value >= Double(range.lowerBound), value <= Double(range.upperBound) else {
+                reading.refuse(node, bounds("\(range.lowerBound)", "\(range.upperBound)"))
+                return nil
+            }
+            return value
+        }
+    }
+
+    /// A size in bytes.
+    static func size(_ range: ClosedRange<Int>) -> Form<Int> { quantity(.size, range) }
+    /// A time, from milliseconds.
+    static func time(_ range: ClosedRange<Int>) -> Form<Duration> { quantity(.time, range).then { value, _, _ in .milliseconds(value) } }
+
+    private static func quantity(_ quantity: Quantity, _ range: ClosedRange<Int>) -> Form<Int> {
+        let units = quantity.units.map(\.name).joined(separator: "|")
+        return Form(#"{"type":"string","pattern":"^[0-9]+(\\.[0-9]+)?(\#(units))$"}"#) { node, reading in
+            guard let value = reading.quantity(quantity, node) else { return nil }
+            guard range.contains(value) else {
+                reading.refuse(node, bounds(quantity.text(range.lowerBound), range.upperBound == .max ? nil : quantity.text(range.upperBound)))
+                return nil
+            }
+            return value
+        }
+    }
+
+    static func bounds(_ least: String, _ most: String?) -> String {
+        most.map { "between \(least) and \($0)" } ?? "at least \(least)"
+    }
+
+    static func choice<Choice: RawRepresentable & CaseIterable & Sendable>(_: Choice.Type) -> Form<Choice> where Choice.RawValue == String {
+        let words = Choice.allCases.map(\.rawValue)
+        return Form(#"{"enum":\#(JSONText.list(words.map(JSONText.quoted)))}"#) { node, reading in
+            guard let text = node.text, let choice = Choice(rawValue: text.value) else {
+                reading.refuseChoice(node, words)
+                return nil
+            }
+            return choice
+        }
+    }
+
+    static let glob = Form<Glob>(#"{"type":"string","minLength":1}"#) { node, reading in
+        guard let text = string.read(node, reading) else { return nil }
+        if let must = Glob.fault(text.value) {
+            reading.refuse(node, must)
+            return nil
+        }
+        return Glob(text.value)
+    }
+
+    static let path = Form<Path>(#"{"type":"string","minLength":1}"#) { node, reading in
+        guard let text = string.read(node, reading) else { return nil }
+        do throws(PathFault) {
+            return try Path(parsing: text.value)
+        } catch {
+            if text.isTainted {
+                reading.refuse(node, "a path such as context.ip")
+            } else {
+                reading.fault(node, at: text.isPlain ? node.offset + 1 + error.offset : node.offset, "not a path: \(error.message)")
+            }
+            return nil
+        }
+    }
+
+    /// A list of what `noun` says. `check` looks at the items together, each with its place, also when others are at fault.
+    static func list<Item>(
+        _ noun: String, of item: Form<Item>, least: Int = 1, most: Int = .max,
+        check: @escaping @Sendable ([(value: Item, node: Node)], Reading) -> Void = { _, _ in }
+    ) -> Form<[Item]> {
+        let minimum = least > 0 ? #","minItems":\#(least)"# : ""
+        return Form<[Item]>(#"{"type":"array","items":\#(item.schema)\#(minimum)}"#) { node, reading in
+            guard let nodes = node.items else {
+                reading.refuseType(node, "a list of \(noun)")
+                return nil
+            }
+            guard reading.accept(node, count: nodes.count, in: least...most, of: noun, as: "a list") else { return nil }
+            let items = nodes.compactMap { node in item.read(node, reading).map { (value: $0, node: node) } }
+            check(items, reading)
+            return items.map(\.value)
+        }
+    }
+
+    /// A list that holds nothing twice.
+    static func set<Item: Hashable & Sendable>(_ noun: String, of item: Form<Item>, least: Int = 1, called one: String) -> Form<[Item]> {
+        list(noun, of: item, least: least) { items, reading in
+            var seen: Set<Item> = []
+            for (value, node) in items where !seen.insert(value).inserted {
+                reading.fault(node, "the \(one) \(Reading.named(node)) is there twice, expected once")
+            }
+        }
+    }
+
+    /// An object whose keys are of the user's choosing.
+    static func table<Key: Hashable & Sendable, Item>(_ noun: String, by key: KeyForm<Key>, of item: Form<Item>, most: Int = .max) -> Form<[(key: Key, value: Item)]> {
+        let schema = #"{"type":"object","additionalProperties":\#(item.schema),"minProperties":1}"#
+        return Form<[(key: Key, value: Item)]>(schema) { node, reading in
+            guard let entries = node.entries else {
+                reading.refuseType(node, "an object of \(noun)")
+                return nil
+            }
+            guard reading.accept(node, count: entries.count, in: 1...most, of: noun, as: "an object") else { return nil }
+            var table: [(key: Key, value: Item)] = []
+            var seen: Set<Key> = []
+            for entry in entries {
+                let key = key.read(entry.key, node, reading)
+                let value = item.read(entry.node, reading)
+                if let key, !seen.insert(key).inserted {
+                    reading.fault(node, at: entry.key.range.lowerBound, "\(Words.quoted("\(key)")) is there twice, expected once")
+                }
+                if let key, let value { table.append((key, value)) }
+            }
+            return table
+        }
+    }
+}
+
+/// What a key of a table must be.
+struct KeyForm<Key: Hashable & Sendable>: Sendable {
+    var read: @Sendable (Node.Key, Node, Reading) -> Key?
+}
+
+extension Forms {
+    static let anyKey = KeyForm<String> { key, node, reading in
+        guard let must = nameFault(key.name) else { return key.name }
+        reading.fault(node, at: key.range.lowerBound, "the key \(Words.quoted(key.name)) must be \(must)")
+        return nil
+    }
+
+    static let globKey = KeyForm<Glob> { key, node, reading in
+        guard let must = Glob.fault(key.name) else { return Glob(key.name) }
+        reading.fault(node, at: key.range.lowerBound, "the key \(Words.quoted(key.name)) must be \(must)")
+        return nil
+    }
+
+    static let pathKey = KeyForm<Path> { key, node, reading in
+        do throws(PathFault) {
+            return try Path(parsing: key.name)
+        } catch {
+            let offset = key.isPlain ? key.range.lowerBound + 1 + error.offset : key.range.lowerBound
+            reading.fault(node, at: offset, "the key \(Words.quoted(key.name)) is not a path: \(error.message)")
+            return nil
+        }
+    }
+}
+
+extension Reading {
+    func quantity(_ quantity: Quantity, _ node: Node) -> Int? {
+        let must = "a \(quantity.name) such as \(quantity.examples)"
+        switch node.value {
+        case .text(let text):
+            if text.isBroken { return nil }
+            do throws(Quantity.Fault) {
+                return try quantity.parse(text.value)
+            } catch {
+                refuse(node, must, hint: error.hint)
+            }
+        case .number(let text): refuse(node, must, hint: quantity.hint(forUnitless: text))
+        default: refuseType(node, must)
+        }
+        return nil
+    }
+
+    func refuseChoice(_ node: Node, _ words: [String]) {
+        let must = Words.either(words.map { "\"\($0)\"" })
+        guard let text = node.text else { return refuseType(node, must) }
+        refuse(node, must, hint: Words.nearest(text.value, among: words).map { ", did you mean \"\($0)\"?" } ?? "")
+    }
+
+    func accept(_ node: Node, count: Int, in range: ClosedRange<Int>, of noun: String, as container: String) -> Bool {
+        if count < range.lowerBound {
+            fault(node, "must not be empty, expected \(container) of \(noun)")
+        } else if count > range.upperBound {
+            fault(node, "must hold at most \(range.upperBound) \(noun), holds \(count)")
+        }
+        return range.contains(count)
+    }
+}

@@ -1,0 +1,71 @@
+// Providers: the module, how its lane delivers, and the module's own settings.
+
+enum ProviderForms {
+    static let providers = Form<[ProviderPlan]>(#"{"type":"object","additionalProperties":\#(schema),"minProperties":1}"#) { node, reading in
+        let names = node.entries?.map(\.key.name) ?? []
+        reading.providers = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
+        return table.read(node, reading)?.map { name, plan in
+            var plan = plan
+            plan.name = name
+            return plan
+        }
+    }
+
+    private static let table = Forms.table("providers", by: Forms.anyKey, of: provider, most: RootForm.mostEntries)
+
+    /// The module's settings stand among these; what they may be, only the module knows.
+    private static let schema =
+        #"{"type":"object","properties":{"plugin":{"type":"string","pattern":"^[a-z0-9_-]+$"},"delivery":\#(DeliveryForm.form.schema)},"required":["plugin"]}"#
+
+    private static let provider = Form<ProviderPlan>(schema) { node, reading in
+        guard let entries = node.entries else {
+            reading.refuseType(node, "an object with 'plugin'")
+            return nil
+        }
+        let module = description(of: node, reading)
+        var delivery = module?.delivery ?? DeliveryPlan()
+        if let written = node["delivery"], let form = DeliveryForm.form.read(written, reading) {
+            delivery = DeliveryForm.merge(form, written, over: delivery, limits: module?.limits, reading)
+        } else {
+            DeliveryForm.lower(&delivery, to: module?.limits)
+        }
+        guard let module, case .object(let rules) = module.settings else { return nil }
+        var own = node
+        own.value = .object(entries.filter { $0.key.name != "plugin" && $0.key.name != "delivery" })
+        guard let json = SettingsCheck(reading: reading).object(own, rules, alsoKnown: ["plugin", "delivery"]) else { return nil }
+        var plan = ProviderPlan(name: "", plugin: module.name, settings: Secret(Array(json.utf8)))
+        plan.delivery = delivery
+        return plan
+    }
+
+    static func isModuleName(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.count <= 100
+            && name.utf8.allSatisfy { $0 >= 0x61 && $0 <= 0x7A || Lexer.isDigit($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
+    }
+
+    private static func description(of node: Node, _ reading: Reading) -> ModuleDescription? {
+        guard let plugin = node["plugin"] else {
+            reading.fault(node, "lacks 'plugin', expected the name of a module: \(installed(reading))")
+            return nil
+        }
+        guard let text = Forms.string.read(plugin, reading) else { return nil }
+        guard isModuleName(text.value) else {
+            reading.refuse(plugin, "the name of a module, of letters a to z, digits, _ and -")
+            return nil
+        }
+        do throws(ModuleFault) {
+            if let module = try reading.catalog.description(of: text.value) { return module }
+            reading.unknown("module", plugin, among: reading.catalog.names, otherwise: "installed: \(installed(reading))")
+        } catch {
+            let shown = text.isTainted ? Reading.hidden(text) : Words.quoted(text.value)
+            // The fault names the module, which may have come from outside the file.
+            reading.fault(plugin, text.isTainted ? "the module that is \(shown) cannot be used" : "the module \(shown) cannot be used: \(error)")
+        }
+        return nil
+    }
+
+    private static func installed(_ reading: Reading) -> String {
+        let names = reading.catalog.names.sorted()
+        return names.isEmpty ? "none" : Words.all(names)
+    }
+}

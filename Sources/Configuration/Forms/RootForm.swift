@@ -1,0 +1,75 @@
+// The file as a whole: the sections that are not consent, providers or routes.
+
+internal import Events
+
+enum RootForm {
+    /// Indices of providers and routes are kept in 16 bits.
+    static let mostEntries = 65_000
+
+    /// In the order in which they refer to each other, not in that of the file.
+    static let root = Form<Plan>.object(
+        Plan(),
+        [
+            Member("version", version, "The version of this format: 1."),
+            Member("keys", keys, "Named secrets for hashing, each at least 16 bytes.", into: \.keys),
+            Member("limits", limits, "Bounds on what is read.", into: \.limits),
+            Member("sources", sources, "Where events come from; standard input when left out.", into: \.sources),
+            Member("consent", ConsentForms.section, "What routes may take of whom. Without it the gate is off.", into: \.consent),
+            Member("providers", ProviderForms.providers, required: true, "Where events go, by name.", into: \.providers),
+            Member("routes", RouteForms.routes, required: true, "What each provider gets. Every route sees every event.", into: \.routes),
+        ])
+
+    private static let version = Form<Int>(#"{"const":1}"#) { node, reading in
+        if case .number("1") = node.value { return 1 }
+        reading.refuse(node, "1")
+        return nil
+    }
+
+    private static let keys = Form<[Key]>(#"{"type":"object","additionalProperties":{"type":"string","minLength":16}}"#) { node, reading in
+        guard let entries = node.entries else {
+            reading.refuseType(node, "an object of keys")
+            return nil
+        }
+        reading.keys = Dictionary(entries.enumerated().map { ($1.key.name, $0) }) { first, _ in first }
+        return entries.compactMap { entry in
+            guard let name = Forms.anyKey.read(entry.key, node, reading) else { return nil }
+            // A key is secret however it is written: no message shows it.
+            guard let text = entry.node.text else {
+                reading.fault(at: entry.node.offset, "\(entry.node.trail) must be a string, is \(entry.node.kind)")
+                return nil
+            }
+            if text.isBroken { return nil }
+            let bytes = Array(text.value.utf8)
+            guard bytes.count >= 16 else {
+                let subject = text.isTainted ? ", \(Reading.hidden(text)) is shorter" : ", has \(bytes.count)"
+                reading.fault(at: entry.node.offset, "\(entry.node.trail) must have at least 16 bytes\(subject)")
+                return nil
+            }
+            return Key(name: name, secret: Secret(bytes))
+        }
+    }
+
+    private static let limits = Form<Limits>.object(
+        Limits(),
+        [
+            Member("line", Forms.size(1...1_000_000_000), "The longest line that is read; a longer one is skipped.", into: \.line),
+            Member("depth", Forms.integer(1...10_000), "How deep objects and lists may nest.", into: \.depth),
+        ])
+
+    private enum SourceKind: String, CaseIterable { case stdin }
+
+    private struct Source: Sendable { var plugin: SourceKind? }
+
+    private static let source = Form<Source>.object(
+        Source(), [Member("plugin", Forms.choice(SourceKind.self), required: true, "Standard input.", into: \.plugin)])
+
+    private static let sources = Forms.table("sources", by: Forms.anyKey, of: source).then { table, node, reading -> [SourcePlan]? in
+        let plans = table.compactMap { name, source in source.plugin.map { SourcePlan(name: name, plugin: $0.rawValue) } }
+        for plan in plans.dropFirst() {
+            guard let entry = node.entries?.first(where: { $0.key.name == plan.name }) else { continue }
+            let first = Words.quoted(plans[0].name)
+            reading.fault(entry.node, at: entry.key.range.lowerBound, "standard input is read already by \(first), expected one such source")
+        }
+        return plans
+    }
+}

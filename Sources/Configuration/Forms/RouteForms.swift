@@ -1,0 +1,139 @@
+// Routes: what each wants, demands, samples, changes, and where it sends.
+
+internal import Events
+
+enum RouteForms {
+    static let routes = Forms.list("routes", of: route, most: RootForm.mostEntries, check: refuseEqualNames).then { drafts, _, _ in
+        drafts.enumerated().map { index, draft in
+            var route = draft.route
+            route.name = draft.name ?? ordinal(index)
+            return route
+        }
+    }
+
+    private struct Draft: Sendable {
+        var name: String?
+        var route = RoutePlan(name: "")
+    }
+
+    /// What a route without a name is called.
+    private static func ordinal(_ index: Int) -> String { "routes[\(index)]" }
+
+    private static func refuseEqualNames(_ drafts: [(value: Draft, node: Node)], _ reading: Reading) {
+        var seen: Set<String> = []
+        for (index, (draft, _)) in drafts.enumerated() where draft.name == nil { seen.insert(ordinal(index)) }
+        for (draft, node) in drafts {
+            guard let name = draft.name, !seen.insert(name).inserted, let place = node["name"] else { continue }
+            reading.fault(place, "another route is called \(Reading.named(place)), expected a name of its own")
+        }
+    }
+
+    private static let route = Form<Draft>.object(
+        Draft(),
+        [
+            Member("name", Forms.name, "What accounts and messages call it.", into: \.name),
+            Member("events", globs, "Globs on the event's name; every event when left out.", into: \.route.events),
+            Member("match", match, "Members and the values that they must equal; a list means any of them.", into: \.route.match),
+            Member("consent", consent, "The level, or the level and purposes, that the route demands.", into: \.route.consent),
+            Member("sample", sample, "The share of events that passes.", into: \.route.sample),
+            Member("transform", Transforms.steps, "Changes to the route's copy of the event, in turn.", into: \.route.transforms),
+            Member("to", destinations, required: true, "The providers that get the event.", into: \.route.providers),
+        ]
+    ).then { draft, node, reading -> Draft? in
+        var draft = draft
+        if let consent = reading.consent, node["consent"] == nil {
+            if !consent.hasDefault { reading.fault(node, "lacks 'consent', expected it here or 'default' in the consent section") }
+            draft.route.consent = consent.fallback
+        }
+        return draft
+    }
+
+    // MARK: - Filter
+
+    static let globs = Form<[Glob]>.either([oneGlob, someGlobs]) { node, reading in
+        switch node.value {
+        case .text: return oneGlob
+        case .list: return someGlobs
+        default:
+            reading.refuseType(node, "a glob or a list of globs")
+            return nil
+        }
+    }
+    private static let oneGlob = Forms.glob.then { glob, _, _ in [glob] }
+    static let someGlobs = Forms.list("globs", of: Forms.glob)
+
+    private static let match = Forms.table("paths with values", by: Forms.pathKey, of: values).then { table, _, _ in
+        table.map { MatchPlan(path: $0.key, anyOf: $0.value) }
+    }
+
+    private static let scalar = Form<Scalar>(#"{"type":["string","number","boolean","null"]}"#) { node, reading in
+        switch node.value {
+        case .null: return .null
+        case .bool(let value): return .bool(value)
+        case .number(let text): return .number(text)
+        case .text(let text): return text.isBroken ? nil : .string(text.value)
+        case .list, .object:
+            reading.refuseType(node, "a string, a number, true, false or null")
+            return nil
+        }
+    }
+
+    private static let oneValue = scalar.then { scalar, _, _ in [scalar] }
+    private static let someValues = Forms.list("values", of: scalar)
+
+    private static let values = Form<[Scalar]>.either([oneValue, someValues]) { node, reading in
+        switch node.value {
+        case .list: return someValues
+        case .object:
+            reading.refuseType(node, "a string, a number, true, false, null, or a list of them")
+            return nil
+        default: return oneValue
+        }
+    }
+
+    // MARK: - Consent, sample, destinations
+
+    private static let consent = Form<ConsentDemand>(ConsentForms.demand.schema) { node, reading in
+        guard reading.consent != nil else {
+            reading.fault(node, "there is no consent section, expected one that names the levels")
+            return nil
+        }
+        return ConsentForms.demand.read(node, reading)
+    }
+
+    private static let sample = Form<SamplePlan>.object(
+        SamplePlan(rate: 1),
+        [
+            Member("rate", Forms.number(0...1), required: true, "From 0 (none) to 1 (all).", into: \.rate),
+            Member("by", Forms.path, "The member whose value decides, so that a user is in or out as a whole.", into: \.by),
+            Member("keep", keep, "Globs on the names of events that are always in.", into: \.keep),
+        ])
+
+    private struct Kept: Sendable { var events: [Glob] = [] }
+
+    private static let keptEvents = Form<Kept>.object(
+        Kept(), [Member("events", globs, required: true, "Globs on the event's name.", into: \.events)]
+    ).then { kept, _, _ in kept.events }
+
+    private static let keep = Form<[Glob]>.either([someGlobs, keptEvents]) { node, reading in
+        switch node.value {
+        case .list: return someGlobs
+        case .object: return keptEvents
+        default:
+            reading.refuseType(node, "a list of globs")
+            return nil
+        }
+    }
+
+    private static let destination = Form<Int>(#"{"type":"string"}"#) { node, reading in
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        if let index = reading.providers[text.value] { return index }
+        let names = reading.providers.keys.sorted()
+        // No providers at all is a fault of its own.
+        guard !names.isEmpty else { return nil }
+        reading.unknown("provider", node, among: names, otherwise: "expected \(Words.either(names))")
+        return nil
+    }
+
+    private static let destinations = Forms.set("providers", of: destination, called: "provider")
+}

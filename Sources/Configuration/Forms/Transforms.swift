@@ -1,0 +1,71 @@
+// The steps of a route's transform: one operation an object.
+
+internal import Events
+
+enum Transforms {
+    static let steps = Forms.list("operations", of: step, least: 0, check: refuseHashingTwice)
+
+    /// A hash of a hash agrees with no other route's hash of the same member.
+    private static func refuseHashingTwice(_ steps: [(value: TransformPlan, node: Node)], _ reading: Reading) {
+        var hashed: Set<Path> = []
+        for (_, step) in steps {
+            for field in step["hash"]?["fields"]?.items ?? [] {
+                guard let text = field.text, let path = try? Path(parsing: text.value), !hashed.insert(path).inserted else { continue }
+                reading.fault(field, "\(Reading.named(field)) is hashed already in this route, expected once")
+            }
+        }
+    }
+
+    private static let operations: [(name: String, form: Form<TransformPlan>)] = [("drop", drop), ("set", set), ("hash", hash)]
+
+    private static let step = Form<TransformPlan>(
+        "{\"anyOf\":" + JSONText.list(operations.map { schema(of: $0.name, $0.form) }) + "}"
+    ) { node, reading in
+        guard let entries = node.entries else {
+            reading.refuseType(node, "an object of one operation")
+            return nil
+        }
+        let names = operations.map(\.name)
+        reading.refuseUnknownKeys(of: node, known: names, called: "operation")
+        let known = entries.filter { names.contains($0.key.name) }
+        if entries.isEmpty { reading.fault(node, "must not be empty, expected one of \(Words.either(names))") }
+        if known.count > 1 {
+            reading.fault(node, "holds \(Words.all(known.map(\.key.name))), expected one operation an object, since their order counts")
+        }
+        let plans = known.map { entry in operations.first { $0.name == entry.key.name }!.form.read(entry.node, reading) }
+        return plans.first ?? nil
+    }
+
+    private static func schema(of name: String, _ form: Form<TransformPlan>) -> String {
+        #"{"type":"object","properties":{"\#(name)":\#(form.schema)},"required":["\#(name)"],"additionalProperties":false}"#
+    }
+
+    private static let drop = Forms.list("paths", of: Forms.path).then { paths, _, _ in TransformPlan.drop(paths) }
+
+    private static let constant = Form<String>("{}") { node, reading in JSONText.of(node, in: reading.source) }
+
+    private static let set = Forms.table("paths with values", by: Forms.pathKey, of: constant).then { table, _, _ in
+        TransformPlan.set(table.map { (path: $0.key, json: $0.value) })
+    }
+
+    private struct Hash: Sendable {
+        var fields: [Path] = []
+        var key = 0
+    }
+
+    private static let key = Form<Int>(#"{"type":"string"}"#) { node, reading in
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        if let index = reading.keys[text.value] { return index }
+        let names = reading.keys.keys.sorted()
+        reading.unknown("key", node, among: names, otherwise: names.isEmpty ? "expected a name of 'keys', which has none" : "expected \(Words.either(names))")
+        return nil
+    }
+
+    private static let hash = Form<Hash>.object(
+        Hash(),
+        [
+            Member("fields", Forms.list("paths", of: Forms.path), required: true, "The members to hash.", into: \.fields),
+            Member("key", key, required: true, "The name of a key of 'keys'.", into: \.key),
+        ]
+    ).then { hash, _, _ in TransformPlan.hash(hash.fields, key: hash.key) }
+}

@@ -1,0 +1,108 @@
+// Checks a provider's own settings against what its module describes, and writes them as the module gets them:
+// one JSON object, defaults filled in, sizes in bytes, times in milliseconds.
+
+struct SettingsCheck {
+    var reading: Reading
+
+    /// The value as JSON; nil when it is at fault, which the reading then knows.
+    func value(_ node: Node, _ schema: SettingsSchema) -> String? {
+        switch schema {
+        case .string(let rules): string(node, rules)
+        case .number(let rules): number(node, rules)
+        case .boolean: Forms.boolean.read(node, reading).map { $0 ? "true" : "false" }
+        case .list(let item, _): list(node, of: item)
+        case .object(let rules): object(node, rules)
+        }
+    }
+
+    private func string(_ node: Node, _ rules: SettingsSchema.StringRules) -> String? {
+        switch rules.format {
+        case .size: return reading.quantity(.size, node).map { "\($0)" }
+        case .duration: return reading.quantity(.time, node).map { "\($0)" }
+        case .plain: break
+        }
+        if !rules.oneOf.isEmpty {
+            if let text = node.text, rules.oneOf.contains(text.value) { return JSONText.quoted(text.value) }
+            reading.refuseChoice(node, rules.oneOf)
+            return nil
+        }
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        if let pattern = rules.pattern, !Pattern.matches(pattern, text.value) {
+            reading.refuse(node, "text that matches \(pattern)")
+            return nil
+        }
+        return JSONText.quoted(text.value)
+    }
+
+    private func number(_ node: Node, _ rules: SettingsSchema.NumberRules) -> String? {
+        guard case .number(let text) = node.value, let value = Double(text), value.isFinite, !rules.integer || Int(text) != nil else {
+            reading.refuseType(node, rules.integer ? "a whole number" : "a number")
+            return nil
+        }
+        guard value >= rules.minimum ?? -.infinity, value <= rules.maximum ?? .infinity else {
+            let least = rules.minimum.map(SettingsCheck.number)
+            let most = rules.maximum.map(SettingsCheck.number)
+            reading.refuse(node, least.map { Forms.bounds($0, most) } ?? "at most \(most ?? "")")
+            return nil
+        }
+        return text
+    }
+
+    private func list(_ node: Node, of item: SettingsSchema) -> String? {
+        guard let items = node.items else {
+            reading.refuseType(node, "a list")
+            return nil
+        }
+        let values = items.compactMap { value($0, item) }
+        return values.count == items.count ? JSONText.list(values) : nil
+    }
+
+    /// `others` are keys that are known here but not the module's.
+    func object(_ node: Node, _ rules: SettingsSchema.ObjectRules, alsoKnown others: [String] = []) -> String? {
+        guard let entries = node.entries else {
+            reading.refuseType(node, "an object")
+            return nil
+        }
+        if rules.others == nil { reading.refuseUnknownKeys(of: node, known: others + rules.members.map(\.name)) }
+        var members: [(name: String, json: String)] = []
+        var isWhole = true
+        for (name, schema, required) in rules.members {
+            if let child = node[name] {
+                if let json = value(child, schema) { members.append((name, json)) } else { isWhole = false }
+            } else if let json = SettingsCheck.fallback(of: schema) {
+                members.append((name, json))
+            } else if required {
+                reading.fault(node, "lacks \(Words.quoted(name))")
+                isWhole = false
+            }
+        }
+        for entry in entries where !rules.members.contains(where: { $0.name == entry.key.name }) {
+            if let schema = rules.others, let json = value(entry.node, schema) {
+                members.append((entry.key.name, json))
+            } else {
+                isWhole = false
+            }
+        }
+        return isWhole ? JSONText.object(members) : nil
+    }
+
+    /// The default, as the module gets it.
+    private static func fallback(of schema: SettingsSchema) -> String? {
+        switch schema {
+        case .string(let rules):
+            guard let text = rules.fallback else { return nil }
+            return switch rules.format {
+            case .plain: JSONText.quoted(text)
+            case .size: (try? Quantity.size.parse(text)).map { "\($0)" }
+            case .duration: (try? Quantity.time.parse(text)).map { "\($0)" }
+            }
+        case .number(let rules): return rules.fallback.map(number)
+        case .boolean(let rules): return rules.fallback.map { $0 ? "true" : "false" }
+        case .list, .object: return nil
+        }
+    }
+
+    private static func number(_ value: Double) -> String {
+        Int(exactly: value).map { "\($0)" } ?? "\(value)"
+    }
+}

@@ -1,0 +1,181 @@
+// Reads the JSON Schema of a module's settings. A keyword that is not known here is a fault: to accept it and not to
+// check it would promise what is not kept.
+
+enum SchemaForms {
+    static let settings = Form<SettingsSchema.ObjectRules>(#"{"type":"object"}"#) { node, reading in
+        guard let schema = any.read(node, reading) else { return nil }
+        guard case .object(let rules) = schema else {
+            reading.fault(node, "must be a schema of the type object")
+            return nil
+        }
+        for entry in node["properties"]?.entries ?? [] where ["plugin", "delivery"].contains(entry.key.name) {
+            reading.fault(entry.node, "the router has a key of this name, expected another")
+        }
+        return rules
+    }
+
+    private enum Kind: String, CaseIterable { case string, integer, number, boolean, array, object }
+
+    static let any: Form<SettingsSchema> = Form(#"{"type":"object"}"#) { node, reading in
+        guard node.entries != nil else {
+            reading.refuseType(node, "a schema object")
+            return nil
+        }
+        guard let type = node["type"] else {
+            reading.fault(node, "lacks 'type', expected \(Words.either(Kind.allCases.map(\.rawValue)))")
+            return nil
+        }
+        guard let kind = Forms.choice(Kind.self).read(type, reading) else { return nil }
+        switch kind {
+        case .string: return string.read(node, reading).map { .string($0) }
+        case .integer, .number: return number.read(node, reading).map { .number($0) }
+        case .boolean: return boolean.read(node, reading).map { .boolean($0) }
+        case .array: return list.read(node, reading).flatMap { rules in rules.items.map { .list(of: $0, about: rules.about) } }
+        case .object: return object.read(node, reading).map { .object($0) }
+        }
+    }
+
+    private static func type<Whole>() -> Member<Whole> { Member("type", Forms.choice(Kind.self), "The type.") }
+
+    // MARK: - Strings
+
+    private static let string: Form<SettingsSchema.StringRules> = Form<SettingsSchema.StringRules>.object(
+        SettingsSchema.StringRules(),
+        [
+            type(),
+            Member("description", DescriptionForm.text, "What it is for.", into: \.about),
+            Member("format", format, "How it is written.", into: \.format),
+            Member("enum", Forms.list("strings", of: plain, most: 1000), "The choices.", into: \.oneOf),
+            Member("pattern", pattern, "An anchored extended regular expression.", into: \.pattern),
+            Member("default", plain, "What holds when it is left out.", into: \.fallback),
+        ], called: "keyword"
+    ).then { rules, node, reading -> SettingsSchema.StringRules? in
+        guard rules.format == .plain else {
+            for name in ["enum", "pattern"] where node[name] != nil {
+                reading.fault(node, at: node[name]?.offset, "\(Words.quoted(name)) does not go with a format")
+            }
+            checkDefault(node, .string(rules), reading)
+            return rules
+        }
+        checkDefault(node, .string(rules), reading)
+        return rules
+    }
+
+    private static let plain = DescriptionForm.text
+
+    private enum Format: String, CaseIterable { case size, duration }
+    private static let format = Forms.choice(Format.self).then { format, _, _ in
+        format == .size ? SettingsSchema.StringRules.Format.size : .duration
+    }
+
+    private static let pattern = Forms.string.then { text, node, reading -> String? in
+        guard let must = Pattern.fault(text.value) else { return text.value }
+        reading.refuse(node, must)
+        return nil
+    }
+
+    // MARK: - Numbers and booleans
+
+    private static let double = Form<Double>(#"{"type":"number"}"#) { node, reading in
+        if case .number(let text) = node.value, let value = Double(text), value.isFinite { return value }
+        reading.refuseType(node, "a number")
+        return nil
+    }
+
+    private static let number: Form<SettingsSchema.NumberRules> = Form<SettingsSchema.NumberRules>.object(
+        SettingsSchema.NumberRules(),
+        [
+            type(),
+            Member("description", DescriptionForm.text, "What it is for.", into: \.about),
+            Member("minimum", double, "The least.", into: \.minimum),
+            Member("maximum", double, "The most.", into: \.maximum),
+            Member("default", double, "What holds when it is left out.", into: \.fallback),
+        ], called: "keyword"
+    ).then { rules, node, reading -> SettingsSchema.NumberRules? in
+        var rules = rules
+        rules.integer = node["type"]?.text?.value == Kind.integer.rawValue
+        if let least = rules.minimum, let most = rules.maximum, least > most { reading.fault(node, "no number is between minimum and maximum") }
+        checkDefault(node, .number(rules), reading)
+        return rules
+    }
+
+    private static let boolean = Form<SettingsSchema.BooleanRules>.object(
+        SettingsSchema.BooleanRules(),
+        [
+            type(),
+            Member("description", DescriptionForm.text, "What it is for.", into: \.about),
+            Member("default", Forms.boolean, "What holds when it is left out.", into: \.fallback),
+        ], called: "keyword")
+
+    // MARK: - Lists and objects
+
+    private struct ListRules: Sendable {
+        var about = ""
+        var items: SettingsSchema?
+    }
+
+    /// `any` refers to this, so that this refers to it only when it reads.
+    private static let nested: Form<SettingsSchema> = Form(#"{"type":"object"}"#) { node, reading in any.read(node, reading) }
+
+    private static let list = Form<ListRules>.object(
+        ListRules(),
+        [
+            type(),
+            Member("description", DescriptionForm.text, "What it is for.", into: \.about),
+            Member("items", nested, required: true, "What it lists.", into: \.items),
+        ], called: "keyword")
+
+    private static let others = Form<SettingsSchema?>(#"{"type":["boolean","object"]}"#) { node, reading in
+        if case .bool(false) = node.value { return .some(nil) }
+        if node.entries != nil { return nested.read(node, reading) }
+        reading.refuse(node, "false or a schema object")
+        return nil
+    }
+
+    private struct ObjectDraft: Sendable {
+        var about = ""
+        var properties: [(name: String, schema: SettingsSchema)] = []
+        var required: [String] = []
+        var others: SettingsSchema?
+    }
+
+    private static let properties = Form<[(name: String, schema: SettingsSchema)]>(#"{"type":"object"}"#) { node, reading in
+        guard let entries = node.entries else {
+            reading.refuseType(node, "an object of schemas")
+            return nil
+        }
+        for entry in entries {
+            guard let must = Forms.nameFault(entry.key.name) else { continue }
+            reading.fault(node, at: entry.key.range.lowerBound, "the key \(Words.quoted(entry.key.name)) must be \(must)")
+        }
+        return entries.compactMap { entry in nested.read(entry.node, reading).map { (entry.key.name, $0) } }
+    }
+
+    private static let object: Form<SettingsSchema.ObjectRules> = Form<ObjectDraft>.object(
+        ObjectDraft(),
+        [
+            type(),
+            Member("description", DescriptionForm.text, "What it is for.", into: \.about),
+            Member("properties", properties, "Its members.", into: \.properties),
+            Member("required", Forms.list("names", of: plain, least: 0), "The members that must be there.", into: \.required),
+            Member("additionalProperties", others, "What other members may be.", into: \.others),
+        ], called: "keyword"
+    ).then { draft, node, reading -> SettingsSchema.ObjectRules? in
+        let names = node["properties"]?.entries?.map(\.key.name) ?? []
+        for item in node["required"]?.items ?? [] {
+            guard let name = item.text?.value, !names.contains(name) else { continue }
+            reading.unknown("property", item, among: names, otherwise: "expected one of 'properties'")
+        }
+        var rules = SettingsSchema.ObjectRules()
+        rules.about = draft.about
+        rules.members = draft.properties.map { ($0.name, $0.schema, draft.required.contains($0.name)) }
+        rules.others = draft.others
+        return rules
+    }
+
+    /// A default is held to its own rules.
+    private static func checkDefault(_ node: Node, _ schema: SettingsSchema, _ reading: Reading) {
+        guard let fallback = node["default"], fallback.text != nil || fallback.kind == "a number" else { return }
+        _ = SettingsCheck(reading: reading).value(fallback, schema)
+    }
+}

@@ -1,0 +1,99 @@
+// Sizes and times as configurations write them: a number and its unit, `16MB`, `512KiB`, `500ms`, `24h`.
+
+struct Unit {
+    var name: String
+    /// In bytes, or in milliseconds.
+    var scale: Int
+}
+
+/// One kind of quantity with its units, rising within each family.
+struct Quantity {
+    var name: String
+    var examples: String
+    var units: [Unit]
+
+    static let size = Quantity(
+        name: "size", examples: "\"16MB\" or \"512KiB\"",
+        units: [
+            Unit(name: "B", scale: 1), Unit(name: "KB", scale: 1000), Unit(name: "MB", scale: 1_000_000), Unit(name: "GB", scale: 1_000_000_000),
+            Unit(name: "KiB", scale: 1 << 10), Unit(name: "MiB", scale: 1 << 20), Unit(name: "GiB", scale: 1 << 30),
+        ])
+    static let time = Quantity(
+        name: "time", examples: "\"500ms\" or \"24h\"",
+        units: [
+            Unit(name: "ms", scale: 1), Unit(name: "s", scale: 1000), Unit(name: "m", scale: 60_000), Unit(name: "h", scale: 3_600_000),
+            Unit(name: "d", scale: 86_400_000),
+        ])
+
+    /// The most that may be written: far beyond any use, and a century (which is still a number of nanoseconds).
+    var most: Int { name == "time" ? 36_525 * 86_400_000 : 1 << 62 }
+
+    struct Fault: Error {
+        /// Follows "must be a size such as …, is …"; empty when there is nothing to add.
+        var hint = ""
+    }
+
+    /// In bytes, or in milliseconds.
+    func parse(_ text: String) throws(Fault) -> Int {
+        let bytes = Array(text.utf8)
+        let whole = bytes.prefix(while: Lexer.isDigit)
+        var rest = bytes[whole.endIndex...]
+        var fraction = rest[rest.startIndex..<rest.startIndex]
+        if rest.first == UInt8(ascii: ".") {
+            fraction = rest.dropFirst().prefix(while: Lexer.isDigit)
+            guard !fraction.isEmpty else { throw Fault() }
+            rest = rest[fraction.endIndex...]
+        }
+        guard !whole.isEmpty else { throw Fault() }
+        let name = String(decoding: rest, as: UTF8.self)
+        let number = String(decoding: bytes[..<rest.startIndex], as: UTF8.self)
+        guard !name.isEmpty else { throw Fault(hint: hint(forUnitless: number)) }
+        guard let unit = units.first(where: { $0.name == name }) else {
+            let bare = name.trimmingSpaces
+            let near = units.first { $0.name == bare } ?? units.first { $0.name.lowercased() == bare.lowercased() }
+            throw Fault(hint: near.map { ", did you mean \"\(number)\($0.name)\"?" } ?? ", the units are \(Words.all(units.map(\.name)))")
+        }
+        guard let value = Quantity.multiply(whole, fraction, by: unit.scale) else { throw Fault(hint: ", which is no whole number of \(units[0].name)") }
+        guard value <= most else { throw Fault(hint: ", which is too much") }
+        return value
+    }
+
+    /// What a number without a unit may have meant.
+    func hint(forUnitless number: String) -> String {
+        guard let value = Int(number), value >= 0 else { return ", it needs a unit" }
+        guard name == "size" else { return ", did you mean \"\(value)ms\" or \"\(value)s\"?" }
+        return ", did you mean \"\(text(value))\"?"
+    }
+
+    /// The shortest exact way to write it.
+    func text(_ value: Int) -> String {
+        var best = "\(value)\(units[0].name)"
+        guard value > 0 else { return best }
+        for unit in units where value % unit.scale == 0 {
+            let text = "\(value / unit.scale)\(unit.name)"
+            if text.utf8.count < best.utf8.count { best = text }
+        }
+        return best
+    }
+
+    /// nil: not whole. Too large is the largest.
+    private static func multiply(_ whole: ArraySlice<UInt8>, _ fraction: ArraySlice<UInt8>, by scale: Int) -> Int? {
+        guard fraction.count <= 9 else { return nil }
+        var digits = 0
+        for byte in whole + fraction {
+            let (product, over) = digits.multipliedReportingOverflow(by: 10)
+            let (sum, over2) = product.addingReportingOverflow(Int(byte - UInt8(ascii: "0")))
+            if over || over2 { return .max }
+            digits = sum
+        }
+        var divisor = 1
+        for _ in fraction { divisor *= 10 }
+        let (value, over) = digits.multipliedReportingOverflow(by: scale)
+        if over { return .max }
+        return value % divisor == 0 ? value / divisor : nil
+    }
+}
+
+extension String {
+    fileprivate var trimmingSpaces: String { String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
+}

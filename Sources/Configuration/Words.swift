@@ -1,0 +1,66 @@
+// The words of messages: lists, quotes, near misses.
+
+enum Words {
+    /// "a, b or c"; a long list is cut.
+    static func list(_ words: [String], joiner: String, most: Int = 24) -> String {
+        guard words.count <= most else {
+            return words.prefix(most).joined(separator: ", ") + " \(joiner) \(words.count - most) more"
+        }
+        guard words.count > 1 else { return words.first ?? "" }
+        return words.dropLast().joined(separator: ", ") + " \(joiner) " + words.last!
+    }
+
+    static func either(_ words: [String]) -> String { list(words, joiner: "or") }
+    static func all(_ words: [String]) -> String { list(words, joiner: "and") }
+
+    /// A name, as messages quote it.
+    static func quoted(_ name: String) -> String { "'\(shortened(name, 60))'" }
+
+    static func shortened(_ text: String, _ most: Int) -> String {
+        text.utf8.count <= most ? text : String(text.prefix(most - 1)) + "…"
+    }
+
+    /// One line that a terminal shows as it is: what steers a terminal, or turns text around, is written as an escape.
+    static func visible(_ text: String) -> String {
+        var shown = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator:
+                shown.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+            default: shown.append(scalar)
+            }
+        }
+        return String(shown)
+    }
+
+    /// The choice that was probably meant.
+    static func nearest(_ word: String, among choices: [String]) -> String? {
+        guard word.utf8.count <= 64, choices.count <= 1000 else { return nil }
+        let letters = Array(word.lowercased())
+        var best: (choice: String, distance: Int)?
+        for choice in choices where choice.utf8.count <= 64 {
+            let other = Array(choice.lowercased())
+            let most = max(1, min(letters.count, other.count) / 3)
+            let distance = distance(letters, other)
+            if distance <= most, distance < best?.distance ?? .max { best = (choice, distance) }
+        }
+        return best?.choice
+    }
+
+    /// How many letters must be added, left out, replaced or swapped with their neighbour.
+    static func distance(_ a: [Character], _ b: [Character]) -> Int {
+        var beforeLast = [Int](repeating: 0, count: b.count + 1)
+        var last = Array(0...b.count)
+        for i in a.indices {
+            var row = [i + 1]
+            row.reserveCapacity(b.count + 1)
+            for j in b.indices {
+                var least = min(last[j + 1] + 1, row[j] + 1, last[j] + (a[i] == b[j] ? 0 : 1))
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { least = min(least, beforeLast[j - 1] + 1) }
+                row.append(least)
+            }
+            (beforeLast, last) = (last, row)
+        }
+        return last[b.count]
+    }
+}

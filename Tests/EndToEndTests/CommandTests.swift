@@ -1,0 +1,109 @@
+import Foundation
+import Testing
+
+@Suite("The command")
+struct CommandTests {
+    @Test(
+        "used wrongly says how and exits with 64",
+        arguments: [
+            (["chekc"], "unknown command 'chekc', did you mean check?"),
+            (["--wrokers", "2"], "unknown option '--wrokers', did you mean --workers?"),
+            (["--workers"], "--workers needs a value: --workers N"),
+            (["--workers", "0"], "--workers must be a number from 1 to 1024, is '0'"),
+            (["--workers", "1", "--workers", "2"], "--workers was given twice"),
+            (["--strict=yes"], "--strict takes no value, was given 'yes'"),
+            (["run", "file"], "unexpected argument 'file'; see switchyard run --help"),
+            (["--stats", "xml"], "--stats must be text, json or none, is 'xml'"),
+            (["providers", "consle"], "there is no provider 'consle', did you mean console?"),
+            (["check", "a", "b"], "unexpected argument 'b'"),
+        ])
+    func usage(arguments: [String], message: String) throws {
+        let result = try Yard(routes: passThrough).run(arguments)
+        #expect(result.errors.contains("switchyard: " + message))
+        #expect(result.errorLines.count == 1)
+        #expect(result.text == "")
+        #expect(result.code == 64)
+    }
+
+    @Test("--help works everywhere and names every option and exit code", arguments: [["--help"], ["run", "--help"], ["check", "-h"], ["providers", "--help"], ["help", "run"]])
+    func help(arguments: [String]) throws {
+        let result = try Yard().run(arguments)
+        #expect(result.code == 0)
+        #expect(result.text.hasPrefix("Usage: switchyard"))
+        if arguments == ["--help"] { for code in ["64", "65", "69", "70", "78"] { #expect(result.text.contains("  \(code)")) } }
+        if arguments.contains("run") { #expect(result.text.contains("--workers N")) }
+    }
+
+    @Test("--version prints one line")
+    func version() throws {
+        let result = try Yard().run(["--version"])
+        #expect(result.lines.count == 1)
+        #expect(result.text.hasPrefix("switchyard "))
+        #expect(result.code == 0)
+    }
+
+    @Test("without a configuration it shows the smallest one and exits with 78")
+    func noConfiguration() throws {
+        let result = try Yard().run(input: "{}\n")
+        #expect(result.code == 78)
+        #expect(result.errors.contains("routes.json: No such file or directory"))
+        let smallest = try #require(result.errorLines.last)
+        let yard = try Yard(routes: smallest)
+        #expect(try yard.run(input: "{}\n").code == 0, "what it shows works")
+    }
+
+    @Test("every fault of a configuration is told at once, with its place, and no secret is shown")
+    func faults() throws {
+        let yard = try Yard(
+            routes: """
+                { "keys": { "ids": "${env:IDS}" },
+                  "providers": { "out": { "plugin": "consle" }, "log": { "plugin": "file", "pth": "x" } },
+                  "routes": [ { "to": ["ot"], "sample": { "rate": 1.5 } } ] }
+                """)
+        let result = try yard.run(["check"], environment: ["IDS": "hush-hush"])
+        #expect(result.code == 78)
+        #expect(result.text == "")
+        #expect(!result.errors.contains("hush"))
+        for part in ["routes.json:1:", "routes.json:2:", "did you mean 'console'", "did you mean 'path'", "routes.json:3:", "must be between 0 and 1, is 1.5"] {
+            #expect(result.errors.contains(part), "\(part)")
+        }
+        #expect(result.errorLines.count >= 5)
+        #expect(result.errorLines.allSatisfy { $0.hasPrefix("routes.json:") })
+    }
+
+    @Test("check prints the plan it understood")
+    func check() throws {
+        let yard = try Yard(
+            routes: """
+                { "keys": { "ids": "0123456789abcdef" },
+                  "providers": { "out": { "plugin": "console" } },
+                  "routes": [ { "name": "product", "events": ["item_*"], "match": { "type": "track" }, "sample": { "rate": 0.25, "by": "userId" },
+                                "transform": [ { "drop": ["context.ip"] }, { "hash": { "fields": ["userId"], "key": "ids" } } ], "to": ["out"] } ] }
+                """)
+        let result = try yard.run(["check"])
+        #expect(result.code == 0)
+        for part in ["routes.json is good", "the gate is off", "product → out", "event is item_*", "type is \"track\"", "sample: 0.25 by userId", "drop context.ip", "hash userId with key ids", "libConsole.so"] {
+            #expect(result.text.contains(part), "\(part)")
+        }
+        #expect(!result.text.contains("0123456789abcdef"))
+    }
+
+    @Test("providers lists what is installed, with settings")
+    func providers() throws {
+        let list = try Yard().run(["providers"])
+        #expect(list.code == 0)
+        for name in ["console", "file", "noop"] { #expect(list.lines.contains { $0.contains(name) }) }
+        let file = try Yard().run(["providers", "file"])
+        #expect(file.code == 0)
+        for setting in ["path", "rotate", "mode", "sync"] { #expect(file.text.contains(setting)) }
+    }
+
+    @Test("settings that only the module can judge are refused with its words")
+    func moduleRefuses() throws {
+        let yard = try Yard(routes: #"{ "providers": { "log": { "plugin": "file", "path": "x-%Q" } }, "routes": [ { "to": ["log"] } ] }"#)
+        let result = try yard.run(input: "{}\n")
+        #expect(result.code == 78)
+        #expect(result.errors.contains("provider log: "))
+        #expect(result.errors.contains("%Q"))
+    }
+}

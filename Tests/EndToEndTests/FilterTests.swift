@@ -1,0 +1,180 @@
+import Foundation
+import Testing
+
+@Suite("As a filter")
+struct FilterTests {
+    @Test("what no rule edits leaves byte for byte")
+    func bytes() throws {
+        let events = [
+            #"{"n":9007199254740993,"f":0.30000000000000004,"a":1.0,"b":1e0,"c":-0,"d":1E400,"e":123456789012345678901234567890}"#,
+            #"{ "spaced" : [ 1 , 2 ] ,	"tab":	true }"#,
+            #"{"escapes":"\u0041\/\b\ud800 \"q\" \ud83d\ude97","é":"東京🚗"}"#,
+            #"{"z":1,"a":2,"z":3}"#,
+            "{}",
+            #"  {"lead":1}  "#,
+        ]
+        let input = events.joined(separator: "\n") + "\n"
+        let result = try Yard(routes: passThrough).run(input: input)
+        #expect(result.text == input)
+        #expect(result.errors == "")
+        #expect(result.code == 0)
+    }
+
+    @Test("CR LF, blank lines and a last line without newline are fine")
+    func lineEnds() throws {
+        let result = try Yard(routes: passThrough).run(input: "{\"a\":1}\r\n\r\n\n   \n{\"b\":2}")
+        #expect(result.text == "{\"a\":1}\n{\"b\":2}\n")
+        #expect(result.errors == "")
+        #expect(result.code == 0)
+    }
+
+    @Test("an empty input, /dev/null and a closed standard input end at once and well")
+    func emptyInput() throws {
+        let yard = try Yard(routes: passThrough)
+        #expect(try yard.run().code == 0)
+        let null = try yard.start(input: FileHandle(forReadingAtPath: "/dev/null"))
+        #expect(null.finish().code == 0)
+        let closed = Process()
+        closed.executableURL = URL(fileURLWithPath: "/bin/sh")
+        closed.arguments = ["-c", "exec \(Run.executable) -c \(yard.path("routes.json")) <&-"]
+        try closed.run()
+        closed.waitUntilExit()
+        #expect(closed.terminationStatus == 0)
+    }
+
+    @Test("a folder on standard input is said and exits with 69")
+    func folderAsInput() throws {
+        let yard = try Yard(routes: passThrough)
+        let result = try yard.start(input: FileHandle(forReadingAtPath: "/")).finish()
+        #expect(result.errors.contains("stdin: the input could not be read: Is a directory"))
+        #expect(result.code == 69)
+    }
+
+    @Test("a bad line costs nothing but itself and is named by line and column")
+    func badLines() throws {
+        let input = "{\"a\":1}\n{\"a\":tru}\n\n{\"b\":2}\n[1]\n{\"c\":3}\n"
+        let result = try Yard(routes: passThrough).run(["--rejects", "bad.ndjson"], input: input)
+        #expect(result.text == "{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n")
+        #expect(result.errorLines.count == 3)
+        #expect(result.errorLines[0].hasPrefix("switchyard: stdin:2:"))
+        #expect(result.errorLines[1].hasPrefix("switchyard: stdin:5:1: an event must be a JSON object"))
+        #expect(result.errorLines[2] == "switchyard: 2 of 5 lines were no valid events")
+        #expect(!result.errors.contains("tru}"), "the text itself stays private")
+        #expect(result.code == 0)
+    }
+
+    @Test("--strict exits with 65 when some input was invalid, --show-input quotes it safely")
+    func strict() throws {
+        let yard = try Yard(routes: passThrough)
+        #expect(try yard.run(["--strict"], input: "{}\n").code == 0)
+        let result = try yard.run(["--strict", "--show-input"], input: "\u{1b}[31mred\n")
+        #expect(result.code == 65)
+        #expect(result.errors.contains("\\u001b[31mred"))
+        #expect(!result.errors.contains("\u{1b}"))
+    }
+
+    @Test("--rejects keeps bad lines with their reason, for the owner alone")
+    func rejects() throws {
+        let yard = try Yard(routes: passThrough)
+        var data = Data("{\"a\":}\n{}\n".utf8)
+        data += [0xff, 0x22, 0x0a]
+        let result = try yard.run(["--rejects", "bad.ndjson"], data: data)
+        #expect(result.code == 0)
+        #expect(yard.mode("bad.ndjson") == 0o600)
+        let kept = try yard.lines("bad.ndjson").map { try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
+        #expect(kept.count == 2)
+        #expect(kept[0]?["input"] as? String == #"{"a":}"#)
+        #expect(kept[0]?["line"] as? Int == 1)
+        #expect(kept[0]?["column"] as? Int == 6)
+        #expect(kept[1]?["input_base64"] as? String == "/yI=")
+    }
+
+    @Test("many bad lines are summed up")
+    func manyBadLines() throws {
+        let result = try Yard(routes: passThrough).run(["--workers", "3"], input: String(repeating: "x\n", count: 5000) + "{}\n")
+        #expect(result.text == "{}\n")
+        #expect(result.errorLines.count < 30)
+        #expect(result.errors.contains("stdin:20:1:"))
+        #expect(result.errors.contains("and 4,980 more invalid lines, 5,000 in all"))
+    }
+
+    @Test("a line over limits.line is let go and both neighbours come out")
+    func overlongLine() throws {
+        let yard = try Yard(routes: passThrough.replacingOccurrences(of: "{ \"prov", with: "{ \"limits\": { \"line\": \"1KB\" }, \"prov"))
+        for count in [1001, 100_000, 3_000_000] {
+            let long = "{\"x\":\"" + String(repeating: "x", count: count - 8) + "\"}"
+            let result = try yard.run(input: "{\"before\":1}\n\(long)\n{\"after\":1}\n")
+            #expect(result.text == "{\"before\":1}\n{\"after\":1}\n")
+            #expect(result.errors.contains("stdin:2:1001: the line has \(count) bytes, more than limits.line allows (1000)"))
+        }
+        let fits = "{\"x\":\"" + String(repeating: "x", count: 992) + "\"}"
+        #expect(try yard.run(input: fits).text == fits + "\n")
+    }
+
+    @Test("a huge line is not held in memory")
+    func hugeLine() throws {
+        let yard = try Yard(routes: passThrough)
+        let run = try yard.start()
+        Thread.detachNewThread {
+            run.send("{\"before\":1}\n")
+            let chunk = String(repeating: "x", count: 1 << 20)
+            for _ in 0..<256 { run.send(chunk) }
+            run.send("\n{\"after\":1}\n")
+            run.endInput()
+        }
+        #expect(run.outputLines(1) == [#"{"before":1}"#])
+        #expect(run.outputLines(1) == [#"{"after":1}"#])
+        let result = run.finish()
+        #expect(result.code == 0)
+        var usage = rusage()
+        getrusage(RUSAGE_CHILDREN, &usage)
+        #expect(usage.ru_maxrss < 150 << 10, "in KiB; the line has 256 MiB")
+    }
+
+    @Test("order is kept with many workers")
+    func order() throws {
+        let events = (0..<60_000).map { #"{"n":\#($0),"pad":"\#(String(repeating: "p", count: $0 % 200))"}"# }
+        let result = try Yard(routes: passThrough).run(["--workers", "4"], input: events.joined(separator: "\n") + "\n")
+        #expect(result.lines == events)
+    }
+
+    @Test("an event comes out while the input stays open")
+    func followsInput() throws {
+        let run = try Yard(routes: passThrough).start()
+        for number in 0..<5 {
+            run.send("{\"n\":\(number)}\n")
+            #expect(run.outputLines(1) == ["{\"n\":\(number)}"])
+        }
+        #expect(run.finish().code == 0)
+    }
+
+    @Test("a closed output ends the router with one line and 69, also while no input comes")
+    func closedOutput() throws {
+        let run = try Yard(routes: passThrough).start()
+        run.send("{\"n\":1}\n")
+        #expect(run.outputLines(1).count == 1)
+        run.closeOutput()
+        run.process.waitUntilExit()
+        #expect(run.process.terminationStatus == 69)
+        #expect(run.waitForError("\u{0}").split(separator: "\n").count == 1)
+    }
+
+    @Test("a closed output closes its lane alone while another is left")
+    func closedLane() throws {
+        let yard = try Yard(
+            routes: """
+                { "providers": { "out": { "plugin": "console", "format": "ndjson" }, "kept": { "plugin": "file", "path": "kept.ndjson" } },
+                  "routes": [ { "to": ["out", "kept"] } ] }
+                """)
+        let run = try yard.start()
+        run.send("{\"n\":1}\n")
+        #expect(run.outputLines(1).count == 1)
+        run.closeOutput()
+        #expect(run.waitForError("the lane is closed").contains("out:"))
+        run.send("{\"n\":2}\n")
+        run.endInput()
+        run.process.waitUntilExit()
+        #expect(run.process.terminationStatus == 69)
+        #expect(yard.lines("kept.ndjson") == ["{\"n\":1}", "{\"n\":2}"])
+    }
+}

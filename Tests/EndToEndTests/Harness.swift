@@ -1,0 +1,148 @@
+// Runs the real executable with real pipes, files and signals, in a folder of its own and an empty environment.
+
+import Foundation
+import Glibc
+
+/// A folder that goes when its test does.
+final class Yard {
+    let folder: String
+
+    init(routes: String? = nil) throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        if let routes { try write(routes, to: "routes.json") }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    func path(_ name: String) -> String { folder + "/" + name }
+    func write(_ text: String, to name: String) throws { try text.write(toFile: path(name), atomically: false, encoding: .utf8) }
+    func read(_ name: String) -> String { (try? String(contentsOfFile: path(name), encoding: .utf8)) ?? "" }
+    func lines(_ name: String) -> [String] { read(name).split(separator: "\n").map(String.init) }
+    func mode(_ name: String) -> Int? {
+        (try? FileManager.default.attributesOfItem(atPath: path(name)))?[.posixPermissions] as? Int
+    }
+    var deadLetters: [String] { lines("state/dead-letters.ndjson") }
+
+    /// Starts the router here. Its streams are pipes unless others are given.
+    func start(_ arguments: [String] = [], environment: [String: String] = [:], input: FileHandle? = nil, output: FileHandle? = nil) throws -> Run {
+        try Run(self, arguments, environment, input, output)
+    }
+
+    /// Runs it to its end on this input.
+    func run(_ arguments: [String] = [], environment: [String: String] = [:], input: String = "") throws -> Result {
+        try run(arguments, environment: environment, data: Data(input.utf8))
+    }
+
+    func run(_ arguments: [String] = [], environment: [String: String] = [:], data: Data) throws -> Result {
+        let run = try start(arguments, environment: environment)
+        return run.finish(feeding: data)
+    }
+}
+
+struct Result {
+    var output: Data
+    var errors: String
+    var code: Int32
+
+    var text: String { String(decoding: output, as: UTF8.self) }
+    var lines: [String] { text.split(separator: "\n").map(String.init) }
+    var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
+}
+
+/// A router that is running.
+final class Run {
+    let process = Process()
+    private let inputPipe = Pipe()
+    private let outputPipe = Pipe()
+    private let errorPipe = Pipe()
+
+    static let executable: String = {
+        // The test runner lies beside what was built with it.
+        var folder = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        while folder.path != "/" {
+            folder.deleteLastPathComponent()
+            let candidate = folder.appendingPathComponent("switchyard").path
+            if FileManager.default.isExecutableFile(atPath: candidate), FileManager.default.fileExists(atPath: folder.path + "/libConsole.so") {
+                return candidate
+            }
+        }
+        fatalError("there is no switchyard beside \(CommandLine.arguments[0])")
+    }()
+
+    fileprivate init(_ yard: Yard, _ arguments: [String], _ environment: [String: String], _ input: FileHandle?, _ output: FileHandle?) throws {
+        signal(SIGPIPE, SIG_IGN)
+        process.executableURL = URL(fileURLWithPath: Run.executable)
+        process.arguments = arguments
+        process.currentDirectoryURL = URL(fileURLWithPath: yard.folder)
+        process.environment = ["STATE_DIRECTORY": yard.path("state")].merging(environment) { $1 }
+        process.standardInput = input ?? inputPipe
+        process.standardOutput = output ?? outputPipe
+        process.standardError = errorPipe
+        try process.run()
+    }
+
+    func send(_ text: String) { try? inputPipe.fileHandleForWriting.write(contentsOf: Data(text.utf8)) }
+    func endInput() { try? inputPipe.fileHandleForWriting.close() }
+    func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+    func closeOutput() { try? outputPipe.fileHandleForReading.close() }
+
+    /// The next bytes of standard output, as soon as there are any; empty at its end.
+    func nextOutput() -> String { String(decoding: outputPipe.fileHandleForReading.availableData, as: UTF8.self) }
+    /// Reads standard output until that many lines have come.
+    func outputLines(_ count: Int) -> [String] {
+        var text = ""
+        while text.filter({ $0 == "\n" }).count < count {
+            let next = nextOutput()
+            if next.isEmpty { break }
+            text += next
+        }
+        return text.split(separator: "\n").map(String.init)
+    }
+    /// Reads standard error until a line holds the text.
+    func waitForError(_ text: String) -> String {
+        var errors = ""
+        while !errors.contains(text) {
+            let data = errorPipe.fileHandleForReading.availableData
+            if data.isEmpty { break }
+            errors += String(decoding: data, as: UTF8.self)
+        }
+        return errors
+    }
+
+    /// Feeds what is given, closes the input, and gathers everything until the end.
+    func finish(feeding data: Data = Data(), readingOutput: Bool = true) -> Result {
+        let feeder = Thread { [self] in
+            try? inputPipe.fileHandleForWriting.write(contentsOf: data)
+            endInput()
+        }
+        feeder.start()
+        let errors = Collector(errorPipe.fileHandleForReading)
+        let output = readingOutput && process.standardOutput as? Pipe === outputPipe
+            ? (try? outputPipe.fileHandleForReading.readToEnd()) ?? Data() : Data()
+        let errorText = String(decoding: errors.wait(), as: UTF8.self)
+        process.waitUntilExit()
+        return Result(output: output, errors: errorText, code: process.terminationStatus)
+    }
+}
+
+/// Reads a handle to its end on a thread of its own.
+private final class Collector: @unchecked Sendable {
+    private var data = Data()
+    private let done = DispatchSemaphore(value: 0)
+
+    init(_ handle: FileHandle) {
+        Thread.detachNewThread { [self] in
+            data = (try? handle.readToEnd()) ?? Data()
+            done.signal()
+        }
+    }
+
+    func wait() -> Data {
+        done.wait()
+        return data
+    }
+}
+
+/// The smallest configuration: everything to standard output as it is.
+let passThrough = #"{ "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "to": ["out"] } ] }"#

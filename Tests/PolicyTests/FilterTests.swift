@@ -1,0 +1,125 @@
+import Configuration
+import Testing
+
+@testable import Policy
+
+@Suite struct GlobTests {
+    @Test(
+        "a glob matches as its stars allow",
+        arguments: [
+            ("error_*", "error_", true), ("error_*", "error_network", true), ("error_*", "Error_network", false),
+            ("error_*", "an error_", false), ("*_failed", "login_failed", true), ("*_failed", "login_failed2", false),
+            ("*_failed", "_failed", true), ("*_failed", "failed", false), ("*", "", true), ("*", "anything at all", true),
+            ("**", "x", true), ("exact", "exact", true), ("exact", "exactly", false), ("exact", "exac", false),
+            ("", "", true), ("", "x", false), ("a*b", "ab", true), ("a*b", "axxb", true), ("a*b", "a", false),
+            ("a*a", "a", false), ("a*a", "aa", true), ("a*b*c", "a-b-c", true), ("a*b*c", "abc", true),
+            ("a*b*c", "acb", false), ("*b*", "abc", true), ("*b*", "ac", false), ("*ab*ab*", "ab", false),
+            ("*ab*ab*", "xabyabz", true), ("*ab*ab", "abab", true), ("*ab*ab", "aab", false), ("a**c", "abc", true),
+            ("*é*", "café au lait", true), ("item_*_viewed", "item_list_viewed", true), ("item_*_viewed", "item_viewed", false),
+        ])
+    func globs(pattern: String, name: String, matches: Bool) {
+        let expected: Verdict = matches ? .admitted : .filtered(.events)
+        #expect(verdict(#"{"event":"\#(name)"}"#) { $0.events = [Glob(pattern)] } == expected)
+    }
+
+    @Test("any glob of the list is enough")
+    func severalGlobs() {
+        func set(_ route: inout RoutePlan) { route.events = [Glob("a*"), Glob("*z"), Glob("mid")] }
+        #expect(verdict(#"{"event":"abc"}"#, set) == .admitted)
+        #expect(verdict(#"{"event":"xyz"}"#, set) == .admitted)
+        #expect(verdict(#"{"event":"mid"}"#, set) == .admitted)
+        #expect(verdict(#"{"event":"other"}"#, set) == .filtered(.events))
+    }
+
+    @Test("a name with escapes is matched by the text it stands for")
+    func escapedName() {
+        #expect(verdict(#"{"event":"error\u005fdisk"}"#) { $0.events = [Glob("error_*")] } == .admitted)
+        #expect(verdict(#"{"ev\u0065nt":"a\"b"}"#) { $0.events = [Glob("a\"b")] } == .admitted)
+        #expect(verdict(#"{"event":"a\\nb"}"#) { $0.events = [Glob("a\nb")] } == .filtered(.events))
+    }
+
+    @Test(
+        "a name that is absent or no text matches only the empty list",
+        arguments: ["{}", #"{"event":null}"#, #"{"event":7}"#, #"{"event":{"x":1}}"#, #"{"event":["a"]}"#, #"{"event":"\ud800"}"#])
+    func noName(line: String) {
+        #expect(verdict(line) { $0.events = [Glob("*")] } == .filtered(.events))
+        #expect(verdict(line) { _ in } == .admitted)
+    }
+}
+
+@Suite struct MatchTests {
+    private func matches(_ value: String, _ anyOf: Scalar...) -> Bool {
+        verdict(#"{"m":\#(value)}"#) { $0.match = [MatchPlan(path: path("m"), anyOf: anyOf)] } == .admitted
+    }
+
+    @Test("strings are compared by the text they stand for")
+    func strings() {
+        #expect(matches(#""track""#, .string("track")))
+        #expect(matches(#""tr\u0061ck""#, .string("track")))
+        #expect(!matches(#""Track""#, .string("track")))
+        #expect(!matches(#""track ""#, .string("track")))
+        #expect(matches(#""""#, .string("")))
+        #expect(matches(#""a\\b""#, .string(#"a\b"#)))
+        #expect(!matches(#""a\nb""#, .string(#"a\nb"#)))
+        #expect(matches(#""\ud83d\ude97""#, .string("🚗")))
+        #expect(!matches(#""\ud83d""#, .string("\u{fffd}")))
+        #expect(!matches("7", .string("7")))
+        #expect(!matches(#""e\u0301""#, .string("\u{e9}")))
+    }
+
+    @Test("numbers are compared by their exact value")
+    func numbers() {
+        #expect(matches("10", .number("10")))
+        #expect(matches("1e1", .number("10.0")))
+        #expect(matches("-0", .number("0")))
+        #expect(matches("9007199254740993", .number("9007199254740993")))
+        #expect(!matches("9007199254740993", .number("9007199254740992")))
+        #expect(!matches(#""10""#, .number("10")))
+        #expect(!matches("null", .number("0")))
+    }
+
+    @Test("true, false and null are compared as such")
+    func words() {
+        #expect(matches("true", .bool(true)))
+        #expect(!matches("false", .bool(true)))
+        #expect(matches("false", .bool(false)))
+        #expect(matches("null", .null))
+        #expect(!matches("false", .null))
+        #expect(!matches(#""null""#, .null))
+        #expect(!matches("{}", .null))
+    }
+
+    @Test("a list means any of")
+    func anyOf() {
+        #expect(matches(#""b""#, .string("a"), .string("b"), .null))
+        #expect(matches("null", .string("a"), .null))
+        #expect(!matches("1", .string("a"), .null))
+    }
+
+    @Test("an absent member equals nothing, not null either")
+    func absent() {
+        #expect(verdict("{}") { $0.match = [MatchPlan(path: path("m"), anyOf: [.null])] } == .filtered(.match))
+        #expect(verdict(#"{"a":[{"b":1}]}"#) { $0.match = [MatchPlan(path: path("a.b"), anyOf: [.number("1")])] } == .filtered(.match))
+    }
+
+    @Test("all of the named members must match, also nested ones")
+    func all() {
+        func set(_ route: inout RoutePlan) {
+            route.match = [
+                MatchPlan(path: path("type"), anyOf: [.string("track")]),
+                MatchPlan(path: path("properties.source"), anyOf: [.string("app"), .string("web")]),
+            ]
+        }
+        #expect(verdict(#"{"properties":{"source":"web"},"type":"track"}"#, set) == .admitted)
+        #expect(verdict(#"{"properties":{"source":"tv"},"type":"track"}"#, set) == .filtered(.match))
+        #expect(verdict(#"{"source":"web","type":"track"}"#, set) == .filtered(.match))
+    }
+
+    @Test("a duplicate of a member that some rule names makes the event invalid, one of another does not")
+    func duplicates() {
+        var bench = Bench(plan(route { $0.match = [MatchPlan(path: path("m"), anyOf: [.null])] }))
+        #expect(!bench.take(#"{"m":null,"m":null}"#))
+        #expect(bench.take(#"{"m":null,"event":1,"event":2,"messageId":1,"messageId":2,"context":1,"context":2}"#))
+        #expect(bench.lines().count == 1)
+    }
+}
