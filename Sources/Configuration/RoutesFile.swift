@@ -17,6 +17,9 @@ public struct ConfigurationFaults: Error, Sendable {
 }
 
 public struct RoutesFile {
+    /// The most bytes that are read of a file; a larger one is refused.
+    public static let largest = Syntax.largest
+
     /// What `${env:NAME}` resolves to; nil when it is unset.
     public var environment: (String) -> String?
     /// What `${file:PATH}` resolves to, or the system's words why not.
