@@ -26,7 +26,7 @@ run: ## Build it, and send sample events through routes.json
 	$(say) "building; the first time takes a few minutes"; \
 	swift build -c release; \
 	$(say) "Examples/events.ndjson through routes.json:"; \
-	.build/release/switchyard --stats <Examples/events.ndjson; \
+	.build/release/switchyard --stats text <Examples/events.ndjson; \
 	$(say) "done: routes.json says what went where. Change it and run this again, or pipe in events of your own:"; \
 	$(say) "    your-program | .build/release/switchyard"
 

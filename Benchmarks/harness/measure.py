@@ -1,5 +1,6 @@
 """Runs programs and takes their time and memory. It holds no data of its own, so that it stays small beside what it measures."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -59,16 +60,25 @@ def spawn(command, stdin, stdout, stderr):
         raise Failure(f"{command[0]}: {error.strerror}")
 
 
+@contextlib.contextmanager
+def patience(pid):
+    """Kills a program that hangs, so that whoever waits for it goes on."""
+    timer = threading.Timer(PATIENCE, os.kill, (pid, signal.SIGKILL))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def run(command, input, output=os.devnull):
     """Runs a program from file to file. Its peak of memory is at least that of this harness, since the kernel counts from the fork."""
     with open(input, "rb") as stdin, open(output, "wb") as stdout, tempfile.TemporaryFile() as stderr:
         start = time.perf_counter()
         pid = spawn(command, stdin.fileno(), stdout.fileno(), stderr.fileno())
-        hung = threading.Timer(PATIENCE, os.kill, (pid, signal.SIGKILL))
-        hung.start()
-        _, status, usage = os.wait4(pid, 0)
+        with patience(pid):
+            _, status, usage = os.wait4(pid, 0)
         seconds = time.perf_counter() - start
-        hung.cancel()
         code = os.waitstatus_to_exitcode(status)
         if code != 0:
             stderr.seek(0)
@@ -102,15 +112,13 @@ def first_output(command, input, times):
             start = time.perf_counter()
             pid = spawn(command, stdin.fileno(), writer, stderr.fileno())
             os.close(writer)
-            hung = threading.Timer(PATIENCE, os.kill, (pid, signal.SIGKILL))
-            hung.start()
-            first = os.read(reader, 1)
-            taken.append(1000 * (time.perf_counter() - start))
-            while os.read(reader, 1 << 16):
-                pass
-            os.close(reader)
-            os.waitpid(pid, 0)
-            hung.cancel()
+            with patience(pid):
+                first = os.read(reader, 1)
+                taken.append(1000 * (time.perf_counter() - start))
+                while os.read(reader, 1 << 16):
+                    pass
+                os.close(reader)
+                os.waitpid(pid, 0)
         if not first:
             raise Failure(f"no output: {shlex.join(command)} < {input}")
     return statistics.median(taken)
@@ -132,7 +140,8 @@ def idle_kb(command, is_module):
         raise Failure(f"ended at once: {shlex.join(command)}")
     finally:
         os.close(writer)
-        os.waitpid(pid, 0)
+        with patience(pid):
+            os.waitpid(pid, 0)
 
 
 def mappings_kb(pid, is_module):

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t blockSize = 1 << 20;
+constexpr size_t blockSize = 256 << 10;  // it stays in the second-level cache, where both ways are fastest
 
 struct Count {
     size_t events = 0, invalid = 0, bytes = 0;
