@@ -51,7 +51,7 @@ struct Result {
 }
 
 /// A router that is running.
-final class Run {
+final class Run: @unchecked Sendable {
     let process = Process()
     private let inputPipe = Pipe()
     private let outputPipe = Pipe()
@@ -71,7 +71,7 @@ final class Run {
     }()
 
     fileprivate init(_ yard: Yard, _ arguments: [String], _ environment: [String: String], _ input: FileHandle?, _ output: FileHandle?) throws {
-        signal(SIGPIPE, SIG_IGN)
+        Glibc.signal(SIGPIPE, SIG_IGN)
         process.executableURL = URL(fileURLWithPath: Run.executable)
         process.arguments = arguments
         process.currentDirectoryURL = URL(fileURLWithPath: yard.folder)
