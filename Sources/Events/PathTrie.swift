@@ -20,6 +20,8 @@ public final class PathTrie: @unchecked Sendable {
 
     /// The table of one object's wanted keys: `1 << (64 - shift)` entries from `first`.
     struct Node {
+        /// A bit for the length and first byte of each wanted key: most others end here.
+        var filter: UInt64
         var multiplier: UInt64
         var shift: UInt64
         var first: Int
@@ -135,7 +137,8 @@ private struct KeyTables {
             entries.append(added)
         }
         overflow.removeAll()
-        nodes.append(PathTrie.Node(multiplier: multiplier, shift: 64 - bits, first: first))
+        let filter = wanted.reduce(0) { $0 | filterBit($1.count == 0 ? UInt8(ascii: "\"") : UInt8(truncatingIfNeeded: $1.first), $1.count) }
+        nodes.append(PathTrie.Node(filter: filter, multiplier: multiplier, shift: 64 - bits, first: first))
     }
 
     private var overflow: [(Int, PathTrie.Entry)] = []
@@ -176,6 +179,10 @@ private struct KeyTables {
     return Int(truncatingIfNeeded: (sum &* multiplier) &>> shift)
 }
 
+@inline(__always) private func filterBit(_ firstByte: UInt8, _ count: Int) -> UInt64 {
+    1 &<< (UInt64(firstByte) &+ 7 &* UInt64(truncatingIfNeeded: count))
+}
+
 /// What the scanner holds of a trie: pointers, so that no reference is counted for each event.
 struct KeyLookup {
     let nodes: UnsafePointer<PathTrie.Node>
@@ -192,6 +199,11 @@ struct KeyLookup {
     /// Eight bytes from the key's first are readable.
     @inline(__always) func child(_ slot: Int, _ p: Bytes, _ count: Int) -> Int {
         let node = nodes + slot
+        // Of an empty key this is the quote behind it.
+        return node.pointee.filter & filterBit(p[0], count) == 0 ? 0 : filtered(node, p, count)
+    }
+
+    @inline(__always) private func filtered(_ node: UnsafePointer<PathTrie.Node>, _ p: Bytes, _ count: Int) -> Int {
         let (first, last) = endWords(p, count)
         var place = node.pointee.first &+ placeOf(first, last, count, node.pointee.multiplier, node.pointee.shift)
         while true {
