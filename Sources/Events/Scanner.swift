@@ -90,8 +90,9 @@ public struct Scanner: ~Copyable {
         nextMember: while true {
             guard line[i] == UInt8(ascii: "\"") else { return fail(.expectedKey, line, base, i) }
             let key = i
+            let keyEnd = KeyEnd(masks, i)
             let child: Int
-            i = nextStop(masks, i &+ 1)
+            i = keyEnd.end
             if line[i] == UInt8(ascii: "\"") {
                 child = lookup.child(slot, line + (key &+ 1), i &- key &- 1)
             } else {
@@ -123,13 +124,25 @@ public struct Scanner: ~Copyable {
                     }
                 }
             }
-            i = skip(line, base, masks, i, level)
+            let c = line[i]
+            if c == UInt8(ascii: "\"") {
+                i = keyEnd.valueStop(masks, i)
+                i = line[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(line, base, i)
+            } else if c | 0x20 == UInt8(ascii: "{") {
+                i = skipContainer(line, base, i, level)
+            } else {
+                i = skipWord(line, base, i)
+            }
             guard i > 0 else { return false }
             if child != 0 { slots[child].end = base &+ UInt32(truncatingIfNeeded: i) }
 
             // What follows a member: another one, or the ends of the objects that it was the last of.
             while true {
                 members &+= 1
+                if line[i] == UInt8(ascii: ",") {
+                    i = skipBlanks(line, i &+ 1)
+                    continue nextMember
+                }
                 i = skipBlanks(line, i)
                 if line[i] == UInt8(ascii: ",") {
                     i = skipBlanks(line, i &+ 1)
@@ -147,20 +160,9 @@ public struct Scanner: ~Copyable {
         }
     }
 
-    /// Proves the value at i, of which nothing is wanted; one past its end, 0 with the fault set when it is none.
-    /// `outer` is how many levels enclose it.
-    @inline(__always) private mutating func skip(
-        _ line: Bytes, _ base: UInt32, _ masks: UnsafePointer<UInt64>, _ start: Int, _ outer: Int
-    ) -> Int {
-        line[start] | 0x20 == UInt8(ascii: "{") ? skipContainer(line, base, start, outer) : skipScalar(line, base, masks, start)
-    }
-
-    @inline(__always) private mutating func skipScalar(_ line: Bytes, _ base: UInt32, _ masks: UnsafePointer<UInt64>, _ start: Int) -> Int {
+    /// One past the end of the number, true, false or null at i; 0 with the fault set when it is none.
+    @inline(__always) private mutating func skipWord(_ line: Bytes, _ base: UInt32, _ start: Int) -> Int {
         let c = line[start]
-        if c == UInt8(ascii: "\"") {
-            let end = nextStop(masks, start &+ 1)
-            return line[end] == UInt8(ascii: "\"") ? end &+ 1 : stringEnd(line, base, end)
-        }
         if isDigit(c) || c == UInt8(ascii: "-") {
             let (end, isValid) = numberEnd(line, start)
             return isValid ? end : failNumber(line, base, end)
@@ -171,42 +173,63 @@ public struct Scanner: ~Copyable {
         return failValue(line, base, start)
     }
 
+    /// Proves the object or array at i, of which nothing is wanted; one past its end, 0 with the fault set when it is none.
+    /// `outer` is how many levels enclose it.
     @inline(never) private mutating func skipContainer(_ line: Bytes, _ base: UInt32, _ start: Int, _ outer: Int) -> Int {
         let masks = UnsafePointer(stops.masks)
         let isList = isList
         var level = outer
         var isArray = false
         var i = start
-        nextValue: while true {
-            let c = line[i]
-            if c | 0x20 == UInt8(ascii: "{") {  // or '['
-                guard level < depth else { return failAt(.depth, line, base, i) }
-                // '}' and ']' are two after their opening brackets.
-                i = skipBlanks(line, i &+ 1)
-                if line[i] == c &+ 2 {
-                    i &+= 1
-                    if level == outer { return i }
-                } else {
-                    isList[level] = isArray
-                    level &+= 1
-                    isArray = c == UInt8(ascii: "[")
-                    if isArray { continue nextValue }
-                    i = skipKey(line, base, masks, i)
-                    guard i > 0 else { return 0 }
-                    continue nextValue
-                }
-            } else {
-                i = skipScalar(line, base, masks, i)
-                guard i > 0 else { return 0 }
-            }
+        nextContainer: while true {
+            guard level < depth else { return failAt(.depth, line, base, i) }
+            let bracket = line[i]
+            isList[level] = isArray
+            level &+= 1
+            isArray = bracket == UInt8(ascii: "[")
+            i = skipBlanks(line, i &+ 1)
+            // '}' and ']' are two after their opening brackets.
+            var hasMore = line[i] != bracket &+ 2
             while true {
-                i = skipBlanks(line, i)
-                if line[i] == UInt8(ascii: ",") {
-                    i = skipBlanks(line, i &+ 1)
-                    if isArray { continue nextValue }
-                    i = skipKey(line, base, masks, i)
+                if hasMore {
+                    if isArray {
+                        let c = line[i]
+                        if c == UInt8(ascii: "\"") {
+                            i = nextStop(masks, i &+ 1)
+                            i = line[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(line, base, i)
+                        } else if c | 0x20 == UInt8(ascii: "{") {
+                            continue nextContainer
+                        } else {
+                            i = skipWord(line, base, i)
+                        }
+                    } else {
+                        guard line[i] == UInt8(ascii: "\"") else { return failAt(.expectedKey, line, base, i) }
+                        let keyEnd = KeyEnd(masks, i)
+                        i = keyEnd.end
+                        if line[i] != UInt8(ascii: "\"") {
+                            i = stringEnd(line, base, i)
+                            guard i > 0 else { return 0 }
+                            i &-= 1
+                        }
+                        i = colon(line, i)
+                        guard line[i] == UInt8(ascii: ":") else { return failAt(.expectedColon, line, base, i) }
+                        i = skipBlanks(line, i &+ 1)
+                        let c = line[i]
+                        if c == UInt8(ascii: "\"") {
+                            i = keyEnd.valueStop(masks, i)
+                            i = line[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(line, base, i)
+                        } else if c | 0x20 == UInt8(ascii: "{") {
+                            continue nextContainer
+                        } else {
+                            i = skipWord(line, base, i)
+                        }
+                    }
                     guard i > 0 else { return 0 }
-                    continue nextValue
+                    i = skipBlanks(line, i)
+                    if line[i] == UInt8(ascii: ",") {
+                        i = skipBlanks(line, i &+ 1)
+                        continue
+                    }
                 }
                 guard line[i] == (isArray ? UInt8(ascii: "]") : UInt8(ascii: "}")) else {
                     return failAt(isArray ? .expectedElement : .expectedMember, line, base, i)
@@ -215,21 +238,12 @@ public struct Scanner: ~Copyable {
                 level &-= 1
                 if level == outer { return i }
                 isArray = isList[level]
+                // What was closed was a value itself.
+                i = skipBlanks(line, i)
+                hasMore = line[i] == UInt8(ascii: ",")
+                if hasMore { i = skipBlanks(line, i &+ 1) }
             }
         }
-    }
-
-    /// From a key's opening quote to the value behind it.
-    @inline(__always) private mutating func skipKey(_ line: Bytes, _ base: UInt32, _ masks: UnsafePointer<UInt64>, _ start: Int) -> Int {
-        guard line[start] == UInt8(ascii: "\"") else { return failAt(.expectedKey, line, base, start) }
-        var i = nextStop(masks, start &+ 1)
-        if line[i] != UInt8(ascii: "\"") {
-            i = stringEnd(line, base, i) &- 1
-            guard i > 0 else { return 0 }
-        }
-        i = colon(line, i)
-        guard line[i] == UInt8(ascii: ":") else { return failAt(.expectedColon, line, base, i) }
-        return skipBlanks(line, i &+ 1)
     }
 
     /// One past the end of a string that is not plain, from its first byte that is not.

@@ -73,13 +73,49 @@ struct Stops: ~Copyable {
     }
 }
 
+/// The marks from byte i of the line on, at least 57 of them; bit 0 is byte i.
+@inline(__always) func window(_ masks: UnsafePointer<UInt64>, _ i: Int) -> UInt64 {
+    (UnsafeRawPointer(masks) + i &>> 3).loadUnaligned(as: UInt64.self) &>> UInt64(truncatingIfNeeded: i & 7)
+}
+
 /// The first marked byte at or after byte i of the line. The line's newline is marked, so there always is one.
 @inline(__always) func nextStop(_ masks: UnsafePointer<UInt64>, _ start: Int) -> Int {
+    let marks = window(masks, start)
+    return marks != 0 ? start &+ marks.trailingZeroBitCount : farStop(masks, start)
+}
+
+@inline(never) private func farStop(_ masks: UnsafePointer<UInt64>, _ start: Int) -> Int {
     var i = start
     while true {
-        // Any 57 bits from bit i are in one unaligned word.
-        let window = (UnsafeRawPointer(masks) + i &>> 3).loadUnaligned(as: UInt64.self) &>> UInt64(truncatingIfNeeded: i & 7)
-        if window != 0 { return i &+ window.trailingZeroBitCount }
+        let marks = window(masks, i)
+        if marks != 0 { return i &+ marks.trailingZeroBitCount }
         i = (i | 7) &+ 57
+    }
+}
+
+/// Where a key that begins at a quote ends, and the marks behind that, so that a short member needs no second look.
+struct KeyEnd {
+    /// The first stop behind the opening quote: the closing quote of a plain key.
+    let end: Int
+    private let from: Int
+    private let marks: UInt64
+
+    @inline(__always) init(_ masks: UnsafePointer<UInt64>, _ quote: Int) {
+        from = quote &+ 1
+        let all = window(masks, from)
+        if all != 0 {
+            end = from &+ all.trailingZeroBitCount
+            marks = all & (all &- 1)
+        } else {
+            end = farStop(masks, from)
+            marks = 0
+        }
+    }
+
+    /// The first stop behind the opening quote of the key's value.
+    @inline(__always) func valueStop(_ masks: UnsafePointer<UInt64>, _ quote: Int) -> Int {
+        let behind = marks & (marks &- 1)
+        if behind != 0, from &+ marks.trailingZeroBitCount == quote { return from &+ behind.trailingZeroBitCount }
+        return nextStop(masks, quote &+ 1)
     }
 }
