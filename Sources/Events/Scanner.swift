@@ -17,9 +17,7 @@ public struct Scanner: ~Copyable {
     private let depth: Int
     private var stops: Stops
     private let slots: UnsafeMutablePointer<Slot>
-    /// The slots that the last line filled: only these are cleared for the next.
-    private let filled: UnsafeMutablePointer<Int32>
-    private var filledCount = 0
+    private let slotCount: Int
     /// The wanted objects that enclose the one that is being read, by their level.
     private let enclosing: UnsafeMutablePointer<Container>
     /// Whether the level is an array's, of the values that nobody looks into.
@@ -40,14 +38,13 @@ public struct Scanner: ~Copyable {
         stops = Stops(lookahead)
         slots = .allocate(capacity: paths.count)
         slots.initialize(repeating: Slot(), count: paths.count)
-        filled = .allocate(capacity: paths.count)
+        slotCount = paths.count
         enclosing = .allocate(capacity: depth)
         isList = .allocate(capacity: depth)
     }
 
     deinit {
         slots.deallocate()
-        filled.deallocate()
         enclosing.deallocate()
         isList.deallocate()
     }
@@ -55,10 +52,7 @@ public struct Scanner: ~Copyable {
     /// Scans the line that starts at `start`. There must be a '\n' at or after it, and 64 readable bytes behind that.
     /// nil with `fault` set when it is no event; in either case `lineEnd` tells where the next line begins.
     public mutating func scan(_ block: Bytes, _ start: UInt32) -> ScannedEvent? {
-        while filledCount > 0 {
-            filledCount &-= 1
-            slots[Int(filled[filledCount])] = Slot()
-        }
+        slots.update(repeating: Slot(), count: slotCount)
         let line = block + Int(start)
         let length = stops.mark(line)
         lineEnd = start &+ UInt32(truncatingIfNeeded: length)
@@ -79,7 +73,6 @@ public struct Scanner: ~Copyable {
 
         var i = skipBlanks(line, 0)
         guard line[i] == UInt8(ascii: "{") else { return failBeforeObject(line, base, i) }
-        slots[slot] = Slot()
         slots[slot].start = base &+ UInt32(truncatingIfNeeded: i)
         i = skipBlanks(line, i &+ 1)
         if line[i] == UInt8(ascii: "}") {
@@ -109,8 +102,6 @@ public struct Scanner: ~Copyable {
                 guard slots[child].end == 0 else { return failDuplicate(child, line, base, key) }
                 slots[child].key = base &+ UInt32(truncatingIfNeeded: key)
                 slots[child].start = base &+ UInt32(truncatingIfNeeded: i)
-                filled[filledCount] = Int32(truncatingIfNeeded: child)
-                filledCount &+= 1
                 if line[i] == UInt8(ascii: "{") {
                     guard level < depth else { return fail(.depth, line, base, i) }
                     let first = skipBlanks(line, i &+ 1)
@@ -292,10 +283,12 @@ public struct Scanner: ~Copyable {
     /// The slot of a key that may hold an escape: "ty\u0070e" is the same key as "type".
     @inline(never) private func rareChild(_ slot: Int, _ key: Bytes, _ count: Int, _ isEscaped: Bool) -> Int {
         guard isEscaped else { return lookup.child(slot, key, count) }
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count + 8) { room in
-            room.initialize(repeating: 0)
-            guard let text = room.baseAddress, let n = Text.unescape(key, key + count, into: text) else { return 0 }
-            return lookup.child(slot, Bytes(text), n)
+        // Decoded into quotes again, as the look-up wants it, with a word's room on either side.
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count + 16) { room in
+            room.initialize(repeating: UInt8(ascii: "\""))
+            guard let start = room.baseAddress, let n = Text.unescape(key, key + count, into: start + 8) else { return 0 }
+            start[8 + n] = UInt8(ascii: "\"")
+            return lookup.child(slot, Bytes(start) + 8, n)
         }
     }
 }

@@ -33,7 +33,7 @@ public enum Lookahead: String, Sendable, CaseIterable {
 /// One bit for each byte of a line: set where a string's plain text can end. Recycled for every line.
 struct Stops: ~Copyable {
     private(set) var masks: UnsafeMutablePointer<UInt64>
-    private var capacity = 1 << 10
+    private var capacity = 1 << 12
     private let lookahead: Lookahead
 
     init(_ lookahead: Lookahead) {
@@ -46,22 +46,24 @@ struct Stops: ~Copyable {
 
     /// Marks the line and returns its length. 63 bytes behind its newline must be readable.
     @inline(__always) mutating func mark(_ line: Bytes) -> Int {
-        let length = csimd_line_length(line)
-        if length &>> 6 >= capacity { grow(for: length) }
-        switch lookahead {
-        case .words: csimd_stops_words(line, length, masks)
-        #if arch(x86_64)
-            case .sse2: csimd_stops_sse2(line, length, masks)
-            case .avx2: csimd_stops_avx2(line, length, masks)
-            case .avx512: csimd_stops_avx512(line, length, masks)
-        #endif
+        while true {
+            let length =
+                switch lookahead {
+                case .words: csimd_mark_words(line, masks, capacity)
+                #if arch(x86_64)
+                    case .sse2: csimd_mark_sse2(line, masks, capacity)
+                    case .avx2: csimd_mark_avx2(line, masks, capacity)
+                    case .avx512: csimd_mark_avx512(line, masks, capacity)
+                #endif
+                }
+            if length != Int.max && length != -1 { return length }
+            grow()
         }
-        return length
     }
 
-    @inline(never) private mutating func grow(for length: Int) {
+    @inline(never) private mutating func grow() {
         masks.deallocate()
-        capacity = max(length >> 6 + 1, capacity * 2)
+        capacity *= 4
         masks = Stops.room(for: capacity)
     }
 
