@@ -6,65 +6,93 @@
 #error "the scanner reads words as little-endian"
 #endif
 
-size_t csimd_line_length(const uint8_t *line) { return (size_t)((const uint8_t *)memchr(line, '\n', SIZE_MAX) - line); }
-
-/* A form for each kind of processor: MASK64 gives the stops of 64 bytes. */
-#define STOPS(NAME, TARGET, MASK64)                                                \
-  TARGET void NAME(const uint8_t *line, size_t length, uint64_t *masks) {          \
-    for (size_t i = 0; i <= length / 64; i++) masks[i] = MASK64(line + 64 * i);    \
-  }
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE uint64_t mask64_words(const uint8_t *p) {
-  const uint64_t ones = 0x0101010101010101u, tops = ones << 7;
+/* The 64 stops at p. The first loop is written for the compiler to do many bytes at once; the multiplications gather eight
+   bytes of 0 or 1 into one. */
+INLINE uint64_t stops_words(const uint8_t *p) {
+  uint8_t flags[64];
+  for (int i = 0; i < 64; i++) flags[i] = (p[i] == '"') | (p[i] == '\\') | ((uint8_t)(p[i] - 0x20) >= 0x60);
   uint64_t mask = 0;
-  for (int word = 0; word < 8; word++) {
-    uint64_t x;
-    memcpy(&x, p + 8 * word, 8);
-    /* Bit 7 of each byte of a sum is a comparison; without that bit in the terms nothing carries into the next byte. */
-    uint64_t low = x & ~tops;
-    uint64_t plain = ((low ^ ones * '"') + ones * 0x7f) & ((low ^ ones * '\\') + ones * 0x7f) & (low + ones * 0x60) & ~x;
-    /* The multiplication gathers the eight top bits into the top byte. */
-    mask |= ((((~plain & tops) >> 7) * 0x0102040810204080u) >> 56) << (8 * word);
+  for (int i = 0; i < 8; i++) {
+    uint64_t word;
+    memcpy(&word, flags + 8 * i, 8);
+    mask |= ((word * 0x0102040810204080u) >> 56) << (8 * i);
   }
   return mask;
 }
-STOPS(csimd_stops_words, , mask64_words)
+
+size_t csimd_mark_words(const uint8_t *line, uint64_t *masks, size_t capacity) {
+  const size_t length = (size_t)((const uint8_t *)memchr(line, '\n', SIZE_MAX) - line);
+  if (length / 64 >= capacity) return SIZE_MAX;
+  for (size_t i = 0; i <= length / 64; i++) masks[i] = stops_words(line + 64 * i);
+  return length;
+}
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-INLINE uint64_t mask16_sse2(const uint8_t *p) {
-  __m128i x = _mm_loadu_si128((const __m128i *)p);
-  __m128i m = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')), _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
+/* A vector form: STOPS gives the stops of 64 bytes and tells by `newlines` whether a newline is among them. The stops up
+   to a newline that is the line's own are exact; which of them it is, is asked once. */
+#define MARK(NAME, TARGET, STOPS)                                                          \
+  TARGET size_t NAME(const uint8_t *line, uint64_t *masks, size_t capacity) {              \
+    for (size_t i = 0; i < capacity; i++) {                                                \
+      uint64_t newlines;                                                                   \
+      masks[i] = STOPS(line + 64 * i, &newlines);                                          \
+      if (newlines != 0) return 64 * i + (size_t)__builtin_ctzll(newlines);                \
+    }                                                                                      \
+    return SIZE_MAX;                                                                       \
+  }
+
+INLINE uint64_t bits_sse2(__m128i a, __m128i b, __m128i c, __m128i d) {
+  return (uint64_t)(uint32_t)_mm_movemask_epi8(a) | (uint64_t)(uint32_t)_mm_movemask_epi8(b) << 16 |
+         (uint64_t)(uint32_t)_mm_movemask_epi8(c) << 32 | (uint64_t)(uint32_t)_mm_movemask_epi8(d) << 48;
+}
+INLINE __m128i stops16_sse2(__m128i x) {
   /* A signed compare catches bytes below 0x20 and from 0x80 in one instruction. */
-  m = _mm_or_si128(m, _mm_cmplt_epi8(x, _mm_set1_epi8(0x20)));
-  return (uint64_t)(uint32_t)_mm_movemask_epi8(m);
+  return _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')), _mm_cmpeq_epi8(x, _mm_set1_epi8('\\'))),
+                      _mm_cmplt_epi8(x, _mm_set1_epi8(0x20)));
 }
-INLINE uint64_t mask64_sse2(const uint8_t *p) {
-  return mask16_sse2(p) | mask16_sse2(p + 16) << 16 | mask16_sse2(p + 32) << 32 | mask16_sse2(p + 48) << 48;
+INLINE uint64_t stops_sse2(const uint8_t *p, uint64_t *newlines) {
+  const __m128i newline = _mm_set1_epi8('\n');
+  __m128i a = _mm_loadu_si128((const __m128i *)p), b = _mm_loadu_si128((const __m128i *)(p + 16));
+  __m128i c = _mm_loadu_si128((const __m128i *)(p + 32)), d = _mm_loadu_si128((const __m128i *)(p + 48));
+  __m128i na = _mm_cmpeq_epi8(a, newline), nb = _mm_cmpeq_epi8(b, newline);
+  __m128i nc = _mm_cmpeq_epi8(c, newline), nd = _mm_cmpeq_epi8(d, newline);
+  *newlines = 0;
+  if (_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(na, nb), _mm_or_si128(nc, nd))) != 0) *newlines = bits_sse2(na, nb, nc, nd);
+  return bits_sse2(stops16_sse2(a), stops16_sse2(b), stops16_sse2(c), stops16_sse2(d));
 }
-STOPS(csimd_stops_sse2, , mask64_sse2)
+MARK(csimd_mark_sse2, , stops_sse2)
 
-#define AVX2 __attribute__((target("avx2")))
-AVX2 INLINE uint64_t mask32_avx2(const uint8_t *p) {
-  __m256i x = _mm256_loadu_si256((const __m256i *)p);
-  __m256i m = _mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('"')), _mm256_cmpeq_epi8(x, _mm256_set1_epi8('\\')));
-  m = _mm256_or_si256(m, _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), x));
-  return (uint64_t)(uint32_t)_mm256_movemask_epi8(m);
+#define AVX2 __attribute__((target("avx2,bmi")))
+AVX2 INLINE uint64_t bits_avx2(__m256i a, __m256i b) {
+  return (uint64_t)(uint32_t)_mm256_movemask_epi8(a) | (uint64_t)(uint32_t)_mm256_movemask_epi8(b) << 32;
 }
-AVX2 INLINE uint64_t mask64_avx2(const uint8_t *p) { return mask32_avx2(p) | mask32_avx2(p + 32) << 32; }
-STOPS(csimd_stops_avx2, AVX2, mask64_avx2)
+AVX2 INLINE __m256i stops32_avx2(__m256i x) {
+  return _mm256_or_si256(_mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('"')), _mm256_cmpeq_epi8(x, _mm256_set1_epi8('\\'))),
+                         _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), x));
+}
+AVX2 INLINE uint64_t stops_avx2(const uint8_t *p, uint64_t *newlines) {
+  const __m256i newline = _mm256_set1_epi8('\n');
+  __m256i a = _mm256_loadu_si256((const __m256i *)p), b = _mm256_loadu_si256((const __m256i *)(p + 32));
+  *newlines = bits_avx2(_mm256_cmpeq_epi8(a, newline), _mm256_cmpeq_epi8(b, newline));
+  return bits_avx2(stops32_avx2(a), stops32_avx2(b));
+}
+MARK(csimd_mark_avx2, AVX2, stops_avx2)
 
-bool csimd_has_avx2(void) { return __builtin_cpu_supports("avx2"); }
+bool csimd_has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"); }
 
-#define AVX512 __attribute__((target("avx512f,avx512bw")))
-AVX512 INLINE uint64_t mask64_avx512(const uint8_t *p) {
+#define AVX512 __attribute__((target("avx512f,avx512bw,bmi")))
+AVX512 INLINE uint64_t stops_avx512(const uint8_t *p, uint64_t *newlines) {
   __m512i x = _mm512_loadu_si512(p);
+  *newlines = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\n'));
   return _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('"')) | _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\\')) |
          _mm512_cmplt_epi8_mask(x, _mm512_set1_epi8(0x20));
 }
-STOPS(csimd_stops_avx512, AVX512, mask64_avx512)
+MARK(csimd_mark_avx512, AVX512, stops_avx512)
 
-bool csimd_has_avx512(void) { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"); }
+bool csimd_has_avx512(void) {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi");
+}
 #endif

@@ -9,6 +9,7 @@ public final class PathTrie: @unchecked Sendable {
     public let count: Int
 
     let nodes: UnsafeMutablePointer<Node>
+    let places: UnsafeMutablePointer<Int32>
     let entries: UnsafeMutablePointer<Entry>
     let texts: UnsafeMutablePointer<UInt8>
 
@@ -18,18 +19,26 @@ public final class PathTrie: @unchecked Sendable {
     private let childLists: [[Int]]
     private let slots: [Path: Int]
 
-    /// The table of one object's wanted keys: `1 << (64 - shift)` entries from `first`.
+    /// The table of one object's wanted keys: `1 << (32 - shift)` places from `first`, each with the number of an entry or 0.
     struct Node {
-        var multiplier: UInt64
-        var shift: UInt64
-        var first: Int
+        /// A bit for the first byte and length of each wanted key: most others end here, without waiting for the tables.
+        var filter: UInt64
+        var multiplier: UInt32
+        var shift: UInt32
+        var first: Int32
+        /// The slot of the empty key, which the tables cannot hold.
+        var empty: Int32
     }
 
     /// One wanted key. A key of up to sixteen bytes is wholly in its first and last word, so most need no further comparison.
     struct Entry {
         var first: UInt64 = 0
         var last: UInt64 = 0
-        var count = -1
+        /// Which bytes of the words are the key's.
+        var mask: UInt64 = 0
+        var count: Int32 = 0
+        /// Where the last word begins.
+        var offset: Int32 = 0
         var slot: Int32 = 0
         /// Where the whole key lies in `texts`.
         var text: Int32 = 0
@@ -62,7 +71,7 @@ public final class PathTrie: @unchecked Sendable {
         }
         var table = KeyTables(keys: keys)
         for list in children { table.add(list) }
-        (nodes, entries, texts) = table.finish()
+        (nodes, places, entries, texts) = table.finish()
         self.count = paths.count
         self.paths = paths
         self.keyTexts = keys
@@ -73,6 +82,7 @@ public final class PathTrie: @unchecked Sendable {
 
     deinit {
         nodes.deallocate()
+        places.deallocate()
         entries.deallocate()
         texts.deallocate()
     }
@@ -93,15 +103,20 @@ public final class PathTrie: @unchecked Sendable {
 private struct KeyTables {
     let keys: [String]
     var nodes: [PathTrie.Node] = []
-    var entries: [PathTrie.Entry] = []
-    var texts: [UInt8] = []
+    var places: [Int32] = []
+    /// Entry 0 is none.
+    var entries = [PathTrie.Entry()]
+    var texts: [UInt8] = [0]
     var offsets: [Int] = []
 
     init(keys: [String]) {
         self.keys = keys
         for key in keys {
+            // In quotes as in an event, since the place of a short key depends on them.
+            texts.append(UInt8(ascii: "\""))
             offsets.append(texts.count)
             texts += key.utf8
+            texts.append(UInt8(ascii: "\""))
         }
         // A key's first word is loaded whole, however short the key.
         texts += Array(repeating: 0, count: 8)
@@ -109,53 +124,50 @@ private struct KeyTables {
 
     /// Adds the table of one node's wanted keys, with the first multiplier that gives each a place of its own.
     mutating func add(_ slots: [Int]) {
-        let wanted = slots.map(entry)
-        var bits: UInt64 = 1
+        let wanted = slots.filter { !keys[$0].isEmpty }
+        let seeds = wanted.map(seed)
+        var bits: UInt32 = 1
         while 1 << bits < wanted.count * 2 { bits += 1 }
-        var multiplier: UInt64 = 0x9e37_79b9_7f4a_7c15
-        // Many keys cannot each have a place of their own; then a few places hold two.
-        for attempt in 1..<256 where wanted.count <= 32 && collides(wanted, multiplier, 64 - bits) {
-            multiplier = multiplier &* 0xd134_2543_de82_ef95 | 1
+        var multiplier: UInt32 = 0x9e37_79b1
+        // Many keys cannot each have a place of their own; then a few places hold several.
+        for attempt in 1..<256 where wanted.count <= 32 && Set(seeds.map { place($0, multiplier, 32 - bits) }).count < wanted.count {
+            multiplier = multiplier &* 0x915f_77f5 &+ 0x6a09_e667 | 1
             if attempt % 64 == 0 { bits += 1 }
         }
-        let first = entries.count
-        entries += Array(repeating: PathTrie.Entry(), count: 1 << Int(bits))
-        for entry in wanted {
-            let place = first + placeOf(entry.first, entry.last, entry.count, multiplier, 64 - bits)
-            if entries[place].count < 0 {
-                entries[place] = entry
-            } else {
-                overflow.append((place, entry))
-            }
-        }
-        for (place, entry) in overflow {
-            var added = entry
-            added.next = entries[place].next
-            entries[place].next = Int32(entries.count)
+        let first = places.count
+        places += Array(repeating: 0, count: 1 << Int(bits))
+        for (slot, seed) in zip(wanted, seeds) {
+            let at = first + place(seed, multiplier, 32 - bits)
+            var added = entry(slot)
+            added.next = places[at]
+            places[at] = Int32(entries.count)
             entries.append(added)
         }
-        overflow.removeAll()
-        nodes.append(PathTrie.Node(multiplier: multiplier, shift: 64 - bits, first: first))
+        let filter = wanted.reduce(0) { $0 | filterBit(keys[$1].utf8.first ?? 0, keys[$1].utf8.count) }
+        let empty = slots.first { keys[$0].isEmpty } ?? 0
+        nodes.append(PathTrie.Node(filter: filter, multiplier: multiplier, shift: 32 - bits, first: Int32(first), empty: Int32(empty)))
     }
 
-    private var overflow: [(Int, PathTrie.Entry)] = []
+    private func seed(_ slot: Int) -> UInt32 {
+        texts.withUnsafeBufferPointer { keySeed($0.baseAddress! + offsets[slot], keys[slot].utf8.count) }
+    }
 
     private func entry(_ slot: Int) -> PathTrie.Entry {
         texts.withUnsafeBufferPointer { texts in
             let key = texts.baseAddress! + offsets[slot]
             let count = keys[slot].utf8.count
-            let (first, last) = endWords(key, count)
-            return PathTrie.Entry(first: first, last: last, count: count, slot: Int32(slot), text: Int32(offsets[slot]))
+            let mask: UInt64 = count >= 8 ? .max : 1 << UInt64(count * 8) - 1
+            let offset = max(count - 8, 0)
+            return PathTrie.Entry(
+                first: load64(key) & mask, last: load64(key + offset) & mask, mask: mask, count: Int32(count), offset: Int32(offset),
+                slot: Int32(slot), text: Int32(offsets[slot]))
         }
     }
 
-    private func collides(_ wanted: [PathTrie.Entry], _ multiplier: UInt64, _ shift: UInt64) -> Bool {
-        var taken: Set<Int> = []
-        return !wanted.allSatisfy { taken.insert(placeOf($0.first, $0.last, $0.count, multiplier, shift)).inserted }
-    }
-
-    func finish() -> (UnsafeMutablePointer<PathTrie.Node>, UnsafeMutablePointer<PathTrie.Entry>, UnsafeMutablePointer<UInt8>) {
-        (copy(nodes), copy(entries), copy(texts))
+    func finish() -> (
+        UnsafeMutablePointer<PathTrie.Node>, UnsafeMutablePointer<Int32>, UnsafeMutablePointer<PathTrie.Entry>, UnsafeMutablePointer<UInt8>
+    ) {
+        (copy(nodes), copy(places), copy(entries), copy(texts))
     }
 
     private func copy<Element>(_ elements: [Element]) -> UnsafeMutablePointer<Element> {
@@ -165,51 +177,59 @@ private struct KeyTables {
     }
 }
 
-/// The first and the last eight bytes of a key; of a shorter key twice the same, with zeros behind. Eight bytes are readable at p.
-@inline(__always) func endWords(_ p: Bytes, _ count: Int) -> (first: UInt64, last: UInt64) {
-    let mask: UInt64 = count >= 8 ? .max : (1 &<< UInt64(truncatingIfNeeded: count &* 8)) &- 1
-    return (load64(p) & mask, load64(p + max(count &- 8, 0)) & mask)
+/// What a key's place depends on: its first two and last two bytes and its length. A key of one byte borrows its quotes.
+@inline(__always) private func keySeed(_ key: Bytes, _ count: Int) -> UInt32 {
+    UInt32(load16(key)) &+ UInt32(load16(key + (count &- 2))) &<< 16 &+ UInt32(truncatingIfNeeded: count)
 }
 
-@inline(__always) private func placeOf(_ first: UInt64, _ last: UInt64, _ count: Int, _ multiplier: UInt64, _ shift: UInt64) -> Int {
-    let sum = first &+ last &+ UInt64(truncatingIfNeeded: count)
-    return Int(truncatingIfNeeded: (sum &* multiplier) &>> shift)
+@inline(__always) private func filterBit(_ first: UInt8, _ count: Int) -> UInt64 {
+    1 &<< (UInt64(first) &+ 7 &* UInt64(truncatingIfNeeded: count))
+}
+
+@inline(__always) private func place(_ seed: UInt32, _ multiplier: UInt32, _ shift: UInt32) -> Int {
+    Int((seed &* multiplier) &>> shift)
 }
 
 /// What the scanner holds of a trie: pointers, so that no reference is counted for each event.
 struct KeyLookup {
     let nodes: UnsafePointer<PathTrie.Node>
+    let places: UnsafePointer<Int32>
     let entries: UnsafePointer<PathTrie.Entry>
     let texts: Bytes
 
     init(_ trie: PathTrie) {
         nodes = UnsafePointer(trie.nodes)
+        places = UnsafePointer(trie.places)
         entries = UnsafePointer(trie.entries)
         texts = Bytes(trie.texts)
     }
 
-    /// The slot of the member with the key [p, p + count) in the object of `slot`; 0 when it is not wanted.
-    /// Eight bytes from the key's first are readable.
-    @inline(__always) func child(_ slot: Int, _ p: Bytes, _ count: Int) -> Int {
+    /// The slot of the member with the key [key, key + count) in the object of `slot`; 0 when it is not wanted.
+    /// The key stands in quotes, and eight bytes from its first are readable.
+    @inline(__always) func child(_ slot: Int, _ key: Bytes, _ count: Int) -> Int {
         let node = nodes + slot
-        let (first, last) = endWords(p, count)
-        var place = node.pointee.first &+ placeOf(first, last, count, node.pointee.multiplier, node.pointee.shift)
-        while true {
-            let entry = entries + place
-            let difference = (entry.pointee.first ^ first) | (entry.pointee.last ^ last)
-            if difference | UInt64(truncatingIfNeeded: entry.pointee.count ^ count) == 0, count <= 16 || isSameMiddle(entry, p, count) {
+        if node.pointee.filter & filterBit(key[0], count) == 0 { return count == 0 ? Int(node.pointee.empty) : 0 }
+        // A quote and nothing is some bit as well.
+        if count == 0 { return Int(node.pointee.empty) }
+        let at = Int(node.pointee.first) &+ place(keySeed(key, count), node.pointee.multiplier, node.pointee.shift)
+        var number = places[at]
+        while number != 0 {
+            let entry = entries + Int(number)
+            let first = load64(key) ^ entry.pointee.first
+            let last = load64(key + Int(entry.pointee.offset)) ^ entry.pointee.last
+            if (first | last) & entry.pointee.mask == 0, Int(entry.pointee.count) == count, count <= 16 || isSameMiddle(entry, key, count) {
                 return Int(entry.pointee.slot)
             }
-            if entry.pointee.next == 0 { return 0 }
-            place = Int(entry.pointee.next)
+            number = entry.pointee.next
         }
+        return 0
     }
 
-    @inline(never) private func isSameMiddle(_ entry: UnsafePointer<PathTrie.Entry>, _ p: Bytes, _ count: Int) -> Bool {
+    @inline(never) private func isSameMiddle(_ entry: UnsafePointer<PathTrie.Entry>, _ key: Bytes, _ count: Int) -> Bool {
         let text = texts + Int(entry.pointee.text)
         var i = 8
         while i < count - 8 {
-            if text[i] != p[i] { return false }
+            if text[i] != key[i] { return false }
             i += 1
         }
         return true

@@ -4,7 +4,7 @@
 // every loop and no other bounds are checked.
 
 public struct Scanner: ~Copyable {
-    /// The most levels that `depth` can allow. Nesting costs no native stack, only an entry of 16 bytes for each level.
+    /// The most levels that `depth` can allow. Nesting costs no native stack, only 9 bytes for each level.
     public static let deepest = 100_000
 
     /// Why the last scan gave no event; means nothing after one that did.
@@ -17,16 +17,15 @@ public struct Scanner: ~Copyable {
     private let depth: Int
     private var stops: Stops
     private let slots: UnsafeMutablePointer<Slot>
-    /// The slots that the last line filled: only these are cleared for the next.
-    private let filled: UnsafeMutablePointer<Int32>
-    private var filledCount = 0
-    /// What encloses the container that is being read.
+    private let slotCount: Int
+    /// The wanted objects that enclose the one that is being read, by their level.
     private let enclosing: UnsafeMutablePointer<Container>
+    /// Whether the level is an array's, of the values that nobody looks into.
+    private let isList: UnsafeMutablePointer<Bool>
 
-    /// An object or array while it is read.
+    /// A wanted object while a member of it is read.
     private struct Container {
         var slot: Int32
-        var isArray: Bool
         var members: UInt32
     }
 
@@ -39,23 +38,21 @@ public struct Scanner: ~Copyable {
         stops = Stops(lookahead)
         slots = .allocate(capacity: paths.count)
         slots.initialize(repeating: Slot(), count: paths.count)
-        filled = .allocate(capacity: paths.count)
+        slotCount = paths.count
         enclosing = .allocate(capacity: depth)
+        isList = .allocate(capacity: depth)
     }
 
     deinit {
         slots.deallocate()
-        filled.deallocate()
         enclosing.deallocate()
+        isList.deallocate()
     }
 
     /// Scans the line that starts at `start`. There must be a '\n' at or after it, and 64 readable bytes behind that.
     /// nil with `fault` set when it is no event; in either case `lineEnd` tells where the next line begins.
     public mutating func scan(_ block: Bytes, _ start: UInt32) -> ScannedEvent? {
-        while filledCount > 0 {
-            filledCount &-= 1
-            slots[Int(filled[filledCount])] = Slot()
-        }
+        slots.update(repeating: Slot(), count: slotCount)
         let line = block + Int(start)
         let length = stops.mark(line)
         lineEnd = start &+ UInt32(truncatingIfNeeded: length)
@@ -64,20 +61,18 @@ public struct Scanner: ~Copyable {
         return ScannedEvent(block: block, start: start, end: end, slots: UnsafePointer(slots))
     }
 
-    /// Reads the line whole. `i` counts from its start; `base` is where that is in the block.
+    /// Reads the line whole. `i` counts from its start; `base` is where that is in the block. This loop reads the event and
+    /// the wanted objects in it; what nobody looks into is left to `skip`.
     @inline(never) private mutating func read(_ line: Bytes, _ base: UInt32) -> Bool {
         let masks = UnsafePointer(stops.masks)
         let slots = slots
         let lookup = lookup
-        let enclosing = enclosing
         var level = 1
         var slot = PathTrie.root
-        var isArray = false
         var members: UInt32 = 0
 
         var i = skipBlanks(line, 0)
         guard line[i] == UInt8(ascii: "{") else { return failBeforeObject(line, base, i) }
-        slots[slot] = Slot()
         slots[slot].start = base &+ UInt32(truncatingIfNeeded: i)
         i = skipBlanks(line, i &+ 1)
         if line[i] == UInt8(ascii: "}") {
@@ -88,107 +83,165 @@ public struct Scanner: ~Copyable {
         nextMember: while true {
             guard line[i] == UInt8(ascii: "\"") else { return fail(.expectedKey, line, base, i) }
             let key = i
-            var child: Int
-            i = nextStop(masks, i &+ 1)
+            let keyEnd = KeyEnd(masks, i)
+            let child: Int
+            i = keyEnd.end
             if line[i] == UInt8(ascii: "\"") {
-                child = slot == 0 ? 0 : lookup.child(slot, line + (key &+ 1), i &- key &- 1)
+                child = lookup.child(slot, line + (key &+ 1), i &- key &- 1)
             } else {
                 var isEscaped = false
                 i = restOfString(line, base, i, &isEscaped)
                 guard i > 0 else { return false }
-                child = slot == 0 ? 0 : rareChild(slot, line + (key &+ 1), i &- key &- 1, isEscaped)
+                child = rareChild(slot, line + (key &+ 1), i &- key &- 1, isEscaped)
             }
-            if load16(line + i) == 0x3a22 {  // ":
-                i &+= 2
-            } else {
-                i = skipBlanks(line, i &+ 1)
-                guard line[i] == UInt8(ascii: ":") else { return fail(.expectedColon, line, base, i) }
-                i &+= 1
-            }
-            i = skipBlanks(line, i)
+            i = colon(line, i)
+            guard line[i] == UInt8(ascii: ":") else { return fail(.expectedColon, line, base, i) }
+            i = skipBlanks(line, i &+ 1)
+
             if child != 0 {
                 guard slots[child].end == 0 else { return failDuplicate(child, line, base, key) }
                 slots[child].key = base &+ UInt32(truncatingIfNeeded: key)
                 slots[child].start = base &+ UInt32(truncatingIfNeeded: i)
-                filled[filledCount] = Int32(truncatingIfNeeded: child)
-                filledCount &+= 1
-            }
-
-            nextValue: while true {
-                let c = line[i]
-                if c == UInt8(ascii: "\"") {
-                    i = nextStop(masks, i &+ 1)
-                    if line[i] != UInt8(ascii: "\"") {
-                        var isEscaped = false
-                        i = restOfString(line, base, i, &isEscaped)
-                        guard i > 0 else { return false }
-                    }
-                    i &+= 1
-                } else if isDigit(c) || c == UInt8(ascii: "-") {
-                    let (end, isValid) = numberEnd(line, i)
-                    guard isValid else { return failNumber(line, base, end) }
-                    i = end
-                } else {
-                    switch c {
-                    case UInt8(ascii: "t") where load32(line + i) == 0x6575_7274: i &+= 4
-                    case UInt8(ascii: "n") where load32(line + i) == 0x6c6c_756e: i &+= 4
-                    case UInt8(ascii: "f") where load32(line + (i &+ 1)) == 0x6573_6c61: i &+= 5
-                    case UInt8(ascii: "{"), UInt8(ascii: "["):
-                        guard level < depth else { return fail(.depth, line, base, i) }
-                        // '}' and ']' are two after their opening brackets.
-                        i = skipBlanks(line, i &+ 1)
-                        if line[i] == c &+ 2 {
-                            i &+= 1
-                            break
-                        }
-                        enclosing[level &- 1] = Container(slot: Int32(truncatingIfNeeded: slot), isArray: isArray, members: members)
+                if line[i] == UInt8(ascii: "{") {
+                    guard level < depth else { return fail(.depth, line, base, i) }
+                    let first = skipBlanks(line, i &+ 1)
+                    if line[first] != UInt8(ascii: "}") {
+                        i = first
+                        enclosing[level] = Container(slot: Int32(truncatingIfNeeded: slot), members: members)
                         level &+= 1
                         slot = child
                         members = 0
-                        isArray = c == UInt8(ascii: "[")
-                        if !isArray { continue nextMember }
-                        child = 0
-                        continue nextValue
-                    default: return failValue(line, base, i)
+                        continue nextMember
                     }
-                }
-                if child != 0 { slots[child].end = base &+ UInt32(truncatingIfNeeded: i) }
-
-                // What follows a value: another one, or the ends of the containers that it was the last of.
-                while true {
-                    if isArray {
-                        i = skipBlanks(line, i)
-                        if line[i] == UInt8(ascii: ",") {
-                            i = skipBlanks(line, i &+ 1)
-                            child = 0
-                            continue nextValue
-                        }
-                        guard line[i] == UInt8(ascii: "]") else { return fail(.expectedElement, line, base, i) }
-                    } else {
-                        members &+= 1
-                        if load16(line + i) == 0x222c {  // ,"
-                            i &+= 1
-                            continue nextMember
-                        }
-                        i = skipBlanks(line, i)
-                        if line[i] == UInt8(ascii: ",") {
-                            i = skipBlanks(line, i &+ 1)
-                            continue nextMember
-                        }
-                        guard line[i] == UInt8(ascii: "}") else { return fail(.expectedMember, line, base, i) }
-                        slots[slot].members = members
-                    }
-                    i &+= 1
-                    if slot != 0 { slots[slot].end = base &+ UInt32(truncatingIfNeeded: i) }
-                    level &-= 1
-                    if level == 0 { return endLine(line, base, i) }
-                    let container = enclosing[level &- 1]
-                    slot = Int(container.slot)
-                    isArray = container.isArray
-                    members = container.members
                 }
             }
+            let c = line[i]
+            if c == UInt8(ascii: "\"") {
+                i = keyEnd.valueStop(masks, i)
+                i = line[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(line, base, i)
+            } else if c | 0x20 == UInt8(ascii: "{") {
+                i = skipContainer(line, base, i, level)
+            } else {
+                i = skipWord(line, base, i)
+            }
+            guard i > 0 else { return false }
+            if child != 0 { slots[child].end = base &+ UInt32(truncatingIfNeeded: i) }
+
+            // What follows a member: another one, or the ends of the objects that it was the last of.
+            while true {
+                members &+= 1
+                if line[i] == UInt8(ascii: ",") {
+                    i = skipBlanks(line, i &+ 1)
+                    continue nextMember
+                }
+                i = skipBlanks(line, i)
+                if line[i] == UInt8(ascii: ",") {
+                    i = skipBlanks(line, i &+ 1)
+                    continue nextMember
+                }
+                guard line[i] == UInt8(ascii: "}") else { return fail(.expectedMember, line, base, i) }
+                i &+= 1
+                slots[slot].members = members
+                slots[slot].end = base &+ UInt32(truncatingIfNeeded: i)
+                level &-= 1
+                if level == 0 { return endLine(line, base, i) }
+                slot = Int(enclosing[level].slot)
+                members = enclosing[level].members
+            }
         }
+    }
+
+    /// One past the end of the number, true, false or null at i; 0 with the fault set when it is none.
+    @inline(__always) private mutating func skipWord(_ line: Bytes, _ base: UInt32, _ start: Int) -> Int {
+        let c = line[start]
+        if isDigit(c) || c == UInt8(ascii: "-") {
+            let (end, isValid) = numberEnd(line, start)
+            return isValid ? end : failNumber(line, base, end)
+        }
+        let word = load32(line + start)
+        if word == 0x6575_7274 || word == 0x6c6c_756e { return start &+ 4 }  // true, null
+        if word == 0x736c_6166, line[start &+ 4] == UInt8(ascii: "e") { return start &+ 5 }  // false
+        return failValue(line, base, start)
+    }
+
+    /// Proves the object or array at i, of which nothing is wanted; one past its end, 0 with the fault set when it is none.
+    /// `outer` is how many levels enclose it.
+    @inline(never) private mutating func skipContainer(_ line: Bytes, _ base: UInt32, _ start: Int, _ outer: Int) -> Int {
+        let masks = UnsafePointer(stops.masks)
+        let isList = isList
+        var level = outer
+        var isArray = false
+        var i = start
+        nextContainer: while true {
+            guard level < depth else { return failAt(.depth, line, base, i) }
+            let bracket = line[i]
+            isList[level] = isArray
+            level &+= 1
+            isArray = bracket == UInt8(ascii: "[")
+            i = skipBlanks(line, i &+ 1)
+            // '}' and ']' are two after their opening brackets.
+            var hasMore = line[i] != bracket &+ 2
+            while true {
+                if hasMore {
+                    if isArray {
+                        let c = line[i]
+                        if c == UInt8(ascii: "\"") {
+                            i = nextStop(masks, i &+ 1)
+                            i = line[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(line, base, i)
+                        } else if c | 0x20 == UInt8(ascii: "{") {
+                            continue nextContainer
+                        } else {
+                            i = skipWord(line, base, i)
+                        }
+                    } else {
+                        guard line[i] == UInt8(ascii: "\"") else { return failAt(.expectedKey, line, base, i) }
+                        let keyEnd = KeyEnd(masks, i)
+                        i = keyEnd.end
+                        if line[i] != UInt8(ascii: "\"") {
+                            i = stringEnd(line, base, i)
+                            guard i > 0 else { return 0 }
+                            i &-= 1
+                        }
+                        i = colon(line, i)
+                        guard line[i] == UInt8(ascii: ":") else { return failAt(.expectedColon, line, base, i) }
+                        i = skipBlanks(line, i &+ 1)
+                        let c = line[i]
+                        if c == UInt8(ascii: "\"") {
+                            i = keyEnd.valueStop(masks, i)
+                            i = line[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(line, base, i)
+                        } else if c | 0x20 == UInt8(ascii: "{") {
+                            continue nextContainer
+                        } else {
+                            i = skipWord(line, base, i)
+                        }
+                    }
+                    guard i > 0 else { return 0 }
+                    i = skipBlanks(line, i)
+                    if line[i] == UInt8(ascii: ",") {
+                        i = skipBlanks(line, i &+ 1)
+                        continue
+                    }
+                }
+                guard line[i] == (isArray ? UInt8(ascii: "]") : UInt8(ascii: "}")) else {
+                    return failAt(isArray ? .expectedElement : .expectedMember, line, base, i)
+                }
+                i &+= 1
+                level &-= 1
+                if level == outer { return i }
+                isArray = isList[level]
+                // What was closed was a value itself.
+                i = skipBlanks(line, i)
+                hasMore = line[i] == UInt8(ascii: ",")
+                if hasMore { i = skipBlanks(line, i &+ 1) }
+            }
+        }
+    }
+
+    /// One past the end of a string that is not plain, from its first byte that is not.
+    @inline(never) private mutating func stringEnd(_ line: Bytes, _ base: UInt32, _ start: Int) -> Int {
+        var isEscaped = false
+        let end = restOfString(line, base, start, &isEscaped)
+        return end > 0 ? end &+ 1 : 0
     }
 
     @inline(__always) private mutating func endLine(_ line: Bytes, _ base: UInt32, _ end: Int) -> Bool {
@@ -208,8 +261,7 @@ public struct Scanner: ~Copyable {
                 repeat {
                     let n = escapeLength(line + i)
                     if n == 0 {
-                        _ = fail(.escape, line, base, i + escapeFault(line + i))
-                        return 0
+                        return failAt(.escape, line, base, i + escapeFault(line + i))
                     }
                     i &+= n
                 } while line[i] == UInt8(ascii: "\\")
@@ -217,14 +269,12 @@ public struct Scanner: ~Copyable {
                 repeat {
                     let n = utf8Length(line + i)
                     if n == 0 {
-                        _ = fail(.utf8, line, base, i)
-                        return 0
+                        return failAt(.utf8, line, base, i)
                     }
                     i &+= n
                 } while line[i] >= 0x80
             default:
-                _ = fail(.controlInString, line, base, i)
-                return 0
+                return failAt(.controlInString, line, base, i)
             }
             i = nextStop(masks, i)
         }
@@ -233,10 +283,12 @@ public struct Scanner: ~Copyable {
     /// The slot of a key that may hold an escape: "ty\u0070e" is the same key as "type".
     @inline(never) private func rareChild(_ slot: Int, _ key: Bytes, _ count: Int, _ isEscaped: Bool) -> Int {
         guard isEscaped else { return lookup.child(slot, key, count) }
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count + 8) { room in
-            room.initialize(repeating: 0)
-            guard let text = room.baseAddress, let n = Text.unescape(key, key + count, into: text) else { return 0 }
-            return lookup.child(slot, Bytes(text), n)
+        // Decoded into quotes again, as the look-up wants it, with a word's room on either side.
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count + 16) { room in
+            room.initialize(repeating: UInt8(ascii: "\""))
+            guard let start = room.baseAddress, let n = Text.unescape(key, key + count, into: start + 8) else { return 0 }
+            start[8 + n] = UInt8(ascii: "\"")
+            return lookup.child(slot, Bytes(start) + 8, n)
         }
     }
 }
@@ -252,6 +304,12 @@ extension Scanner {
         return false
     }
 
+    /// For the functions whose result is where they came to: never 0, since an event begins before all else.
+    @inline(never) private mutating func failAt(_ kind: Fault.Kind, _ line: Bytes, _ base: UInt32, _ i: Int) -> Int {
+        _ = fail(kind, line, base, i)
+        return 0
+    }
+
     @inline(never) private mutating func failBeforeObject(_ line: Bytes, _ base: UInt32, _ i: Int) -> Bool {
         let isMark = i == 0 && line[0] == 0xef && line[1] == 0xbb && line[2] == 0xbf
         return fail(line[i] == UInt8(ascii: "\n") ? .blank : isMark ? .byteOrderMark : .notAnObject, line, base, i)
@@ -262,22 +320,27 @@ extension Scanner {
     }
 
     /// Tells a word that is nearly a literal from what cannot begin a value.
-    @inline(never) private mutating func failValue(_ line: Bytes, _ base: UInt32, _ i: Int) -> Bool {
+    @inline(never) private mutating func failValue(_ line: Bytes, _ base: UInt32, _ i: Int) -> Int {
         let literal: StaticString
         switch line[i] {
         case UInt8(ascii: "t"): literal = "true"
         case UInt8(ascii: "f"): literal = "false"
         case UInt8(ascii: "n"): literal = "null"
-        default: return fail(.expectedValue, line, base, i)
+        default: return failAt(.expectedValue, line, base, i)
         }
         var n = 1
         while line[i + n] == literal.utf8Start[n] { n += 1 }
-        return fail(.literal, line, base, i + n)
+        return failAt(.literal, line, base, i + n)
     }
 
-    @inline(never) private mutating func failNumber(_ line: Bytes, _ base: UInt32, _ i: Int) -> Bool {
-        fail(isDigit(line[i]) ? .leadingZero : .number, line, base, i)
+    @inline(never) private mutating func failNumber(_ line: Bytes, _ base: UInt32, _ i: Int) -> Int {
+        failAt(isDigit(line[i]) ? .leadingZero : .number, line, base, i)
     }
+}
+
+/// From a key's closing quote to the byte that must be its colon.
+@inline(__always) private func colon(_ line: Bytes, _ quote: Int) -> Int {
+    line[quote &+ 1] == UInt8(ascii: ":") ? quote &+ 1 : skipBlanks(line, quote &+ 1)
 }
 
 @inline(__always) private func skipBlanks(_ line: Bytes, _ start: Int) -> Int {

@@ -33,7 +33,7 @@ public enum Lookahead: String, Sendable, CaseIterable {
 /// One bit for each byte of a line: set where a string's plain text can end. Recycled for every line.
 struct Stops: ~Copyable {
     private(set) var masks: UnsafeMutablePointer<UInt64>
-    private var capacity = 1 << 10
+    private var capacity = 1 << 12
     private let lookahead: Lookahead
 
     init(_ lookahead: Lookahead) {
@@ -46,22 +46,24 @@ struct Stops: ~Copyable {
 
     /// Marks the line and returns its length. 63 bytes behind its newline must be readable.
     @inline(__always) mutating func mark(_ line: Bytes) -> Int {
-        let length = csimd_line_length(line)
-        if length &>> 6 >= capacity { grow(for: length) }
-        switch lookahead {
-        case .words: csimd_stops_words(line, length, masks)
-        #if arch(x86_64)
-            case .sse2: csimd_stops_sse2(line, length, masks)
-            case .avx2: csimd_stops_avx2(line, length, masks)
-            case .avx512: csimd_stops_avx512(line, length, masks)
-        #endif
+        while true {
+            let length =
+                switch lookahead {
+                case .words: csimd_mark_words(line, masks, capacity)
+                #if arch(x86_64)
+                    case .sse2: csimd_mark_sse2(line, masks, capacity)
+                    case .avx2: csimd_mark_avx2(line, masks, capacity)
+                    case .avx512: csimd_mark_avx512(line, masks, capacity)
+                #endif
+                }
+            if length != Int.max && length != -1 { return length }
+            grow()
         }
-        return length
     }
 
-    @inline(never) private mutating func grow(for length: Int) {
+    @inline(never) private mutating func grow() {
         masks.deallocate()
-        capacity = max(length >> 6 + 1, capacity * 2)
+        capacity *= 4
         masks = Stops.room(for: capacity)
     }
 
@@ -73,13 +75,49 @@ struct Stops: ~Copyable {
     }
 }
 
+/// The marks from byte i of the line on, at least 57 of them; bit 0 is byte i.
+@inline(__always) func window(_ masks: UnsafePointer<UInt64>, _ i: Int) -> UInt64 {
+    (UnsafeRawPointer(masks) + i &>> 3).loadUnaligned(as: UInt64.self) &>> UInt64(truncatingIfNeeded: i & 7)
+}
+
 /// The first marked byte at or after byte i of the line. The line's newline is marked, so there always is one.
 @inline(__always) func nextStop(_ masks: UnsafePointer<UInt64>, _ start: Int) -> Int {
+    let marks = window(masks, start)
+    return marks != 0 ? start &+ marks.trailingZeroBitCount : farStop(masks, start)
+}
+
+@inline(never) private func farStop(_ masks: UnsafePointer<UInt64>, _ start: Int) -> Int {
     var i = start
     while true {
-        // Any 57 bits from bit i are in one unaligned word.
-        let window = (UnsafeRawPointer(masks) + i &>> 3).loadUnaligned(as: UInt64.self) &>> UInt64(truncatingIfNeeded: i & 7)
-        if window != 0 { return i &+ window.trailingZeroBitCount }
+        let marks = window(masks, i)
+        if marks != 0 { return i &+ marks.trailingZeroBitCount }
         i = (i | 7) &+ 57
+    }
+}
+
+/// Where a key that begins at a quote ends, and the marks behind that, so that a short member needs no second look.
+struct KeyEnd {
+    /// The first stop behind the opening quote: the closing quote of a plain key.
+    let end: Int
+    private let from: Int
+    private let marks: UInt64
+
+    @inline(__always) init(_ masks: UnsafePointer<UInt64>, _ quote: Int) {
+        from = quote &+ 1
+        let all = window(masks, from)
+        if all != 0 {
+            end = from &+ all.trailingZeroBitCount
+            marks = all & (all &- 1)
+        } else {
+            end = farStop(masks, from)
+            marks = 0
+        }
+    }
+
+    /// The first stop behind the opening quote of the key's value.
+    @inline(__always) func valueStop(_ masks: UnsafePointer<UInt64>, _ quote: Int) -> Int {
+        let behind = marks & (marks &- 1)
+        if behind != 0, from &+ marks.trailingZeroBitCount == quote { return from &+ behind.trailingZeroBitCount }
+        return nextStop(masks, quote &+ 1)
     }
 }

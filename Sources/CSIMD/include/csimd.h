@@ -6,19 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The offset of the next newline. There must be one. */
-size_t csimd_line_length(const uint8_t *line);
-
-/* Sets a bit for each byte of the line and its newline that cannot be skipped inside a string: a quote, a backslash, a
-   control or a non-ASCII byte. Writes length / 64 + 1 masks and reads up to 63 bytes behind the newline. */
-void csimd_stops_words(const uint8_t *line, size_t length, uint64_t *masks);
+/* Each marks one line: a bit for every byte, up to its newline, that cannot be skipped inside a string: a quote, a
+   backslash, a control or a non-ASCII byte. Returns the offset of the newline, which must be there; or SIZE_MAX when the
+   line needs more masks than `capacity`. Reads up to 63 bytes behind the newline. */
+size_t csimd_mark_words(const uint8_t *line, uint64_t *masks, size_t capacity);
 
 #if defined(__x86_64__)
-void csimd_stops_sse2(const uint8_t *line, size_t length, uint64_t *masks);
+size_t csimd_mark_sse2(const uint8_t *line, uint64_t *masks, size_t capacity);
 /* Only where csimd_has_avx2 says so. */
-void csimd_stops_avx2(const uint8_t *line, size_t length, uint64_t *masks);
+size_t csimd_mark_avx2(const uint8_t *line, uint64_t *masks, size_t capacity);
 bool csimd_has_avx2(void);
 /* Only where csimd_has_avx512 says so. */
-void csimd_stops_avx512(const uint8_t *line, size_t length, uint64_t *masks);
+size_t csimd_mark_avx512(const uint8_t *line, uint64_t *masks, size_t capacity);
 bool csimd_has_avx512(void);
 #endif
