@@ -45,10 +45,10 @@ final class Finisher: Sendable {
 
     private func run() {
         while true {
-            let wanted = state.withLock { state in
-                while !state.wanted, !state.ending { self.state.wait() }
+            let wanted: Bool = state.wait { state in
+                guard state.wanted || state.ending else { return .notBefore(nil) }
                 defer { state.wanted = false }
-                return state.wanted
+                return .ready(state.wanted)
             }
             guard wanted else { return }
             tidy()

@@ -51,9 +51,9 @@ public final class Lane: Sendable {
     public func take(_ parcel: inout Parcel) {
         guard !parcel.isEmpty else { return }
         let bytes = parcel.byteCount
-        state.withLock { state in
-            if blocks { while !state.hasRoom(for: bytes) { self.state.wait() } }
-            state.take(&parcel, at: clock.now())
+        state.wait { state -> Readiness<Void> in
+            if blocks, !state.hasRoom(for: bytes) { return .notBefore(nil) }
+            return .ready(state.take(&parcel, at: clock.now()))
         }
         state.wake()
     }
@@ -81,12 +81,9 @@ public final class Lane: Sendable {
     public func waitForClose(until deadline: Instant) { _ = wait(until: deadline) { $0.isProviderClosed } }
 
     private func wait(until deadline: Instant, for condition: (borrowing LaneState) -> Bool) -> Bool {
-        state.withLock { state in
-            while !condition(state) {
-                if clock.now() >= deadline { return false }
-                self.state.wait(until: deadline)
-            }
-            return true
+        state.wait { state in
+            if condition(state) { return .ready(true) }
+            return clock.now() >= deadline ? .ready(false) : .notBefore(deadline)
         }
     }
 
@@ -125,12 +122,10 @@ public final class Lane: Sendable {
     }
 
     private func nextStep() -> LaneState.Step {
-        state.withLock { state in
-            while true {
-                let step = state.next(at: clock.now())
-                guard case .wait(let instant) = step else { return step }
-                self.state.wait(until: instant)
-            }
+        state.wait { state in
+            let step = state.next(at: clock.now())
+            if case .wait(let instant) = step { return .notBefore(instant) }
+            return .ready(step)
         }
     }
 

@@ -31,16 +31,42 @@ public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// Inside `withLock` only: gives the lock up until a `wake`, or until the instant has come. It may also return early.
-    public func wait(until deadline: Instant? = nil) {
-        guard let deadline else {
+    /// Tries again each time the value may have changed, until the body has a result; the lock is given up in between.
+    /// There is no call to wait from inside `withLock`: what the body was lent may not change under its hands, and an
+    /// optimised build would rightly go on with the old value.
+    public func wait<R>(_ attempt: (inout Value) -> Readiness<R>) -> R {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            switch attempt(&value) {
+            case .ready(let result): return result
+            case .notBefore(let instant): sleep(until: instant)
+            }
+        }
+    }
+
+    /// Waits for as long as the condition holds.
+    public func wait(while condition: (borrowing Value) -> Bool) {
+        wait { condition($0) ? .notBefore(nil) : .ready(()) }
+    }
+
+    private func sleep(until instant: Instant?) {
+        guard let instant else {
             pthread_cond_wait(condition, mutex)
             return
         }
-        var time = timespec(tv_sec: Int(deadline.nanoseconds / 1_000_000_000), tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))
+        let (seconds, fraction) = instant.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(fraction))
         pthread_cond_timedwait(condition, mutex, &time)
     }
 
     /// Wakes every thread that waits.
     public func wake() { pthread_cond_broadcast(condition) }
+}
+
+/// What an attempt under a monitor's lock came to.
+public enum Readiness<Result> {
+    case ready(Result)
+    /// Not yet: to be tried again when the value may have changed, or when the instant has come.
+    case notBefore(Instant?)
 }

@@ -61,9 +61,7 @@ final class HostLink: Sendable {
     }
 
     func end() {
-        state.withLock { state in
-            state.ended = true
-            while state.calls > 0 { self.state.wait() }
-        }
+        state.withLock { $0.ended = true }
+        state.wait(while: { $0.calls > 0 })
     }
 }

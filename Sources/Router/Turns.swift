@@ -26,9 +26,7 @@ final class Turns<Source: ~Copyable>: Sendable {
 
     /// Runs the body once all those with a lower number have passed. Every number must pass exactly once.
     func pass(_ turn: Int, _ body: () -> Void) {
-        passing.withLock { current in
-            while current != turn { passing.wait() }
-        }
+        passing.wait(while: { $0 != turn })
         body()
         passing.withLock { $0 += 1 }
         passing.wake()

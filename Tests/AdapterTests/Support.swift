@@ -19,9 +19,7 @@ final class Ears: Sendable {
             })
     }
     func waitForClosed() {
-        heard.withLock { value in
-            while value.closed.isEmpty { heard.wait() }
-        }
+        heard.wait(while: { $0.closed.isEmpty })
     }
 }
 

@@ -47,7 +47,7 @@ private final class Puppet: Provider, @unchecked Sendable {
     func close() { state.withLock { $0.isClosed = true } }
 
     func waitForDelivery() {
-        state.withLock { state in while state.delivered.isEmpty { self.state.wait() } }
+        state.wait(while: { $0.delivered.isEmpty })
     }
     func completeAll(_ outcome: BatchOutcome) {
         let pending = state.withLock { state in
