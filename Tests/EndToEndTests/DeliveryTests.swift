@@ -13,7 +13,7 @@ struct DeliveryEndToEndTests {
     @Test("a provider that fails delays no other, its events end in the dead letters, and the exit code is 69")
     func failingProvider() throws {
         let yard = try Yard(routes: twoOutputs("/dev/full"))
-        let result = try yard.run(["--drain", "0"], input: "{\"n\":1}\n{\"n\":2}\n")
+        let result = try yard.run(["--drain", "3s"], input: "{\"n\":1}\n{\"n\":2}\n")
         #expect(result.code == 69)
         #expect(yard.lines("good.ndjson") == ["{\"n\":1}", "{\"n\":2}"])
         #expect(result.errors.contains("No space left on device"))

@@ -53,6 +53,7 @@ struct Result {
 /// A router that is running.
 final class Run: @unchecked Sendable {
     let process = Process()
+    private let yard: Yard
     private let inputPipe = Pipe()
     private let outputPipe = Pipe()
     private let errorPipe = Pipe()
@@ -71,6 +72,7 @@ final class Run: @unchecked Sendable {
     }()
 
     fileprivate init(_ yard: Yard, _ arguments: [String], _ environment: [String: String], _ input: FileHandle?, _ output: FileHandle?) throws {
+        self.yard = yard
         Glibc.signal(SIGPIPE, SIG_IGN)
         process.executableURL = URL(fileURLWithPath: Run.executable)
         process.arguments = arguments
