@@ -86,52 +86,58 @@ public struct Scanner: ~Copyable {
             let keyEnd = KeyEnd(masks, i)
             let child: Int
             i = keyEnd.end
-            if line[i] == UInt8(ascii: "\"") {
+            if load16(line + i) == 0x3a22 {  // ":
                 child = lookup.child(slot, line + (key &+ 1), i &- key &- 1)
+                i &+= 2
             } else {
-                var isEscaped = false
-                i = restOfString(line, base, i, &isEscaped)
-                guard i > 0 else { return false }
-                child = rareChild(slot, line + (key &+ 1), i &- key &- 1, isEscaped)
+                if line[i] == UInt8(ascii: "\"") {
+                    child = lookup.child(slot, line + (key &+ 1), i &- key &- 1)
+                } else {
+                    var isEscaped = false
+                    i = restOfString(line, base, i, &isEscaped)
+                    guard i > 0 else { return false }
+                    child = rareChild(slot, line + (key &+ 1), i &- key &- 1, isEscaped)
+                }
+                i = skipBlanks(line, i &+ 1)
+                guard line[i] == UInt8(ascii: ":") else { return fail(.expectedColon, line, base, i) }
+                i &+= 1
             }
-            i = colon(line, i)
-            guard line[i] == UInt8(ascii: ":") else { return fail(.expectedColon, line, base, i) }
-            i = skipBlanks(line, i &+ 1)
+            i = skipBlanks(line, i)
 
             if child != 0 {
                 guard slots[child].end == 0 else { return failDuplicate(child, line, base, key) }
                 slots[child].key = base &+ UInt32(truncatingIfNeeded: key)
                 slots[child].start = base &+ UInt32(truncatingIfNeeded: i)
-                if line[i] == UInt8(ascii: "{") {
-                    guard level < depth else { return fail(.depth, line, base, i) }
-                    let first = skipBlanks(line, i &+ 1)
-                    if line[first] != UInt8(ascii: "}") {
-                        i = first
-                        enclosing[level] = Container(slot: Int32(truncatingIfNeeded: slot), members: members)
-                        level &+= 1
-                        slot = child
-                        members = 0
-                        continue nextMember
-                    }
-                }
             }
             let c = line[i]
             if c == UInt8(ascii: "\"") {
                 i = keyEnd.valueStop(masks, i)
                 i = line[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(line, base, i)
-            } else if c | 0x20 == UInt8(ascii: "{") {
-                i = skipContainer(line, base, i, level)
+            } else if c == UInt8(ascii: "{") {
+                guard level < depth else { return fail(.depth, line, base, i) }
+                i = skipBlanks(line, i &+ 1)
+                if line[i] != UInt8(ascii: "}") {
+                    enclosing[level] = Container(slot: Int32(truncatingIfNeeded: slot), members: members)
+                    level &+= 1
+                    slot = child
+                    members = 0
+                    continue nextMember
+                }
+                i &+= 1
+            } else if c == UInt8(ascii: "[") {
+                i = skipArray(line, base, i, level)
             } else {
                 i = skipWord(line, base, i)
             }
             guard i > 0 else { return false }
-            if child != 0 { slots[child].end = base &+ UInt32(truncatingIfNeeded: i) }
+            // Slot 0 takes what nobody wants, which costs less than to ask.
+            slots[child].end = base &+ UInt32(truncatingIfNeeded: i)
 
             // What follows a member: another one, or the ends of the objects that it was the last of.
             while true {
                 members &+= 1
-                if line[i] == UInt8(ascii: ",") {
-                    i = skipBlanks(line, i &+ 1)
+                if load16(line + i) == 0x222c {  // ,"
+                    i &+= 1
                     continue nextMember
                 }
                 i = skipBlanks(line, i)
@@ -164,9 +170,9 @@ public struct Scanner: ~Copyable {
         return failValue(line, base, start)
     }
 
-    /// Proves the object or array at i, of which nothing is wanted; one past its end, 0 with the fault set when it is none.
+    /// Proves the array at i, in which nothing is wanted; one past its end, 0 with the fault set when it is none.
     /// `outer` is how many levels enclose it.
-    @inline(never) private mutating func skipContainer(_ line: Bytes, _ base: UInt32, _ start: Int, _ outer: Int) -> Int {
+    @inline(never) private mutating func skipArray(_ line: Bytes, _ base: UInt32, _ start: Int, _ outer: Int) -> Int {
         let masks = UnsafePointer(stops.masks)
         let isList = isList
         var level = outer
@@ -245,6 +251,7 @@ public struct Scanner: ~Copyable {
     }
 
     @inline(__always) private mutating func endLine(_ line: Bytes, _ base: UInt32, _ end: Int) -> Bool {
+        slots[0] = Slot()
         let i = skipBlanks(line, end)
         return line[i] == UInt8(ascii: "\n") || fail(.textAfterEvent, line, base, i)
     }
