@@ -3,7 +3,7 @@
 // It never reads more than 64 bytes behind a line's newline. A newline is legal nowhere inside a line, so it stops
 // every loop and no other bounds are checked.
 
-public struct Scanner: ~Copyable {
+public struct Scanner: ~Copyable, @unchecked Sendable {
     /// The most levels that `depth` can allow. Nesting costs no native stack, only 9 bytes for each level.
     public static let deepest = 100_000
 
@@ -357,6 +357,19 @@ extension Scanner {
 
 /// The end of the number at i, or where it goes wrong.
 @inline(__always) private func numberEnd(_ text: Bytes, _ start: Int) -> (end: Int, isValid: Bool) {
+    // Most numbers are digits, perhaps with a point among them, and end within eight bytes: those take one branch.
+    let others = otherThanDigits(load64(text + start))
+    let point = others.trailingZeroBitCount &>> 3
+    let rest = others & (others &- 1)
+    let isFraction = text[start &+ (point & 7)] == UInt8(ascii: ".")
+    let end = isFraction ? rest.trailingZeroBitCount &>> 3 : point
+    let isLong = end >= 8
+    let isOdd = point == 0 || (text[start] == UInt8(ascii: "0") && point > 1) || (isFraction && end == point &+ 1)
+    if !isLong && !isOdd && text[start &+ end] | 0x20 != UInt8(ascii: "e") { return (start &+ end, true) }
+    return anyNumberEnd(text, start)
+}
+
+@inline(never) private func anyNumberEnd(_ text: Bytes, _ start: Int) -> (end: Int, isValid: Bool) {
     var i = start
     if text[i] == UInt8(ascii: "-") { i &+= 1 }
     let whole = digitCount(text + i)
