@@ -41,6 +41,7 @@ public final class Router: Sendable {
     private let ruleset: Ruleset
     private let options: RouterOptions
     private let lanes: [Lane]
+    private let pace: Pace
     private let turns: Turns<LineReader>
     private let stop: WakeUp
     private let openLanes: Monitor<Int>
@@ -81,8 +82,12 @@ public final class Router: Sendable {
         self.openLanes = openLanes
         self.say = say
         ruleset = Ruleset(plan)
+        let pace = Pace(lanes)
+        self.pace = pace
         turns = Turns(
-            LineReader(descriptor: options.input, lineLimit: plan.limits.line, blockSize: options.blockSize, stop: stop))
+            LineReader(
+                descriptor: options.input, lineLimit: plan.limits.line, blockSize: options.blockSize, stop: stop,
+                onPause: { isPaused in isPaused ? pace.waitBegins() : pace.waitEnds() }))
         totals = Monitor(Totals(tally: Tally(routes: plan.routes.count)))
     }
 
@@ -147,7 +152,11 @@ public final class Router: Sendable {
 
     /// In turn: what a worker made goes to the lanes, and the account is kept.
     private func handOver(_ worker: inout Worker, _ log: FaultLog) {
-        for index in lanes.indices { lanes[index].take(&worker.parcels[index]) }
+        for index in lanes.indices where !lanes[index].take(&worker.parcels[index]) {
+            pace.waitBegins()
+            lanes[index].waitAndTake(&worker.parcels[index])
+            pace.waitEnds()
+        }
         let before = totals.withLock { totals in
             defer { totals.lines += worker.lines }
             totals.tally.add(worker.tally)

@@ -1,7 +1,8 @@
 import Configuration
 import Platform
-@testable import Delivery
 import Testing
+
+@testable import Delivery
 
 @Suite("A lane decides")
 struct LaneStateTests {
@@ -305,7 +306,8 @@ struct LaneStateTests {
             }
             if !inFlight.isEmpty, roll(2) == 0 {
                 let (index, events) = inFlight.remove(at: Int(roll(UInt64(inFlight.count))))
-                var outcome = BatchOutcome([.delivered, .delivered, .retry(Answer("busy"), after: nil), .rejected(Answer("no"))][Int(roll(4))])
+                var outcome = BatchOutcome(
+                    [.delivered, .delivered, .retry(Answer("busy"), after: nil), .rejected(Answer("no"))][Int(roll(4))])
                 if roll(3) == 0 { outcome.events[Int(roll(UInt64(events.count)))] = .rejected(Answer("no")) }
                 for (place, event) in events.enumerated() where (outcome.events[place] ?? outcome.batch) == .delivered {
                     delivered.append(Int(event)!)
