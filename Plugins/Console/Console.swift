@@ -15,7 +15,8 @@ final class ConsoleProvider: Provider {
             "color": .choice(
                 "of pretty; auto: on a terminal, unless NO_COLOR is set", of: Color.allCases.map(\.rawValue), default: "auto"),
         ],
-        delivery: Description.Delivery(batchWait: "10ms", ordered: true))
+        // A reader may pause for as long as it likes: a pager, a suspended program.
+        delivery: Description.Delivery(batchWait: "10ms", ordered: true, deadline: "0s"))
 
     enum Format: String, SettingValue, CaseIterable { case auto, ndjson, pretty }
     enum Stream: String, SettingValue, CaseIterable { case stdout, stderr }

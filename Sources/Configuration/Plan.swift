@@ -194,6 +194,10 @@ public struct DeliveryPlan: Sendable {
     public var batch = Batch()
     public var queue = Queue()
     public var retry = Retry()
+    /// How long a call of the module may take; then its outcome is unknown. Zero: for ever.
+    public var deadline = Duration.seconds(60)
+    /// How many calls that took longer the module may still hold before its lane stops.
+    public var abandon = 3
     /// Events whose name matches do not wait for their batch to fill.
     public var immediate: [Glob] = []
     /// No later batch passes a retry.

@@ -107,4 +107,10 @@ extension Duration {
         guard let milliseconds = try? Quantity.time.parse(text) else { return nil }
         self = .milliseconds(milliseconds)
     }
+
+    /// The shortest way in which the configuration writes it, such as `500ms`; what is less than a millisecond is left out.
+    public var configured: String {
+        let (seconds, fraction) = components
+        return Quantity.time.text(Int(seconds) * 1000 + Int(fraction / 1_000_000_000_000_000))
+    }
 }

@@ -14,6 +14,8 @@ public final class Lane: Sendable {
         case buried(count: Int, reason: LaneAccount.Fate, Answer, lost: Int)
         /// The lane has ended because its destination is gone.
         case closed(Answer)
+        /// The lane has stopped because the provider does not end what it is called for. Its events are kept as dead letters.
+        case stopped(Answer)
     }
 
     public let name: String
@@ -24,6 +26,9 @@ public final class Lane: Sendable {
     private let news: @Sendable (Lane, News) -> Void
     private let state: Monitor<LaneState>
     private let blocks: Bool
+    private let deadline: Duration
+    /// Whether deadlines need no watching any more.
+    private let isWatchOver = Monitor(false)
 
     public init(
         name: String, provider: any Provider, plan: DeliveryPlan, concurrency: Int, routes: [String], deadLetters: DeadLetters,
@@ -36,13 +41,15 @@ public final class Lane: Sendable {
         self.clock = clock
         self.news = news
         blocks = plan.queue.full == .block
+        deadline = plan.deadline
         state = Monitor(LaneState(plan, concurrency: concurrency, routes: routes.count, chance: chance))
     }
 
-    /// Starts the lane's thread, which ends when the lane has ended.
+    /// Starts the lane's threads, which end when the lane has ended.
     public func start() {
         provider.onClosed { [weak self] answer in self?.destinationLeft(answer) }
         Thread.start("lane \(name)") { self.run() }.detach()
+        if deadline > .zero { Thread.start("watch \(name)") { self.watch() }.detach() }
     }
 
     // MARK: - Events come in
@@ -51,12 +58,12 @@ public final class Lane: Sendable {
     /// full. A busy source calls this for every block, so that nothing gets too old while the lane's thread is left alone.
     public func take(_ parcel: inout Parcel) -> Bool {
         let now = clock.now()
-        let (hasTaken, needsAttention) = state.withLock { state in
-            if blocks, !parcel.isEmpty, !state.hasRoom(for: parcel.byteCount) { return (false, true) }
-            if !parcel.isEmpty { state.take(&parcel, at: now) }
-            return (true, state.needsAttention(at: now))
+        let (hasTaken, needsAttention, effects) = state.withLock { state -> (Bool, Bool, [LaneState.Effect]) in
+            if blocks, !parcel.isEmpty, !state.hasRoom(for: parcel.byteCount) { return (false, true, []) }
+            let effects = parcel.isEmpty ? [] : state.take(&parcel, at: now)
+            return (true, state.needsAttention(at: now), effects)
         }
-        if needsAttention { state.wake() }
+        if !effects.isEmpty { carryOut(effects) } else if needsAttention { state.wake() }
         return hasTaken
     }
 
@@ -109,10 +116,12 @@ public final class Lane: Sendable {
     /// Time is up: what still waits is given up and kept in the dead-letter file.
     public func giveUp(_ answer: Answer) {
         carryOut(state.withLock { $0.giveUp(answer) })
+        endWatch()
     }
 
     private func destinationLeft(_ answer: Answer) {
         carryOut(state.withLock { $0.close(answer) })
+        endWatch()
     }
 
     // MARK: - The lane's thread
@@ -131,6 +140,7 @@ public final class Lane: Sendable {
                     carryOut(state.withLock { $0.flushed(outcome) })
                 }
             case .end:
+                endWatch()
                 provider.close()
                 state.withLock { $0.providerClosed() }
                 state.wake()
@@ -148,6 +158,30 @@ public final class Lane: Sendable {
         }
     }
 
+    // MARK: - Deadlines
+
+    /// A thread in a call that does not return cannot be cut, so another one looks at the time. It never enters the provider.
+    private func watch() {
+        while true {
+            let now = clock.now()
+            let (effects, next, isOver) = state.withLock { state in
+                (state.expire(at: now), state.nextDeadline, state.phase == .ended || state.phase == .stopped)
+            }
+            carryOut(effects)
+            if isOver { return }
+            // A delivery that begins from now on is due later than this, so that none has to wake the watch.
+            let instant = next ?? now + deadline
+            isWatchOver.waitUntilReady { isOver -> Readiness<Void> in
+                isOver || clock.now() >= instant ? .ready(()) : .notBefore(instant)
+            }
+        }
+    }
+
+    private func endWatch() {
+        isWatchOver.withLock { $0 = true }
+        isWatchOver.wake()
+    }
+
     private func carryOut(_ effects: [LaneState.Effect]) {
         state.wake()
         for effect in effects {
@@ -161,6 +195,7 @@ public final class Lane: Sendable {
             case .failing(let answer, let again): news(self, .failing(answer, again: again))
             case .recovered(let attempts): news(self, .recovered(attempts: attempts))
             case .closed(let answer): news(self, .closed(answer))
+            case .stopped(let answer): news(self, .stopped(answer))
             }
         }
     }

@@ -22,6 +22,10 @@ public struct LaneAccount: Sendable, Equatable {
     public var lost = 0
     /// Deliveries that did not succeed and were tried again.
     public var retries = 0
+    /// Deliveries that were given up as unknown because their deadline had passed.
+    public var abandoned = 0
+    /// Of those: how many the provider ended afterwards, which changed nothing.
+    public var late = 0
 
     init(routes: Int) {
         taken = Array(repeating: 0, count: routes)

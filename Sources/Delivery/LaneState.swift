@@ -2,7 +2,9 @@
 // calls no one, so that every order of events can be tested as a table. `Lane` carries it out.
 //
 //   open ──drain──► draining ──all settled──► flushing ──flushed──► ended
-//     └───────────────┴── closed by the provider, or out of time ──────┘
+//     │               │                             │
+//     ├───────────────┴── closed by the provider, or out of time ──────┘
+//     └── too many calls past their deadline ──► stopped ──drain──► ended
 
 internal import Configuration
 internal import Events
@@ -10,7 +12,7 @@ internal import Platform
 internal import Policy
 
 struct LaneState: ~Copyable {
-    enum Phase: Equatable { case open, draining, flushing, ended }
+    enum Phase: Equatable { case open, draining, flushing, stopped, ended }
 
     /// What the lane's thread is to do next.
     enum Step {
@@ -32,6 +34,8 @@ struct LaneState: ~Copyable {
         case recovered(attempts: Int)
         /// The provider closed the lane.
         case closed(Answer)
+        /// The provider does not end what it is called for; it is not called again.
+        case stopped(Answer)
     }
 
     /// A batch that waits, with what happened to it so far.
@@ -40,6 +44,17 @@ struct LaneState: ~Copyable {
         var attempts = 0
         var firstTried: Instant?
         var notBefore: Instant?
+        /// When its delivery must have ended; nil while it waits.
+        var due: Instant?
+    }
+
+    /// The call of the provider in which the lane's thread is.
+    private struct Call {
+        /// nil: a flush.
+        var token: UInt64?
+        var due: Instant
+        /// How many deadlines it has let pass.
+        var passed = 0
     }
 
     private(set) var phase = Phase.open
@@ -72,8 +87,12 @@ struct LaneState: ~Copyable {
     private var queue = Deque<Waiting>()
     private var inFlight: [UInt64: Waiting] = [:]
     private var lastToken: UInt64 = 0
+    private var calling: Call?
+    /// Deliveries that were given up at their deadline and not ended since: the provider may still be reading their events.
+    private var unanswered: Set<UInt64> = []
     private var unburied = 0
     private var failedAttempts = 0
+    private var flushDue: Instant?
 
     init(_ plan: DeliveryPlan, concurrency: Int, routes: Int, chance: Chance) {
         self.plan = plan
@@ -88,28 +107,40 @@ struct LaneState: ~Copyable {
 
     /// Whether a parcel of that size may come in now; a lane that holds nothing takes any.
     func hasRoom(for bytes: Int) -> Bool {
-        phase == .ended || heldBytes == 0 || heldBytes + bytes <= plan.queue.memory
+        phase == .ended || phase == .stopped || heldBytes == 0 || heldBytes + bytes <= plan.queue.memory
     }
 
     /// Takes a parcel, which is left empty. When the queue is full it is settled as the plan says; a lane that blocks is
-    /// asked `hasRoom` before.
-    mutating func take(_ parcel: inout Parcel, at now: Instant) {
+    /// asked `hasRoom` before. A lane that is stopped gives it up at once.
+    @discardableResult
+    mutating func take(_ parcel: inout Parcel, at now: Instant) -> [Effect] {
         for entry in parcel.entries { account.take(entry.route) }
+        if phase == .stopped { return giveUp(&parcel) }
         if phase == .ended {
             settle(&parcel, .undelivered)
-            return
+            return []
         }
         if !hasRoom(for: parcel.bytes.count) {
             switch plan.queue.full {
             case .block: break
             case .dropNewest:
                 settle(&parcel, .dropped)
-                return
+                return []
             case .dropOldest: dropOldest(until: plan.queue.memory - parcel.bytes.count, at: now)
             }
         }
         heldBytes += parcel.bytes.count
         assembly.add(&parcel, at: now) { queue.append(Waiting(batch: $0)) }
+        return []
+    }
+
+    private mutating func giveUp(_ parcel: inout Parcel) -> [Effect] {
+        var given = Parcel()
+        swap(&given, &parcel)
+        heldBytes += given.bytes.count
+        var effects: [Effect] = []
+        bury(Waiting(batch: Batch(given)), .undelivered, failure ?? Answer(""), &effects)
+        return effects
     }
 
     private mutating func settle(_ parcel: inout Parcel, _ fate: LaneAccount.Fate) {
@@ -138,10 +169,15 @@ struct LaneState: ~Copyable {
 
     // MARK: - What to do next
 
+    /// Asked by the lane's thread, which is therefore in no call of the provider.
     mutating func next(at now: Instant) -> Step {
+        calling = nil
         switch phase {
-        case .ended: return .end
-        case .flushing: return .wait(until: nil)
+        case .ended:
+            // Closing the provider ends what it holds; that is not its answer.
+            unanswered = []
+            return .end
+        case .flushing, .stopped: return .wait(until: nil)
         case .open, .draining: break
         }
         assembly.sealIfDue(at: now, always: phase == .draining) { queue.append(Waiting(batch: $0)) }
@@ -149,13 +185,16 @@ struct LaneState: ~Copyable {
             var waiting = queue.remove(at: index)
             waiting.attempts += 1
             waiting.firstTried = waiting.firstTried ?? now
+            waiting.due = due(from: now)
             lastToken += 1
             inFlight[lastToken] = waiting
+            calling = waiting.due.map { Call(token: lastToken, due: $0) }
             inFlightBytes += waiting.batch.bytes.count
             return .deliver(token: lastToken, waiting.batch, attempt: waiting.attempts)
         }
         if phase == .draining, inFlight.isEmpty, queue.isEmpty, !isBurying {
             phase = .flushing
+            flushDue = due(from: now)
             return .flush
         }
         return .wait(until: nextInstant())
@@ -182,7 +221,10 @@ struct LaneState: ~Copyable {
     // MARK: - What became of a delivery
 
     mutating func completed(_ token: UInt64, _ outcome: BatchOutcome, at now: Instant) -> [Effect] {
-        guard let waiting = inFlight.removeValue(forKey: token) else { return [] }
+        guard let waiting = inFlight.removeValue(forKey: token) else {
+            if unanswered.remove(token) != nil { account.late += 1 }
+            return []
+        }
         inFlightBytes -= waiting.batch.bytes.count
         var effects: [Effect] = []
         if outcome.events.isEmpty {
@@ -258,6 +300,7 @@ struct LaneState: ~Copyable {
         if failure != answer { effects.append(.failing(answer, again: wait)) }
         failure = answer
         var waiting = waiting
+        waiting.due = nil
         waiting.notBefore = now + wait
         queue.prepend(waiting)
     }
@@ -285,6 +328,7 @@ struct LaneState: ~Copyable {
     /// No more events will come: what is here leaves without waiting for its batch to fill.
     mutating func drain() {
         if phase == .open { phase = .draining }
+        if phase == .stopped { phase = .ended }
     }
 
     mutating func providerClosed() { isProviderClosed = true }
@@ -298,7 +342,7 @@ struct LaneState: ~Copyable {
 
     /// The destination is gone for good. What waits has nowhere to go and is not kept: its reader chose to leave.
     mutating func close(_ answer: Answer) -> [Effect] {
-        guard phase != .ended else { return [] }
+        guard phase != .ended, phase != .stopped else { return [] }
         isClosedByProvider = true
         abandon { _, _ in }
         return [.closed(answer)]
@@ -308,16 +352,20 @@ struct LaneState: ~Copyable {
     mutating func giveUp(_ answer: Answer) -> [Effect] {
         isGivenUp = true
         guard phase != .ended else { return [] }
+        return buryAll(.ended, failure ?? answer)
+    }
+
+    private mutating func buryAll(_ phase: Phase, _ answer: Answer) -> [Effect] {
         var effects: [Effect] = []
-        abandon { waiting, state in
+        abandon(phase) { waiting, state in
             state.unburied += 1
-            effects.append(.bury(waiting.batch, reason: .undelivered, state.failure ?? answer, attempts: waiting.attempts))
+            effects.append(.bury(waiting.batch, reason: .undelivered, answer, attempts: waiting.attempts))
         }
         return effects
     }
 
-    private mutating func abandon(_ body: (Waiting, inout LaneState) -> Void) {
-        phase = .ended
+    private mutating func abandon(_ phase: Phase = .ended, _ body: (Waiting, inout LaneState) -> Void) {
+        self.phase = phase
         assembly.sealIfDue(at: Instant(nanoseconds: .max), always: true) { queue.append(Waiting(batch: $0)) }
         let left = inFlight.sorted { $0.key < $1.key }.map(\.value) + queue.removeAll()
         inFlight.removeAll()
@@ -326,6 +374,68 @@ struct LaneState: ~Copyable {
             settle(waiting.batch, .undelivered)
             body(waiting, &self)
         }
+    }
+}
+
+// MARK: - Deadlines
+
+extension LaneState {
+    private func due(from now: Instant) -> Instant? { plan.deadline > .zero ? now + plan.deadline : nil }
+
+    /// When `expire` is to be asked again; nil: nothing is under way.
+    var nextDeadline: Instant? {
+        switch phase {
+        case .stopped, .ended: nil
+        case .flushing: flushDue
+        case .open, .draining: (inFlight.values.compactMap(\.due) + (calling.map { [$0.due] } ?? [])).min()
+        }
+    }
+
+    /// How many calls the provider still holds beyond their deadline. One that keeps the lane's thread counts again with each
+    /// further deadline: nothing else can be delivered meanwhile, since a module is called by one thread at a time.
+    private var overdue: Int {
+        guard let calling else { return unanswered.count }
+        let isCounted = calling.token.map(unanswered.contains) ?? false
+        return unanswered.count + max(0, calling.passed - (isCounted ? 1 : 0))
+    }
+
+    /// Gives up what is past its deadline: the batch is unknown and waits to be sent again, and the provider keeps its memory
+    /// until it ends the call after all. Asked by a thread that never enters the provider.
+    mutating func expire(at now: Instant) -> [Effect] {
+        switch phase {
+        case .stopped, .ended: return []
+        case .flushing:
+            guard let flushDue, flushDue <= now else { return [] }
+            phase = .ended
+            isGivenUp = true
+            return [.failing(Answer("it did not flush within \(plan.deadline.configured)"), again: .zero)]
+        case .open, .draining: break
+        }
+        var effects: [Effect] = []
+        // The latest first, since each is put back to the front of the queue.
+        for (token, waiting) in inFlight.sorted(by: { $0.key > $1.key }) where waiting.due.map({ $0 <= now }) ?? false {
+            inFlight[token] = nil
+            inFlightBytes -= waiting.batch.bytes.count
+            account.abandoned += 1
+            unanswered.insert(token)
+            again(waiting, Answer("no answer within \(plan.deadline.configured)"), after: nil, at: now, &effects)
+        }
+        if let call = calling, call.due <= now {
+            calling?.passed += 1
+            calling?.due = now + plan.deadline
+        }
+        if overdue >= plan.abandon { stop(&effects) }
+        return effects
+    }
+
+    private mutating func stop(_ effects: inout [Effect]) {
+        let answer = Answer(
+            "the module holds \(overdue) \(overdue == 1 ? "call" : "calls") beyond the deadline of \(plan.deadline.configured) "
+                + "(delivery.deadline) and is not called again")
+        isGivenUp = true
+        effects += buryAll(phase == .draining ? .ended : .stopped, answer)
+        failure = answer
+        effects.append(.stopped(answer))
     }
 }
 

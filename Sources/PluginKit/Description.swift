@@ -17,11 +17,16 @@ public struct Description: Sendable {
         public var batchBytes: String?
         public var batchWait: String?
         public var ordered: Bool?
-        public init(batchEvents: Int? = nil, batchBytes: String? = nil, batchWait: String? = nil, ordered: Bool? = nil) {
+        /// How long a call may take; "0s": for ever, for a destination that may rightly keep its writer waiting.
+        public var deadline: String?
+        public init(
+            batchEvents: Int? = nil, batchBytes: String? = nil, batchWait: String? = nil, ordered: Bool? = nil, deadline: String? = nil
+        ) {
             self.batchEvents = batchEvents
             self.batchBytes = batchBytes
             self.batchWait = batchWait
             self.ordered = ordered
+            self.deadline = deadline
         }
     }
 
@@ -62,7 +67,13 @@ public struct Description: Sendable {
             ("settings", Schema.object("", settings).json),
             ("limits", JSONText.object([("events", limits.events.map { "\($0)" }), ("bytes", limits.bytes.map { "\($0)" })])),
             ("capabilities", JSONText.object([("erase", "\(erase)"), ("concurrency", "\(concurrency)")])),
-            ("delivery", JSONText.object([("batch", batch == "{}" ? nil : batch), ("ordered", delivery.ordered.map { "\($0)" })])),
+            (
+                "delivery",
+                JSONText.object([
+                    ("batch", batch == "{}" ? nil : batch), ("ordered", delivery.ordered.map { "\($0)" }),
+                    ("deadline", delivery.deadline.map(JSONText.string)),
+                ])
+            ),
         ])
     }
 }

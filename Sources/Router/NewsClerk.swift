@@ -27,10 +27,14 @@ struct NewsClerk: Sendable {
             guard buried.withLock({ $0.insert("\(lane.name) \(reason.rawValue) \(answer.code)").inserted }), lost < count else { return }
             let what = count == 1 ? "an event" : "\(grouped(count)) events"
             say("\(lane.name): \(what) \(reason.rawValue): \(words(answer)); kept in \(deadLetters)")
-        case .closed(let answer):
-            let left = laneClosed()
-            say("\(lane.name): \(words(answer)); " + (left == 0 ? "no other provider is left, ending" : "the lane is closed"))
+        case .closed(let answer): sayLast(of: lane, answer, "the lane is closed")
+        case .stopped(let answer): sayLast(of: lane, answer, "the lane is stopped, its events go to \(deadLetters)")
         }
+    }
+
+    private func sayLast(of lane: Lane, _ answer: Answer, _ end: String) {
+        let left = laneClosed()
+        say("\(lane.name): \(words(answer)); " + (left == 0 ? "no other provider is left, ending" : end))
     }
 
     private func words(_ answer: Answer) -> String {

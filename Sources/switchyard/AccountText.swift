@@ -34,6 +34,7 @@ extension Account {
             if lane.totalWaiting > 0 { parts.append("\(grouped(lane.totalWaiting)) waiting") }
             if lane.lost > 0 { parts.append("\(grouped(lane.lost)) not even kept as dead letters") }
             if lane.retries > 0 { parts.append("\(grouped(lane.retries)) retries") }
+            if lane.abandoned > 0 { parts.append("\(grouped(lane.abandoned)) deliveries past their deadline") }
             let outcome = parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
             lines.append("provider \(provider.name): \(grouped(lane.totalTaken)) taken" + outcome)
         }
@@ -53,6 +54,7 @@ extension Account {
             }
             let counts =
                 fates(lane.total) + ["\"waiting\":\(lane.totalWaiting)", "\"lost\":\(lane.lost)", "\"retries\":\(lane.retries)"]
+                + ["\"abandoned\":\(lane.abandoned)", "\"late\":\(lane.late)"]
             return "{\"name\":\(jsonQuoted(provider.name)),\"taken\":\(lane.totalTaken),\(counts.joined(separator: ",")),"
                 + "\"routes\":[\(byRoute.joined(separator: ","))]}"
         }

@@ -599,6 +599,16 @@ extension Broken {
                 "1:60: providers.out.whole must be a whole number that 64 bits hold, is 99999999999999999999",
             ]),
         Broken(
+            "a deadline that is none",
+            #"""
+            {"providers":{"out":{"plugin":"console","delivery":{"deadline":60,"abandon":0}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:64: providers.out.delivery.deadline must be a time such as "500ms" or "24h", is 60, did you mean "60ms" or "60s"?"#,
+                "1:77: providers.out.delivery.abandon must be between 1 and 1000, is 0",
+            ]),
+        Broken(
             "delivery of the wrong types",
             #"""
             {"providers":{"out":{"plugin":"console","delivery":{"batch":[],"queue":1,"retry":"x","immediate":"error_*","ordered":1}}},

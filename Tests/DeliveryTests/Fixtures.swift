@@ -49,10 +49,16 @@ final class Bench {
         state = LaneState(plan, concurrency: concurrency, routes: routes, chance: Chance(seed: 1))
     }
 
-    func take(_ events: [String], route: UInt16 = 0, immediate: Bool = false, at time: Int64) {
+    @discardableResult
+    func take(_ events: [String], route: UInt16 = 0, immediate: Bool = false, at time: Int64) -> [String] {
         var parcel = parcel(events, route: route, immediate: immediate)
-        state.take(&parcel, at: instant(time))
+        return describe(state.take(&parcel, at: instant(time)))
     }
+
+    /// What is given up at its deadline.
+    func expire(at time: Int64) -> [String] { describe(state.expire(at: instant(time))) }
+    /// The next deadline in milliseconds.
+    var deadline: Int64? { state.nextDeadline.map { $0.nanoseconds / 1_000_000 } }
 
     /// The next step: `deliver a b`, `wait`, `wait 100`, `flush`, `end`.
     func step(at time: Int64) -> String {
@@ -80,6 +86,7 @@ final class Bench {
             case .failing(let answer, _): "failing \(answer.message)"
             case .recovered(let attempts): "recovered \(attempts)"
             case .closed(let answer): "closed \(answer.message)"
+            case .stopped(let answer): "stopped \(answer.message)"
             }
         }
     }

@@ -60,6 +60,26 @@ private final class Puppet: Provider, @unchecked Sendable {
     func leave() { state.withLock { $0.closedHandler }?(Answer("left")) }
 }
 
+/// A provider whose call does not return before the test lets it.
+private final class Trap: Provider, Sendable {
+    private let state = Monitor((calls: 0, isOpen: false))
+    var calls: Int { state.withLock { $0.calls } }
+
+    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        state.withLock { $0.calls += 1 }
+        state.wait(while: { !$0.isOpen })
+        done(BatchOutcome(.delivered))
+    }
+    func open() {
+        state.withLock { $0.isOpen = true }
+        state.wake()
+    }
+    func flush(_ done: @escaping @Sendable (Outcome) -> Void) { done(.delivered) }
+    func reopen() {}
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {}
+    func close() {}
+}
+
 private final class Fixture {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
     let said = Monitor<[String]>([])
@@ -74,7 +94,11 @@ private final class Fixture {
             clock: Clock(now: { instant(0) }, wall: { 1_763_721_000_123_000_000 }), warn: { line in said.withLock { $0.append(line) } })
         let lane = Lane(
             name: "out", provider: provider, plan: plan, concurrency: 1, routes: ["first", "second"], deadLetters: letters, clock: .system,
-            chance: Chance(seed: 1), news: { _, news in said.withLock { $0.append("\(news)") } })
+            chance: Chance(seed: 1),
+            news: { _, news in
+                said.withLock { $0.append("\(news)") }
+                said.wake()
+            })
         lane.start()
         return lane
     }
@@ -186,6 +210,26 @@ struct LaneTests {
         #expect(try String(contentsOfFile: fixture.deadLetterFile, encoding: .utf8).split(separator: "\n").count == 2)
         provider.completeAll(.init(.delivered))
         #expect(lane.account.total(.delivered) == 0, "a late completion changes nothing")
+    }
+
+    @Test("whose provider keeps its thread is stopped at its deadline, and its events are kept")
+    func stopsOnStuckThread() throws {
+        let fixture = Fixture()
+        var plan = plan(wait: .zero)
+        plan.deadline = .milliseconds(1)
+        let provider = Trap()
+        let lane = fixture.lane(provider, plan)
+        var parcel = parcel(["{}"])
+        lane.waitAndTake(&parcel)
+        fixture.said.wait(while: { !$0.contains { $0.contains("is not called again") } })
+        lane.drain()
+        #expect(lane.waitForEnd(until: soon))
+        #expect(lane.account.total(.undelivered) == 1 && lane.account.abandoned == 1)
+        #expect(try String(contentsOfFile: fixture.deadLetterFile, encoding: .utf8).split(separator: "\n").count == 1)
+        provider.open()
+        lane.waitForClose(until: soon)
+        #expect(provider.calls == 1, "a call that does not return is joined by no other")
+        #expect(lane.account.late == 1)
     }
 
     @Test("that hangs does not delay another")

@@ -104,7 +104,7 @@ typedef struct switchyard_plugin {
        "settings": { "type": "object", "properties": { ... }, "required": [ ... ], "additionalProperties": false },
        "limits": { "events": 500, "bytes": 1000000 },
        "capabilities": { "erase": false, "concurrency": 1 },
-       "delivery": { "batch": { "events": 500, "bytes": "1MB", "wait": "1s" }, "ordered": true } }
+       "delivery": { "batch": { "events": 500, "bytes": "1MB", "wait": "1s" }, "ordered": true, "deadline": "60s" } }
      The name is what routes.json calls the module by. settings is a JSON Schema of type, enum, minimum, maximum, pattern,
      required, default, additionalProperties, items and description, with the formats "size" ("16MB") and "duration" ("500ms").
      limits, capabilities and delivery may be left out; delivery says only what differs from the router's own defaults. */
@@ -115,7 +115,10 @@ typedef struct switchyard_plugin {
      `error_size` bytes with its terminating zero. */
   void *(*create)(const switchyard_host *host, switchyard_bytes settings, char *error, size_t error_size);
 
-  /* Begins to deliver. Ends with one call of host->complete. */
+  /* Begins to deliver. Ends with one call of host->complete, within the provider's delivery.deadline (60 s unless configured).
+     Past it the router takes the outcome for unknown and may deliver again; the events stay readable until complete is called,
+     which then is counted and changes nothing. A call that does not return is never joined by a second one: its lane waits for
+     it. A module that holds too many calls beyond their deadline (delivery.abandon) is not called any more, but for destroy. */
   void (*deliver)(void *instance, const switchyard_batch *batch);
 
   /* Everything delivered so far is to be where it belongs. Ends with one call of host->complete. May be NULL. */

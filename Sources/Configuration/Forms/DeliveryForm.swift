@@ -20,6 +20,8 @@ enum DeliveryForm {
         var batch = Batch()
         var queue = Queue()
         var retry = Retry()
+        var deadline: Duration?
+        var abandon: Int?
         var immediate: [Glob]?
         var ordered: Bool?
     }
@@ -33,6 +35,8 @@ enum DeliveryForm {
             Member("batch", batch, "When a batch leaves: at whichever comes first.", into: \.batch),
             Member("queue", queue, "What waits for the provider, and what happens when it is full.", into: \.queue),
             Member("retry", retry, "How a batch is sent again that was not taken.", into: \.retry),
+            Member("deadline", Forms.time(0...year), "How long a call of the module may take; 0s: for ever.", into: \.deadline),
+            Member("abandon", Forms.integer(1...1000), "How many calls past it stop the lane.", into: \.abandon),
             Member("immediate", RouteForms.someGlobs, "Events whose name matches do not wait for their batch to fill.", into: \.immediate),
             Member("ordered", Forms.boolean, "Whether no later batch passes a retry.", into: \.ordered),
         ])
@@ -99,6 +103,8 @@ enum DeliveryForm {
         case (nil, let most?): (plan.retry.first, plan.retry.most) = (min(plan.retry.first, most), most)
         case (nil, nil): break
         }
+        plan.deadline = draft.deadline ?? plan.deadline
+        plan.abandon = draft.abandon ?? plan.abandon
         plan.immediate = draft.immediate ?? plan.immediate
         plan.ordered = draft.ordered ?? plan.ordered
         return plan

@@ -1,0 +1,187 @@
+import Configuration
+import Platform
+import Testing
+
+@testable import Delivery
+
+@Suite("A delivery has a deadline")
+struct DeadlineTests {
+    private func hasty(_ events: Int = 1, abandon: Int = 3, ordered: Bool = true) -> DeliveryPlan {
+        var plan = plan(events: events, ordered: ordered)
+        plan.deadline = .milliseconds(5000)
+        plan.abandon = abandon
+        plan.retry.first = .milliseconds(1)
+        plan.retry.most = .milliseconds(1)
+        return plan
+    }
+
+    @Test("past which the batch is unknown and sent again")
+    func expires() {
+        let bench = Bench(hasty())
+        bench.take(["a", "b"], at: 0)
+        #expect(bench.deadline == nil, "nothing is under way")
+        #expect(bench.step(at: 0) == "deliver a")
+        #expect(bench.deadline == 5000)
+        #expect(bench.expire(at: 4999) == [])
+        #expect(bench.expire(at: 5000) == ["failing no answer within 5s"])
+        #expect(bench.laneAccount.abandoned == 1)
+        #expect(bench.step(at: 5001) == "deliver a attempt 2")
+        #expect(bench.complete(.init(.delivered), at: 5002) == ["recovered 1"])
+        #expect(bench.account() == "2 taken, 1 delivered, 1 waiting")
+    }
+
+    @Test("and is not past it when it was ended in time")
+    func inTime() {
+        let bench = Bench(hasty())
+        bench.take(["a"], at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(.init(.delivered), at: 4999)
+        #expect(bench.step(at: 4999) == "wait")
+        #expect(bench.deadline == nil)
+        #expect(bench.expire(at: 6000) == [])
+        #expect(bench.laneAccount.abandoned == 0)
+    }
+
+    @Test("unless it is zero")
+    func none() {
+        var plan = hasty()
+        plan.deadline = .zero
+        let bench = Bench(plan)
+        bench.take(["a"], at: 0)
+        _ = bench.step(at: 0)
+        #expect(bench.deadline == nil)
+        #expect(bench.expire(at: .max / 1_000_000) == [])
+    }
+
+    @Test("a late completion is counted and changes nothing, whatever it says")
+    func late() {
+        let bench = Bench(hasty())
+        bench.take(["a"], at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.expire(at: 5000)
+        #expect(bench.complete(.init(.rejected(Answer("no"))), index: 0, at: 5001) == [])
+        #expect(bench.laneAccount.late == 1)
+        #expect(bench.complete(.init(.delivered), index: 0, at: 5001) == [], "and only once")
+        #expect(bench.laneAccount.late == 1)
+        #expect(bench.account() == "1 taken, 1 waiting")
+        #expect(bench.step(at: 5001) == "deliver a attempt 2")
+        _ = bench.complete(.init(.delivered), at: 5002)
+        #expect(bench.account() == "1 taken, 1 delivered, 0 waiting")
+    }
+
+    @Test("order is kept when several pass it at once")
+    func order() {
+        let bench = Bench(hasty(ordered: false), concurrency: 2)
+        bench.take(["a", "b", "c"], at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.expire(at: 5000)
+        #expect(bench.step(at: 5001) == "deliver a attempt 2")
+        #expect(bench.step(at: 5001) == "deliver b attempt 2")
+    }
+
+    @Test("after so many calls that never ended the lane stops, and its events are kept, also those to come")
+    func stops() {
+        let bench = Bench(hasty(abandon: 2))
+        bench.take(["a", "b"], at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.expire(at: 5000)
+        _ = bench.step(at: 5001)
+        let stopped = "the module holds 2 calls beyond the deadline of 5s (delivery.deadline) and is not called again"
+        #expect(
+            bench.expire(at: 10_001) == [
+                "bury a undelivered \(stopped) 2", "bury b undelivered \(stopped) 0", "stopped \(stopped)",
+            ])
+        #expect(bench.step(at: 10_001) == "wait", "not even to be closed, while it may still end what it holds")
+        #expect(bench.take(["c"], at: 20_000) == ["bury c undelivered \(stopped) 0"])
+        #expect(bench.hasRoom(for: 1 << 40), "a stopped lane holds up no source")
+        #expect(bench.complete(.init(.delivered), index: 1, at: 20_001) == [])
+        #expect(bench.account() == "3 taken, 3 undelivered, 0 waiting")
+        #expect(bench.laneAccount.abandoned == 2 && bench.laneAccount.late == 1)
+        #expect(!bench.isOver, "the burials are still to be carried out")
+        for _ in 0..<3 { bench.state.buried(lost: 0) }
+        #expect(bench.isOver)
+        bench.state.drain()
+        #expect(bench.step(at: 20_002) == "end")
+    }
+
+    @Test("a call that was ended after all counts no longer against its lane")
+    func forgives() {
+        let bench = Bench(hasty(abandon: 2))
+        bench.take(["a"], at: 0)
+        var now: Int64 = 0
+        for attempt in 0..<5 {
+            _ = bench.step(at: now)
+            #expect(bench.expire(at: now + 5000).filter { $0.hasPrefix("stopped") } == [])
+            _ = bench.complete(.init(.delivered), index: attempt, at: now + 5000)
+            now += 5001
+        }
+        #expect(bench.laneAccount.abandoned == 5 && bench.laneAccount.late == 5)
+    }
+
+    @Test("a call that does not return stops its lane after as many deadlines, and is joined by no other")
+    func stuck() {
+        let bench = Bench(hasty())
+        bench.take(["a", "b"], at: 0)
+        _ = bench.step(at: 0)
+        #expect(bench.expire(at: 5000) == ["failing no answer within 5s"])
+        #expect(bench.deadline == 10_000)
+        #expect(bench.expire(at: 10_000) == [])
+        #expect(bench.expire(at: 15_000).last?.hasPrefix("stopped the module holds 3 calls") == true)
+        #expect(bench.laneAccount.abandoned == 1, "the events were with it once")
+    }
+
+    @Test("a call that ended its delivery but does not return stops its lane as well")
+    func stuckAfterwards() {
+        let bench = Bench(hasty())
+        bench.take(["a", "b"], at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(.init(.delivered), at: 1)
+        for time: Int64 in [5000, 10_000] { #expect(bench.expire(at: time) == []) }
+        #expect(bench.expire(at: 15_000).last?.hasPrefix("stopped") == true)
+        #expect(bench.account() == "2 taken, 1 delivered, 1 undelivered, 0 waiting")
+    }
+
+    @Test("a call that returned in time does not count, however long nothing follows")
+    func returned() {
+        let bench = Bench(hasty())
+        bench.take(["a"], at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(.init(.delivered), at: 1)
+        _ = bench.step(at: 2)
+        for time: Int64 in [5000, 10_000, 15_000, 20_000] { #expect(bench.expire(at: time) == []) }
+    }
+
+    @Test("a batch past retry.for goes to the dead letters instead of back to the queue")
+    func expiresForGood() {
+        var plan = hasty()
+        plan.retry.total = .milliseconds(5000)
+        let bench = Bench(plan)
+        bench.take(["a"], at: 0)
+        _ = bench.step(at: 0)
+        #expect(bench.expire(at: 5000) == ["bury a expired no answer within 5s 1"])
+    }
+
+    @Test("a flush that does not end keeps the lane from ending no longer than that")
+    func flush() {
+        let bench = Bench(hasty())
+        bench.state.drain()
+        #expect(bench.step(at: 100) == "flush")
+        #expect(bench.deadline == 5100)
+        #expect(bench.expire(at: 5100) == ["failing it did not flush within 5s"])
+        #expect(bench.isOver)
+        #expect(bench.step(at: 5100) == "end")
+    }
+
+    @Test("closing a stopped provider, which ends what it holds, is no late answer")
+    func closing() {
+        let bench = Bench(hasty(abandon: 1))
+        bench.take(["a"], at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.expire(at: 5000)
+        bench.state.drain()
+        _ = bench.step(at: 5000)
+        _ = bench.complete(.init(.unknown(Answer("closed"))), at: 5001)
+        #expect(bench.laneAccount.late == 0)
+    }
+}
