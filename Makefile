@@ -5,12 +5,14 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SECONDS ?= 60
 ARGS ?=
+PLUGIN ?=
+SETTINGS ?=
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test bench fuzz check tsan asan install clean
+.PHONY: help run test bench fuzz check contract tsan asan install clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -51,6 +53,10 @@ fuzz: ## Feed it random input for SECONDS=60, after it has found the planted bug
 check: ## Check the format, the imports, and that nothing warns
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/check.sh
+
+contract: ## Hold a built provider module against the contract: PLUGIN=lib.so [SETTINGS=cases.json]; without, all of them
+	@Scripts/packages.sh build test
+	@$(toolchain); Scripts/contract.sh $(PLUGIN) $(SETTINGS)
 
 tsan: ## Run every test under the thread sanitizer
 	@Scripts/packages.sh build test

@@ -19,8 +19,11 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 }
 
 /// An adapter is a folder under Plugins/ and becomes lib<Name>.so beside the executable.
-func adapter(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: ["PluginKit"] + dependencies, path: "Plugins/\(name)", swiftSettings: strict)
+func adapter(_ name: String, _ dependencies: [Target.Dependency] = [], hasCases: Bool = true) -> Target {
+    // The cases of the contract lie beside it; see Tests/Contract.
+    .target(
+        name: name, dependencies: ["PluginKit"] + dependencies, path: "Plugins/\(name)", exclude: hasCases ? ["contract.json"] : [],
+        swiftSettings: strict)
 }
 
 func adapterProduct(_ name: String) -> Product {
@@ -73,12 +76,16 @@ let package = Package(
         .testTarget(
             name: "AdapterTests", dependencies: ["Console", "File", "NoOp", "PluginKit", "CZlib", "CZstd"], swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
+        // A program, so that the author of any adapter can hold a built module against the contract.
+        .executableTarget(
+            name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Configuration", "Platform"], path: "Tests/Contract",
+            exclude: ["bad.c", "scripted.json"], swiftSettings: strict),
         tests("RouterTests", ["Router", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
         tests("EndToEndTests", []),
     ]
         + [
             adapter("Console", ["CPlatform"]),
             adapter("File", ["CPlatform", "CZlib", "CZstd"]),
-            adapter("NoOp"),
+            adapter("NoOp", hasCases: false),
         ]
 )

@@ -10,10 +10,10 @@ internal import Platform
 final class Callbacks: Sendable {
     /// What is lent to a module for one delivery: the events, and the struct that points at them.
     final class Loan: @unchecked Sendable {
-        private let batch: Batch
+        private let batch: any LentBatch
         let table = UnsafeMutablePointer<switchyard_batch>.allocate(capacity: 1)
 
-        init(_ batch: Batch, attempt: Int, token: UInt64) {
+        init(_ batch: any LentBatch, attempt: Int, token: UInt64) {
             self.batch = batch
             table.initialize(
                 to: switchyard_batch(
@@ -58,7 +58,7 @@ final class Callbacks: Sendable {
 
     // MARK: From the host
 
-    func begin(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) -> Loan {
+    func begin(_ batch: any LentBatch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) -> Loan {
         let token = Switchboard.nextToken()
         let loan = Loan(batch, attempt: attempt, token: token)
         state.withLock { $0.underWay[token] = UnderWay(loan: loan, done: done) }

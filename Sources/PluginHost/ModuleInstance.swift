@@ -32,6 +32,10 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
     public var strayCompletions: Int { callbacks.strays }
 
     public func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        deliver(lent: batch, attempt: attempt, done)
+    }
+
+    public func deliver(lent batch: any LentBatch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
         guard enter() else {
             done(BatchOutcome(.retry(Answer("the provider is closed"), after: nil)))
             return

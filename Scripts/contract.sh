@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Holds built modules against the contract (Tests/Contract): the one that is named, with its cases, or else every adapter of
+# this project and the example in C. Those that break it on purpose must then be found. Run by `make contract`, which puts
+# swift on PATH.  contract.sh [LIBRARY.so [CASES.json]]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+swift build
+built=$(swift build --show-bin-path)
+contract=$built/switchyard-contract
+
+if [ $# -gt 0 ]; then exec "$contract" "$@"; fi
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+
+compile() { # source, name of the module, options ...
+    local source=$1 output=$folder/$2.so
+    shift 2
+    cc -std=gnu11 -shared -fPIC -pthread -Wall -Wextra -Werror -Wno-unused -I Sources/CSwitchyardPlugin/include "$@" "$source" -o "$output"
+}
+
+hold() { # library [cases]
+    echo "switchyard: contract: $(basename "$1")"
+    "$contract" "$@" || failed=1
+}
+
+for plugin in Plugins/*/; do
+    cases=${plugin}contract.json
+    if [ -e "$cases" ]; then hold "$built/lib$(basename "$plugin").so" "$cases"; else hold "$built/lib$(basename "$plugin").so"; fi
+done
+
+compile Examples/providers/count.c count
+hold "$folder/count.so"
+compile Tests/PluginHostTests/Modules/scripted.c scripted
+hold "$folder/scripted.so" Tests/Contract/scripted.json
+
+for way in TWICE NEVER WRONG CHANGES CRASHES EXITS HANGS; do
+    compile Tests/Contract/bad.c bad "-D$way"
+    # Only a failed check counts: a contract that could not be run at all has found nothing.
+    if "$contract" --patience 1 "$folder/bad.so" >"$folder/report" || ! grep -q '^FAILED' "$folder/report"; then
+        echo "switchyard: the contract is not alive: it did not find the module that is bad by $way" >&2
+        failed=1
+    else
+        echo "switchyard: contract: found the module that is bad by $way: $(grep -m 1 '^FAILED' "$folder/report")"
+    fi
+done
+exit $failed

@@ -1,0 +1,110 @@
+// Runs the checks in a child, repeats what it reports, and says so when it dies or says nothing any more.
+
+import Foundation
+import Glibc
+
+struct Overseer {
+    let patience: Int
+
+    /// The exit code: 0 when every check passed.
+    func run(_ arguments: [String]) -> Int32 {
+        let folder = NSTemporaryDirectory() + "switchyard-contract-" + UUID().uuidString
+        try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let words = ["--patience", "\(patience)", "--child"] + arguments.map(absolute)
+        // The child works there.
+        _ = FileManager.default.changeCurrentDirectoryPath(folder)
+        guard let (child, report) = spawn(words) else {
+            print("FAILED  the checks could not be started: \(String(cString: strerror(errno)))")
+            return 70
+        }
+        let (passed, failed, current, isQuiet) = listen(report)
+        if isQuiet { kill(child, SIGKILL) }
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        var failures = failed
+        if let current {
+            failures += 1
+            let end = status & 0x7f
+            let why =
+                isQuiet ? "the module keeps the thread" : end != 0 ? "the module died of signal \(end)" : "the module ended the process"
+            print("FAILED  \(current): \(why); the rest was not tried")
+        }
+        print("\(passed) passed, \(failures) failed")
+        return failures == 0 && passed > 0 ? 0 : 1
+    }
+
+    private func absolute(_ path: String) -> String {
+        path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+
+    /// The child and the descriptor on which it reports; its standard output is nobody's.
+    private func spawn(_ arguments: [String]) -> (pid_t, Int32)? {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { return nil }
+        _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], Report.descriptor)
+        let words = ([CommandLine.arguments[0]] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        // One line says how it died; a page on where is for its author's own debugger.
+        setenv("SWIFT_BACKTRACE", "enable=no", 0)
+        var child = pid_t()
+        let error = posix_spawn(&child, "/proc/self/exe", &actions, nil, words, environ)
+        close(ends[1])
+        errno = error
+        return error == 0 ? (child, ends[0]) : nil
+    }
+
+    /// Repeats the lines of the child until it ends or is quiet for too long; the check that was begun and not ended.
+    private func listen(_ descriptor: Int32) -> (passed: Int, failed: Int, current: String?, isQuiet: Bool) {
+        var (passed, failed) = (0, 0)
+        var current: String?
+        var rest: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            if poll(&ready, 1, Int32(patience + 5) * 1000) == 0 { return (passed, failed, current, true) }
+            let count = read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return (passed, failed, current, false) }
+            rest += chunk[..<count]
+            while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = String(decoding: rest[..<end], as: UTF8.self)
+                rest.removeSubrange(...end)
+                if let name = line.dropping("begin ") {
+                    current = name
+                    continue
+                }
+                if line.hasPrefix("passed") { passed += 1 }
+                if line.hasPrefix("FAILED") { failed += 1 }
+                if !line.hasPrefix("        ") { current = nil }
+                print(line)
+            }
+        }
+    }
+}
+
+extension String {
+    func dropping(_ prefix: String) -> String? { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil }
+}
+
+/// What the child tells its overseer, a line at a time.
+enum Report {
+    /// Above the standard ones, which belong to the module.
+    static let descriptor: Int32 = 3
+
+    static func begin(_ check: String) { write("begin \(check)") }
+    static func passed(_ check: String) { write("passed  \(check)") }
+    static func failed(_ check: String, _ why: String) { write("FAILED  \(check): \(why)") }
+    static func note(_ text: String) { write("        \(text)") }
+
+    private static func write(_ line: String) {
+        let bytes = Array((line.map { $0.isNewline ? " " : String($0) }.joined() + "\n").utf8)
+        _ = Glibc.write(descriptor, bytes, bytes.count)
+    }
+}

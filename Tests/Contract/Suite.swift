@@ -1,0 +1,300 @@
+// The checks, in the child process. Each is announced before it is tried, so that the overseer knows which one never ended.
+
+import Configuration
+import Delivery
+import Foundation
+import Glibc
+import Platform
+import PluginHost
+
+struct Broken: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// What became of a delivery, and how often.
+final class Ending: Sendable {
+    private let outcomes = Monitor<[BatchOutcome]>([])
+    func put(_ outcome: BatchOutcome) {
+        outcomes.withLock { $0.append(outcome) }
+        outcomes.wake()
+    }
+    func wait(_ patience: Int) throws -> BatchOutcome {
+        let deadline = Clock.system.now() + .seconds(patience)
+        let outcome: BatchOutcome? = outcomes.waitUntilReady { outcomes in
+            if let outcome = outcomes.first { return .ready(outcome) }
+            return Clock.system.now() >= deadline ? .ready(nil) : .notBefore(deadline)
+        }
+        guard let outcome else { throw Broken("it was not ended within \(patience) s") }
+        return outcome
+    }
+    var count: Int { outcomes.withLock { $0.count } }
+}
+
+final class Suite {
+    let file: String
+    let casesFile: String?
+    let patience: Int
+    let folder = FileManager.default.currentDirectoryPath
+    private var seen: Set<String> = []
+    private var isStuck = false
+
+    init(module: String, casesFile: String?, patience: Int) {
+        file = module
+        self.casesFile = casesFile
+        self.patience = patience
+    }
+
+    private func check(_ name: String, _ body: () throws -> Void) {
+        guard !isStuck else { return }
+        Report.begin(name)
+        do {
+            try body()
+            Report.passed(name)
+        } catch {
+            Report.failed(name, "\(error)")
+            // What holds one delivery for ever would hold each of the following.
+            if "\(error)".hasPrefix("it was not ended") { isStuck = true }
+        }
+    }
+
+    func run() {
+        var found: Module?
+        var cases: Cases?
+        let modules = folder + "/modules"
+        let folders = ModuleFolders([modules])
+        check("it loads: its table and its description are valid") {
+            try FileManager.default.createDirectory(
+                atPath: modules, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            let name = (file as NSString).lastPathComponent
+            try FileManager.default.createSymbolicLink(atPath: modules + "/" + name, withDestinationPath: file)
+            guard let installed = folders.installed().first else { throw Broken("\(file) is no shared library, named .so") }
+            _ = try installed.state.get()
+            found = try folders.module(installed.name)
+        }
+        check("its cases can be read") { cases = try Cases.read(casesFile, folder: folder) }
+        guard let module = found, let cases else { return }
+        check("it says what it does, and in which version") {
+            if module.description.summary.isEmpty { throw Broken("its summary is empty") }
+            if module.description.version.isEmpty { throw Broken("its version is empty") }
+        }
+        wrongSettings(module, folders, cases)
+        for one in cases.all { outcome(module, folders, one) }
+        if let good = cases.good {
+            deliveries(module, folders, good)
+        } else {
+            Report.note("no case expects 'delivered': deliveries were not tried")
+        }
+        let missing = Case.kinds.filter { !seen.contains($0) && $0 != "refused" }
+        Report.note(
+            "outcomes seen: \(seen.sorted().joined(separator: ", "))"
+                + (missing.isEmpty ? "" : "; no case brought it to \(missing.joined(separator: ", "))"))
+    }
+
+    // MARK: - Settings
+
+    private func wrongSettings(_ module: Module, _ folders: ModuleFolders, _ cases: Cases) {
+        guard case .object(let rules) = module.description.settings else { return }
+        for wrong in WrongSettings.all(of: rules, good: cases.good?.settings ?? [:]) {
+            check("settings are refused: \(wrong.way)") {
+                do {
+                    _ = try plan(module.description.name, wrong.settings, folders)
+                } catch is ConfigurationFaults {
+                    return
+                }
+                throw Broken("the schema lets them pass")
+            }
+        }
+        check("settings that are no settings are refused or taken, without a crash") {
+            for text in WrongSettings.texts {
+                // Refused is as good as taken.
+                if let instance = try? module.make(settings: Secret(Array(text.utf8)), name: "out", log: { _, _ in }) { instance.close() }
+            }
+        }
+    }
+
+    // MARK: - Outcomes
+
+    private func make(_ module: Module, _ folders: ModuleFolders, _ settings: [String: Any]) throws -> ModuleInstance {
+        let settings = try plan(module.description.name, settings, folders).settings
+        return try module.make(settings: settings, name: "out") { level, line in
+            if level >= .warning { Report.note(line) }
+        }
+    }
+
+    private func deliver(_ instance: ModuleInstance, _ lines: [String], attempt: Int = 1) throws -> BatchOutcome {
+        let batch = OwnBatch(lines, arrival: Clock.system.wall())
+        let before = Array(batch.bytes)
+        let ending = Ending()
+        instance.deliver(lent: batch, attempt: attempt) { ending.put($0) }
+        let outcome = try ending.wait(patience)
+        guard batch.bytes.elementsEqual(before) else { throw Broken("it changed the events that it was lent") }
+        if let senseless = senseless(outcome) { throw Broken(senseless) }
+        seen.insert(kind(of: outcome))
+        return outcome
+    }
+
+    private func outcome(_ module: Module, _ folders: ModuleFolders, _ one: Case) {
+        check("\(one.name): \(one.expects)") {
+            let restore = try one.output.map(replaceOutput)
+            defer { restore?() }
+            let instance: ModuleInstance
+            do {
+                instance = try make(module, folders, one.settings)
+            } catch let fault as ModuleFault {
+                if one.expects == "refused" { return }
+                throw fault
+            }
+            defer { instance.close() }
+            if one.expects == "refused" { throw Broken("an instance was made") }
+            let outcome = try deliver(instance, one.events)
+            guard kind(of: outcome) == one.expects else { throw Broken("it was \(kind(of: outcome)): \(words(outcome.batch))") }
+        }
+    }
+
+    private func words(_ outcome: Outcome) -> String {
+        switch outcome {
+        case .delivered: "delivered"
+        case .rejected(let answer), .retry(let answer, _), .unknown(let answer), .fault(let answer), .closed(let answer): answer.message
+        }
+    }
+
+    private func kind(of outcome: BatchOutcome) -> String {
+        if outcome.events.values.contains(where: { $0 != outcome.batch }) { return "partial" }
+        return switch outcome.batch {
+        case .delivered: "delivered"
+        case .rejected: "rejected"
+        case .retry: "retry"
+        case .unknown: "unknown"
+        case .fault: "fault"
+        case .closed: "closed"
+        }
+    }
+
+    /// The host takes an outcome that makes no sense for unknown, and says so.
+    private func senseless(_ outcome: BatchOutcome) -> String? {
+        for case .unknown(let answer) in [outcome.batch] + outcome.events.values where answer.message.hasPrefix("the module ") {
+            return answer.message
+        }
+        return nil
+    }
+
+    private func replaceOutput(_ target: String) throws -> () -> Void {
+        let kept = dup(1)
+        let replacement: Int32
+        if target == "left" {
+            var ends: [Int32] = [0, 0]
+            guard pipe(&ends) == 0 else { throw Broken("no pipe") }
+            close(ends[0])
+            replacement = ends[1]
+        } else {
+            replacement = open(target, O_WRONLY)
+        }
+        guard replacement >= 0 else { throw Broken("\(target) cannot be opened") }
+        dup2(replacement, 1)
+        close(replacement)
+        return {
+            dup2(kept, 1)
+            close(kept)
+        }
+    }
+
+    // MARK: - Deliveries
+
+    private func deliveries(_ module: Module, _ folders: ModuleFolders, _ good: Case) {
+        var instance: ModuleInstance!
+        func expectDelivered(_ lines: [String], attempt: Int = 1) throws {
+            let outcome = try deliver(instance, lines, attempt: attempt)
+            guard kind(of: outcome) == "delivered" else { throw Broken("it was \(kind(of: outcome)): \(words(outcome.batch))") }
+            guard instance.strayCompletions == 0 else { throw Broken("a delivery was ended more than once") }
+        }
+        check("an instance is made") { instance = try make(module, folders, good.settings) }
+        guard instance != nil else { return }
+        let limits = module.description.limits
+        check("a batch of one event is delivered") { try expectDelivered([good.events[0]]) }
+        check("a batch that is tried for the third time is delivered") { try expectDelivered([good.events[0]], attempt: 3) }
+        check("the largest batch that its limits allow is delivered") {
+            var lines: [String] = []
+            var bytes = 0
+            let mostBytes = min(limits.bytes ?? 1_000_000, 16_000_000)
+            while lines.count < min(limits.events ?? 10_000, 100_000) {
+                let line = good.events[lines.count % good.events.count]
+                if bytes + line.utf8.count + 1 > mostBytes { break }
+                bytes += line.utf8.count + 1
+                lines.append(line)
+            }
+            try expectDelivered(lines)
+        }
+        check("a single large event is ended") {
+            let size = min(limits.bytes ?? 1_000_000, 16_000_000) - 20
+            _ = try deliver(instance, [#"{"a":"\#(String(repeating: "x", count: max(0, size)))"}"#])
+        }
+        check("an empty batch is ended") { _ = try deliver(instance, []) }
+        check("a hundred batches one after the other are delivered") {
+            for _ in 0..<100 { try expectDelivered(good.events) }
+        }
+        check("as many batches at once as it says it takes are each ended") {
+            let endings = (0..<module.description.concurrency).map { _ in Ending() }
+            for ending in endings {
+                instance.deliver(lent: OwnBatch(good.events, arrival: Clock.system.wall()), attempt: 1) { ending.put($0) }
+            }
+            for ending in endings { _ = try ending.wait(patience) }
+        }
+        check("a reopen between two batches loses nothing") {
+            instance.reopen()
+            try expectDelivered(good.events)
+        }
+        for name in ["a flush is ended", "a second flush is ended"] {
+            check(name) {
+                let ending = Ending()
+                instance.flush { ending.put(BatchOutcome($0)) }
+                if let senseless = senseless(try ending.wait(patience)) { throw Broken(senseless) }
+            }
+        }
+        check("two instances deliver side by side") { try sideBySide(module, folders, good) }
+        check("it can be closed while a delivery is under way, which is ended once") {
+            let other = try make(module, folders, good.settings)
+            let ending = Ending()
+            other.deliver(lent: OwnBatch(good.events, arrival: Clock.system.wall()), attempt: 1) { ending.put($0) }
+            other.close()
+            _ = try ending.wait(patience)
+            guard ending.count == 1, other.strayCompletions == 0 else { throw Broken("it was ended more than once") }
+        }
+        check("it can be closed twice, and at once after it was made, and made again") {
+            for _ in 0..<10 {
+                let other = try make(module, folders, good.settings)
+                other.close()
+                other.close()
+            }
+        }
+        check("it is closed, and every delivery was ended exactly once") {
+            instance.close()
+            instance.close()
+            guard instance.strayCompletions == 0 else {
+                throw Broken("\(instance.strayCompletions) completions were of no delivery that was under way")
+            }
+        }
+    }
+
+    private func sideBySide(_ module: Module, _ folders: ModuleFolders, _ good: Case) throws {
+        let instances = try [0, 1].map { _ in try make(module, folders, good.settings) }
+        defer { for one in instances { one.close() } }
+        let endings = (0..<100).map { _ in Ending() }
+        let threads = Monitor(2)
+        for (number, one) in instances.enumerated() {
+            let events = good.events
+            let patience = patience
+            Platform.Thread.start("side \(number)") {
+                for index in stride(from: number, to: endings.count, by: 2) {
+                    one.deliver(lent: OwnBatch(events, arrival: Clock.system.wall()), attempt: 1) { endings[index].put($0) }
+                    _ = try? endings[index].wait(patience)
+                }
+                threads.withLock { $0 -= 1 }
+                threads.wake()
+            }.detach()
+        }
+        threads.wait(while: { $0 > 0 })
+        for ending in endings { _ = try ending.wait(0) }
+        for one in instances where one.strayCompletions > 0 { throw Broken("a delivery was ended more than once") }
+    }
+}

@@ -1,0 +1,48 @@
+// Settings that are wrong in each way that a module's own schema forbids.
+
+import Configuration
+
+struct WrongSettings {
+    var way: String
+    var settings: [String: Any]
+
+    /// Each is the good settings with one fault put in.
+    static func all(of rules: SettingsSchema.ObjectRules, good: [String: Any]) -> [WrongSettings] {
+        var result: [WrongSettings] = []
+        func put(_ way: String, _ name: String, _ value: Any?) {
+            var settings = good
+            settings[name] = value
+            result.append(WrongSettings(way: way, settings: settings))
+        }
+        if rules.others == nil { put("a key that it does not know", "no_such_key", 1) }
+        for (name, schema, isRequired) in rules.members {
+            if isRequired { put("without '\(name)'", name, nil) }
+            for (way, value) in wrong(schema) { put("'\(name)' is \(way)", name, value) }
+        }
+        return result
+    }
+
+    private static func wrong(_ schema: SettingsSchema) -> [(String, Any)] {
+        switch schema {
+        case .string(let rules):
+            var ways: [(String, Any)] = [("a number", 7), ("a list", ["x"])]
+            if rules.format != .plain { ways += [("without a unit", "12"), ("of an unknown unit", "12 parsecs")] }
+            if !rules.oneOf.isEmpty { ways.append(("none of its choices", "none of the choices")) }
+            return ways
+        case .number(let rules):
+            var ways: [(String, Any)] = [("text", "seven"), ("an object", ["x": 1])]
+            if rules.integer { ways.append(("a fraction", 1.5)) }
+            if let least = rules.minimum { ways.append(("below its minimum", least - 1)) }
+            if let most = rules.maximum { ways.append(("above its maximum", most + 1)) }
+            return ways
+        case .boolean: return [("text", "yes"), ("a number", 1)]
+        case .list: return [("text", "x"), ("an object", ["x": 1])]
+        case .object(let rules):
+            let inner = all(of: rules, good: [:]).map { ("an object with \($0.way)", $0.settings as Any) }
+            return [("text", "x"), ("a list", ["x"])] + inner
+        }
+    }
+
+    /// What create must survive although no router would hand it over: it refuses or makes an instance, and does not crash.
+    static let texts = ["", "{", "null", "[]", "7", #"{"a":"#, "{}", "\u{0}", String(repeating: "[", count: 1000)]
+}
