@@ -1,0 +1,91 @@
+import Configuration
+import Delivery
+import Events
+import Foundation
+import Platform
+import PluginHost
+import Testing
+
+@testable import Policy
+
+/// A module that does not end what it is called for, behind a real lane.
+@Suite("A module that does not answer", .timeLimit(.minutes(1)))
+struct DeadlineTests {
+    let workshop: Workshop
+    init() throws {
+        workshop = try Workshop()
+        try workshop.build("scripted.c", as: "scripted.so")
+    }
+
+    private func lane(_ provider: any Provider, abandon: Int, _ news: Mailbox<String>) -> Lane {
+        var plan = DeliveryPlan()
+        plan.batch.wait = .zero
+        plan.deadline = .milliseconds(1)
+        plan.abandon = abandon
+        plan.retry.first = .milliseconds(1)
+        let letters = DeadLetters(path: workshop.folder + "/state/dead", clock: .system) { news.put($0) }
+        return Lane(
+            name: "out", provider: provider, plan: plan, concurrency: 1, routes: ["all"], deadLetters: letters, clock: .system,
+            chance: Chance(seed: 1)
+        ) { _, one in
+            if case .stopped(let answer) = one { news.put(answer.message) }
+        }
+    }
+
+    private func give(_ lane: Lane, _ event: String) {
+        var parcel = Parcel()
+        parcel.bytes.append(event + "\n")
+        parcel.entries.append(
+            Entry(
+                end: UInt32(parcel.bytes.count), route: 0, isImmediate: true, subjectCount: 0, firstSubject: 0, messageIDOffset: 0,
+                messageIDCount: 0, arrival: 7))
+        lane.waitAndTake(&parcel)
+    }
+
+    private var deadLetters: [Substring] {
+        ((try? String(contentsOfFile: workshop.folder + "/state/dead", encoding: .utf8)) ?? "").split(separator: "\n")
+    }
+
+    private var soon: Platform.Instant { Clock.system.now() + .seconds(30) }
+
+    @Test("stops its lane after so many deliveries past the deadline; one that it ends afterwards is late and finds its batch whole")
+    func never() throws {
+        let out = try Scripted(workshop)
+        let news = Mailbox<String>()
+        let lane = lane(out.provider, abandon: 2, news)
+        lane.start()
+        give(lane, "{\"do\":\"keep\"}")
+        #expect(
+            news.wait() == ["the module holds 2 calls beyond the deadline of 1ms (delivery.deadline) and is not called again"])
+        #expect(lane.account.abandoned == 2 && lane.account.late == 0)
+        // The module reads the batch it was lent, and ends the delivery.
+        let other = try Scripted(workshop)
+        other.provider.reopen()
+        #expect(lane.account.late == 1)
+        give(lane, "{\"do\":\"deliver\"}")
+        lane.drain()
+        #expect(lane.waitForEnd(until: soon))
+        #expect(lane.account.total(.undelivered) == 2 && lane.account.total(.delivered) == 0)
+        #expect(deadLetters.count == 2)
+    }
+
+    @Test("stops its lane when it keeps the thread, and is destroyed when it gives it back")
+    func hangs() throws {
+        // A file of its own: the tests beside this one let go what hangs in theirs.
+        let out = try Scripted(workshop)
+        let news = Mailbox<String>()
+        let lane = lane(out.provider, abandon: 3, news)
+        lane.start()
+        give(lane, "{\"do\":\"hang\"}")
+        #expect(
+            news.wait() == ["the module holds 3 calls beyond the deadline of 1ms (delivery.deadline) and is not called again"])
+        lane.drain()
+        #expect(lane.waitForEnd(until: soon))
+        #expect(deadLetters.count == 1)
+        let other = try Scripted(workshop)
+        other.provider.reopen()
+        lane.waitForClose(until: soon)
+        #expect(lane.account.late == 1)
+        #expect(out.lines.all == ["information out: inside", "information out: destroyed"])
+    }
+}
