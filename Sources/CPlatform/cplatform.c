@@ -1,11 +1,16 @@
 #define _GNU_SOURCE
 #include "cplatform.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <signal.h>
+#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void cplatform_name_thread(const char *name) { prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0); }
 
@@ -18,6 +23,47 @@ int64_t cplatform_birth(int fd) {
 }
 
 void cplatform_widen_pipe(int descriptor, int size) { fcntl(descriptor, F_SETPIPE_SZ, size); }
+
+int cplatform_spawn(int *child, const char *program, char *const arguments[], char *const environment[], const int *descriptors,
+                    int count) {
+  enum { most = 8 };
+  int moved[most];
+  if (count > most) return EINVAL;
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  int error = 0;
+  /* Above all targets first, so that none is overwritten before its turn. */
+  for (int i = 0; i < count; i++) {
+    moved[i] = descriptors[i] < 0 ? -1 : fcntl(descriptors[i], F_DUPFD_CLOEXEC, most);
+    if (descriptors[i] >= 0 && moved[i] < 0) error = errno;
+  }
+  for (int i = 0; i < count && !error; i++)
+    error = moved[i] < 0 ? posix_spawn_file_actions_addopen(&actions, i, "/dev/null", O_RDWR, 0)
+                         : posix_spawn_file_actions_adddup2(&actions, moved[i], i);
+  if (!error) error = posix_spawn_file_actions_addclosefrom_np(&actions, count);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  pid_t started = 0;
+  if (!error) error = posix_spawnp(&started, program, &actions, &attributes, arguments, environment);
+  *child = started;
+  for (int i = 0; i < count; i++)
+    if (moved[i] >= 0) close(moved[i]);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+void cplatform_limit_memory(int process, uint64_t bytes) {
+  struct rlimit limit = {bytes, bytes};
+  prlimit(process, RLIMIT_AS, &limit, NULL);
+}
 
 void cplatform_keep_memory(int threshold, int trim) {
   mallopt(M_MMAP_THRESHOLD, threshold);

@@ -158,12 +158,21 @@ public struct ProviderPlan: Sendable {
     /// The module's own settings as one JSON object: checked, defaults filled in, secrets fetched. Never printed.
     public var settings: Secret
     public var delivery = DeliveryPlan()
+    /// The module runs in a process of its own; nil: in this one.
+    public var isolation: IsolationPlan?
 
     public init(name: String, plugin: String, settings: Secret) {
         self.name = name
         self.plugin = plugin
         self.settings = settings
     }
+}
+
+/// What the process of an isolated module may use.
+public struct IsolationPlan: Sendable, Equatable {
+    /// The most bytes of address space.
+    public var memory = 2_000_000_000
+    public init() {}
 }
 
 public struct DeliveryPlan: Sendable {

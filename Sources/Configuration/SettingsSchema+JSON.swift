@@ -8,7 +8,7 @@ enum SchemaForms {
             reading.fault(node, "must be a schema of the type object")
             return nil
         }
-        for entry in node["properties"]?.entries ?? [] where ["plugin", "delivery"].contains(entry.key.name) {
+        for entry in node["properties"]?.entries ?? [] where ProviderForms.ownKeys.contains(entry.key.name) {
             reading.fault(entry.node, "the router has a key of this name, expected another")
         }
         return rules

@@ -34,6 +34,7 @@ extension Plan {
             let path = modules.first { $0.name == provider.plugin }?.path ?? "?"
             let delivery = provider.delivery
             text += "  \(provider.name): \(provider.plugin) from \(path)\n"
+            if let isolation = provider.isolation { text += "    in a process of its own, of at most \(grouped(isolation.memory)) bytes\n" }
             let batch = delivery.batch
             text += "    batches of \(grouped(batch.events)) events, \(grouped(batch.bytes)) bytes or \(batch.wait)"
             text += "; queue of \(grouped(delivery.queue.memory)) bytes, when full \(delivery.queue.full.rawValue)"

@@ -31,8 +31,10 @@ private func run(_ arguments: Arguments) throws -> Int32 {
 
     let folders = ModuleFolders.standard()
     for warning in folders.warnings { Console.say(warning.description) }
-    let plan = try Loading.plan(arguments["--config"] ?? Loading.defaultFile, folders)
+    var plan = try Loading.plan(arguments["--config"] ?? Loading.defaultFile, folders)
     let outlets = try makeOutlets(plan, folders)
+    // The one who hosts a module's process keeps its deadline: a process can be ended, a thread cannot.
+    for index in plan.providers.indices where plan.providers[index].isolation != nil { plan.providers[index].delivery.deadline = .zero }
 
     let state = Loading.stateFolder(arguments["--state"])
     var options = RouterOptions(deadLetters: state + "/dead-letters.ndjson")
@@ -76,9 +78,15 @@ private func makeOutlets(_ plan: Plan, _ folders: ModuleFolders) throws -> [Outl
             guard let module = try folders.module(provider.plugin) else {
                 throw ModuleFault("there is no module named '\(provider.plugin)'")
             }
-            let instance = try module.make(settings: provider.settings, name: provider.name) { level, line in
-                if level.rawValue >= LogLevel.information.rawValue { Console.say(line) }
+            let log: @Sendable (LogLevel, String) -> Void = { level, line in
+                if level >= .information { Console.say(line) }
             }
+            let instance: any Provider =
+                if provider.isolation == nil {
+                    try module.make(settings: provider.settings, name: provider.name, log: log)
+                } else {
+                    try IsolatedInstance(module, provider, log: log)
+                }
             outlets.append(Outlet(provider: instance, concurrency: module.description.concurrency))
         } catch {
             faults.append("provider \(provider.name): \(error)")

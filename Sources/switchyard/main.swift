@@ -2,6 +2,7 @@
 
 import Glibc
 import Platform
+import PluginHost
 
 let version = "0.1.0"
 let commands = [runCommand, checkCommand, providersCommand]
@@ -24,6 +25,8 @@ func dispatch(_ words: [String]) throws -> Int32 {
         try Console.show("switchyard \(version)\n")
         return ExitCode.delivered
     }
+    // The process of an isolated module; not for people.
+    if words == [HostedModule.command] { return HostedModule.run() }
     if let first = words.first, ["--help", "-h", "help"].contains(first) {
         if words.count > 1, let command = commands.first(where: { $0.name == words[1] }) {
             try Console.show(command.helpText)

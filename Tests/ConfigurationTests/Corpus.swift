@@ -505,13 +505,24 @@ extension Broken {
                 "1:41: providers.out: unknown key 'fromat', did you mean 'format'?"
             ]),
         Broken(
-            "a setting that is not built",
+            "a process of its own",
             #"""
-            {"providers":{"out":{"plugin":"console","isolate":true}},
+            {"providers":{"out":{"plugin":"console","isolate":"yes"},"other":{"plugin":"console","isolate":{"memory":"1MB","cpu":1}}},
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:41: providers.out: unknown key 'isolate', expected plugin, delivery, format or stream"
+                #"1:51: providers.out.isolate must be true, false or an object with 'memory', is "yes""#,
+                #"1:106: providers.other.isolate.memory must be between 64MB and 1000GB, is "1MB""#,
+                "1:112: providers.other.isolate: unknown key 'cpu', expected memory",
+            ]),
+        Broken(
+            "a setting that is not built",
+            #"""
+            {"providers":{"out":{"plugin":"console","sandbox":true}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:41: providers.out: unknown key 'sandbox', expected plugin, delivery, isolate, format or stream"
             ]),
         Broken(
             "a choice",

@@ -14,5 +14,14 @@ int64_t cplatform_birth(int fd);
 /* Asks for a larger pipe; without effect on anything else. */
 void cplatform_widen_pipe(int descriptor, int size);
 
+/* Starts a program, found by PATH unless its name holds a slash. descriptors[i] becomes its descriptor i, -1 becomes /dev/null;
+   it inherits no others, no blocked signals, and is in a process group of its own, so that a terminal's signals are the
+   caller's alone. Returns 0, or the error. */
+int cplatform_spawn(int *child, const char *program, char *const arguments[], char *const environment[], const int *descriptors,
+                    int count);
+
+/* Bounds the address space of a process. */
+void cplatform_limit_memory(int process, uint64_t bytes);
+
 /* Buffers of blocks and batches come and go all the time: keep their memory instead of asking the kernel for it anew. */
 void cplatform_keep_memory(int threshold, int trim);

@@ -16,7 +16,24 @@ enum ProviderForms {
 
     /// The module's settings stand among these; what they may be, only the module knows.
     private static let schema =
-        #"{"type":"object","properties":{"plugin":{"type":"string","pattern":"^[a-z0-9_-]+$"},"delivery":\#(DeliveryForm.form.schema)},"required":["plugin"]}"#
+        #"{"type":"object","properties":{"plugin":{"type":"string","pattern":"^[a-z0-9_-]+$"},"delivery":\#(DeliveryForm.form.schema),"isolate":\#(isolation.schema)},"required":["plugin"]}"#
+
+    /// The router's own keys of a provider; no module can have settings of these names.
+    static let ownKeys = ["plugin", "delivery", "isolate"]
+
+    /// true, false, or an object with what the process may use; false is nil.
+    private static let isolation = Form<IsolationPlan?>(#"{"anyOf":[{"type":"boolean"},\#(isolationLimits.schema)]}"#) { node, reading in
+        if case .bool(let isIsolated) = node.value { return .some(isIsolated ? IsolationPlan() : nil) }
+        guard node.entries != nil else {
+            reading.refuseType(node, "true, false or an object with 'memory'")
+            return nil
+        }
+        return isolationLimits.read(node, reading)
+    }
+
+    private static let isolationLimits = Form<IsolationPlan>.object(
+        IsolationPlan(),
+        [Member("memory", Forms.size(64_000_000...1_000_000_000_000), "The most address space of the module's process.", into: \.memory)])
 
     private static let provider = Form<ProviderPlan>(schema) { node, reading in
         guard let entries = node.entries else {
@@ -32,10 +49,13 @@ enum ProviderForms {
         }
         guard let module, case .object(let rules) = module.settings else { return nil }
         var own = node
-        own.value = .object(entries.filter { $0.key.name != "plugin" && $0.key.name != "delivery" })
-        guard let json = SettingsCheck(reading: reading).object(own, rules, alsoKnown: ["plugin", "delivery"]) else { return nil }
+        own.value = .object(entries.filter { !ownKeys.contains($0.key.name) })
+        var isolated: IsolationPlan?
+        if let written = node["isolate"] { isolated = isolation.read(written, reading) ?? nil }
+        guard let json = SettingsCheck(reading: reading).object(own, rules, alsoKnown: ownKeys) else { return nil }
         var plan = ProviderPlan(name: "", plugin: module.name, settings: Secret(Array(json.utf8)))
         plan.delivery = delivery
+        plan.isolation = isolated
         return plan
     }
 

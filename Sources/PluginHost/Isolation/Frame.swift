@@ -1,0 +1,288 @@
+// What the router and the process of a module say to each other, version 1.
+//
+// A frame is its length (4 bytes, without these eight), its kind (4 bytes) and that many bytes; numbers are little-endian,
+// text is its length (4 bytes) and UTF-8. To the module:
+//   1 hello    version (4), path of the library, name of the provider, settings (bytes like text)
+//   2 deliver  token (8), attempt (4), count (4), an end for each event (8), an arrival for each (8), NDJSON to the frame's end
+//   3 flush    token (8)
+//   4 reopen
+//   5 close
+// and from it:
+//  17 ready    version (4), the module's name, its version
+//  18 refused  why
+//  19 ended    token (8), outcome, count (4), for each of these events its index (4) and outcome
+//  20 log      level (4), line
+//  21 gone     why: the destination is gone for good
+//  22 closed
+// An outcome is its kind (4, as in switchyard_plugin.h), its code (4, signed), retry after in milliseconds (8), and a message.
+// Nothing that is read is believed: lengths are bounded, counts fit the bytes that are there, indices lie within the batch.
+
+internal import Delivery
+internal import Platform
+
+/// What was received is no frame, or not one that may come.
+struct FrameFault: Error {
+    let what: String
+}
+
+enum Frame {
+    static let version: UInt32 = 1
+    static let headSize = 8
+    /// A batch may have 1 GB of events; what tells of their outcomes is far less.
+    static let mostToModule = 1_200_000_000
+    static let mostToHost = 64_000_000
+
+    enum ToModule {
+        case hello(Hello)
+        case deliver(token: UInt64, attempt: Int, ReceivedBatch)
+        case flush(token: UInt64)
+        case reopen
+        case close
+    }
+
+    struct Hello: Equatable {
+        var path: String
+        var provider: String
+        var settings: [UInt8]
+    }
+
+    enum ToHost: Equatable {
+        case ready(name: String, version: String)
+        case refused(String)
+        case ended(token: UInt64, BatchOutcome)
+        case log(LogLevel, String)
+        case gone(String)
+        case closed
+    }
+
+    enum Kind: UInt32 {
+        case hello = 1
+        case deliver, flush, reopen, close
+        case ready = 17
+        case refused, ended, log, gone, closed
+    }
+}
+
+// MARK: - Writing
+
+/// The bytes of a frame but for its head.
+struct FrameBody {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func put(_ number: some FixedWidthInteger) { withUnsafeBytes(of: number.littleEndian) { bytes += $0 } }
+    mutating func put(_ blob: [UInt8]) {
+        put(UInt32(clamping: blob.count))
+        bytes += blob
+    }
+    mutating func put(_ text: String) { put(Array(text.utf8)) }
+
+    mutating func put(_ outcome: Outcome) {
+        let (kind, answer, after): (UInt32, Answer, UInt64) =
+            switch outcome {
+            case .delivered: (0, Answer(""), 0)
+            case .rejected(let answer): (1, answer, 0)
+            // Zero stands for no time.
+            case .retry(let answer, let after): (2, answer, after.map { UInt64(clamping: max(1, $0.nanoseconds / 1_000_000)) } ?? 0)
+            case .unknown(let answer): (3, answer, 0)
+            case .fault(let answer): (4, answer, 0)
+            case .closed(let answer): (5, answer, 0)
+            }
+        put(kind)
+        put(Int32(clamping: answer.code))
+        put(after)
+        put(answer.message)
+    }
+}
+
+extension Frame.ToHost {
+    var encoded: (kind: Frame.Kind, body: FrameBody) {
+        var body = FrameBody()
+        switch self {
+        case .ready(let name, let version):
+            body.put(Frame.version)
+            body.put(name)
+            body.put(version)
+            return (.ready, body)
+        case .refused(let why):
+            body.put(why)
+            return (.refused, body)
+        case .ended(let token, let outcome):
+            body.put(token)
+            body.put(outcome.batch)
+            body.put(UInt32(outcome.events.count))
+            for (index, one) in outcome.events.sorted(by: { $0.key < $1.key }) {
+                body.put(UInt32(index))
+                body.put(one)
+            }
+            return (.ended, body)
+        case .log(let level, let line):
+            body.put(level.rawValue)
+            body.put(line)
+            return (.log, body)
+        case .gone(let why):
+            body.put(why)
+            return (.gone, body)
+        case .closed: return (.closed, body)
+        }
+    }
+}
+
+extension Frame.Hello {
+    var encoded: FrameBody {
+        var body = FrameBody()
+        body.put(Frame.version)
+        body.put(path)
+        body.put(provider)
+        body.put(settings)
+        return body
+    }
+}
+
+// MARK: - Reading
+
+/// Takes a frame apart, and never reads beyond it.
+struct FrameParts {
+    private let bytes: UnsafeRawBufferPointer
+    private(set) var offset = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    var left: Int { bytes.count - offset }
+
+    mutating func number<N: FixedWidthInteger>(_ type: N.Type) throws(FrameFault) -> N {
+        let size = MemoryLayout<N>.size
+        guard left >= size else { throw FrameFault(what: "a frame that ends within a number") }
+        defer { offset += size }
+        return N(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: N.self))
+    }
+
+    mutating func blob() throws(FrameFault) -> UnsafeRawBufferPointer {
+        let size = Int(try number(UInt32.self))
+        guard left >= size else { throw FrameFault(what: "a frame that ends within a text") }
+        defer { offset += size }
+        return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + size])
+    }
+
+    /// Text of the other side, which may be anyone by now.
+    mutating func text(most: Int = 4096) throws(FrameFault) -> String {
+        let bytes: UnsafeBufferPointer<UInt8> = try blob().assumingMemoryBound(to: UInt8.self)
+        return ForeignText.read(bytes, most: most)
+    }
+
+    /// A century, which is still a number of nanoseconds.
+    private var mostPause: UInt64 { 36_525 * 86_400_000 }
+
+    mutating func outcome() throws(FrameFault) -> Outcome {
+        let kind = try number(UInt32.self)
+        let code = Int(try number(Int32.self))
+        let after = try number(UInt64.self)
+        let answer = Answer(code: code, try text())
+        switch kind {
+        case 0: return .delivered
+        case 1: return .rejected(answer)
+        case 2: return .retry(answer, after: after == 0 ? nil : .milliseconds(min(after, mostPause)))
+        case 3: return .unknown(answer)
+        case 4: return .fault(answer)
+        case 5: return .closed(answer)
+        default: throw FrameFault(what: "an outcome of the unknown kind \(kind)")
+        }
+    }
+
+    func end() throws(FrameFault) {
+        guard left == 0 else { throw FrameFault(what: "a frame with \(left) bytes too many") }
+    }
+}
+
+extension Frame.ToHost {
+    /// `eventCount` says how many events the delivery of that token has; nil: there is none, and nothing is to be told of events.
+    init(_ kind: UInt32, _ bytes: UnsafeRawBufferPointer, eventCount: (UInt64) -> Int?) throws(FrameFault) {
+        var parts = FrameParts(bytes)
+        switch Frame.Kind(rawValue: kind) {
+        case .ready:
+            let version = try parts.number(UInt32.self)
+            guard version == Frame.version else { throw FrameFault(what: "version \(version) of the protocol") }
+            self = .ready(name: try parts.text(), version: try parts.text())
+        case .refused: self = .refused(try parts.text())
+        case .ended:
+            let token = try parts.number(UInt64.self)
+            var outcome = BatchOutcome(try parts.outcome())
+            let total = eventCount(token)
+            let count = try parts.number(UInt32.self)
+            // 24 bytes are the least that an event takes, so that a count cannot ask for memory that its frame does not pay for.
+            guard Int(count) <= parts.left / 24 else { throw FrameFault(what: "a count beyond the frame") }
+            for _ in 0..<count {
+                let index = Int(try parts.number(UInt32.self))
+                let one = try parts.outcome()
+                if let total, index >= total { throw FrameFault(what: "the outcome of an event that its batch does not have") }
+                guard outcome.events.updateValue(one, forKey: index) == nil else { throw FrameFault(what: "two outcomes of one event") }
+            }
+            self = .ended(token: token, outcome)
+        case .log:
+            guard let level = LogLevel(rawValue: try parts.number(Int32.self)) else { throw FrameFault(what: "a level that is none") }
+            self = .log(level, try parts.text())
+        case .gone: self = .gone(try parts.text())
+        case .closed: self = .closed
+        default: throw FrameFault(what: "a frame of the kind \(kind)")
+        }
+        try parts.end()
+    }
+}
+
+extension Frame.ToModule {
+    init(_ kind: UInt32, _ payload: Payload) throws(FrameFault) {
+        var parts = FrameParts(payload.bytes)
+        switch Frame.Kind(rawValue: kind) {
+        case .hello:
+            let version = try parts.number(UInt32.self)
+            guard version == Frame.version else { throw FrameFault(what: "version \(version) of the protocol") }
+            let path = String(decoding: try parts.blob(), as: UTF8.self)
+            let provider = try parts.text()
+            self = .hello(Frame.Hello(path: path, provider: provider, settings: Array(try parts.blob())))
+        case .deliver:
+            let token = try parts.number(UInt64.self)
+            let attempt = Int(try parts.number(UInt32.self))
+            let count = Int(try parts.number(UInt32.self))
+            self = .deliver(token: token, attempt: attempt, try ReceivedBatch(payload, from: parts.offset, count: count))
+            return
+        case .flush: self = .flush(token: try parts.number(UInt64.self))
+        case .reopen: self = .reopen
+        case .close: self = .close
+        default: throw FrameFault(what: "a frame of the kind \(kind)")
+        }
+        try parts.end()
+    }
+}
+
+/// The body of a frame as it was received; aligned for any number.
+final class Payload: @unchecked Sendable {
+    let memory: UnsafeMutableRawBufferPointer
+    init(size: Int) { memory = .allocate(byteCount: size, alignment: 16) }
+    deinit { memory.deallocate() }
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
+}
+
+/// Events that lie where they were received.
+final class ReceivedBatch: LentBatch, @unchecked Sendable {
+    let bytes: UnsafeRawBufferPointer
+    let ends: UnsafeBufferPointer<UInt64>
+    let arrivals: UnsafeBufferPointer<Int64>
+    private let payload: Payload
+
+    /// `start` is a multiple of eight.
+    init(_ payload: Payload, from start: Int, count: Int) throws(FrameFault) {
+        let whole = payload.bytes
+        guard count <= (whole.count - start) / 16 else { throw FrameFault(what: "a batch of more events than its frame holds") }
+        let times = start + 8 * count
+        let text = times + 8 * count
+        self.payload = payload
+        ends = UnsafeRawBufferPointer(rebasing: whole[start..<times]).bindMemory(to: UInt64.self)
+        arrivals = UnsafeRawBufferPointer(rebasing: whole[times..<text]).bindMemory(to: Int64.self)
+        bytes = UnsafeRawBufferPointer(rebasing: whole[text...])
+        var last: UInt64 = 0
+        for end in ends {
+            guard end > last else { throw FrameFault(what: "a batch whose events do not follow each other") }
+            last = end
+        }
+        guard last == UInt64(bytes.count) else { throw FrameFault(what: "a batch whose events are not its bytes") }
+    }
+}

@@ -1,0 +1,90 @@
+// The process of an isolated module: loads it as the router would, and does what the router says over the socket.
+// It ends when the router is gone, whatever the module is doing, and holds no descriptor but its own.
+
+internal import Configuration
+internal import Delivery
+internal import Glibc
+internal import Platform
+
+public enum HostedModule {
+    /// The word by which the router's executable becomes this process.
+    public static let command = "host-module"
+    /// The socket is the first descriptor after the standard ones.
+    static let descriptor: Int32 = 3
+
+    /// Runs until the router has closed the module or is gone; the exit code.
+    public static func run() -> Int32 {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        let channel = Channel(owning: descriptor)
+        let instance: ModuleInstance
+        do throws(FrameFault) {
+            guard let frame = try channel.receive(most: Frame.mostToModule) else { return 0 }
+            guard case .hello(let hello) = try Frame.ToModule(frame.kind, frame.payload) else { throw FrameFault(what: "no hello") }
+            guard let made = make(hello, channel) else { return 78 }
+            instance = made
+        } catch {
+            // Only a person who tries the word out gets here.
+            complain("this word is the router's own: \(error.what)")
+            return 64
+        }
+        instance.onClosed { answer in tell(channel, .gone(answer.message)) }
+        // The module is called by one thread; this one stays free, so that it sees the router go.
+        let work = Monitor<[Frame.ToModule]>([])
+        Thread.start("module") {
+            while true {
+                let frame: Frame.ToModule = work.waitUntilReady { $0.isEmpty ? .notBefore(nil) : .ready($0.removeFirst()) }
+                perform(frame, instance, channel)
+            }
+        }.detach()
+        while true {
+            do throws(FrameFault) {
+                guard let frame = try channel.receive(most: Frame.mostToModule) else { _exit(0) }
+                let order = try Frame.ToModule(frame.kind, frame.payload)
+                work.withLock { $0.append(order) }
+                work.wake()
+            } catch {
+                complain("the router sent \(error.what)")
+                _exit(70)
+            }
+        }
+    }
+
+    private static func make(_ hello: Frame.Hello, _ channel: Channel) -> ModuleInstance? {
+        do throws(ModuleFault) {
+            let module = try Module.load(TrustedFile(hello.path))
+            let instance = try module.make(settings: Secret(hello.settings), name: hello.provider) { level, line in
+                tell(channel, .log(level, line))
+            }
+            tell(channel, .ready(name: module.description.name, version: module.description.version))
+            return instance
+        } catch {
+            tell(channel, .refused(error.description))
+            return nil
+        }
+    }
+
+    private static func perform(_ frame: Frame.ToModule, _ instance: ModuleInstance, _ channel: Channel) {
+        switch frame {
+        case .hello: break
+        case .deliver(let token, let attempt, let batch):
+            instance.deliver(lent: batch, attempt: attempt) { tell(channel, .ended(token: token, $0)) }
+        case .flush(let token): instance.flush { tell(channel, .ended(token: token, BatchOutcome($0))) }
+        case .reopen: instance.reopen()
+        case .close:
+            instance.close()
+            tell(channel, .closed)
+            _exit(0)
+        }
+    }
+
+    /// A router that is gone is noticed where frames are received.
+    private static func tell(_ channel: Channel, _ frame: Frame.ToHost) {
+        let (kind, body) = frame.encoded
+        try? channel.send(kind, body)
+    }
+
+    private static func complain(_ text: String) {
+        var line = "switchyard \(command): \(text)\n"
+        line.withUTF8 { try? writeAll(2, UnsafeRawBufferPointer($0)) }
+    }
+}

@@ -1,0 +1,131 @@
+import Delivery
+import Platform
+import Testing
+
+@testable import PluginHost
+
+@Suite("The protocol of an isolated module")
+struct FrameTests {
+    private static let frames: [Frame.ToHost] = [
+        .ready(name: "a", version: "1.0"), .refused("no"), .log(.warning, "a line"), .gone("left"), .closed,
+        .ended(token: 7, BatchOutcome(.delivered)),
+        .ended(
+            token: .max,
+            BatchOutcome(
+                .retry(Answer(code: -5, "later"), after: .milliseconds(1500)),
+                events: [
+                    0: .rejected(Answer(code: 422, "bad")), 2: .unknown(Answer("?")), 3: .fault(Answer("who")), 4: .closed(Answer("")),
+                ])),
+    ]
+
+    private func payload(_ bytes: [UInt8]) -> Payload {
+        let payload = Payload(size: bytes.count)
+        payload.memory.copyBytes(from: bytes)
+        return payload
+    }
+
+    private func read(_ kind: UInt32, _ bytes: [UInt8], count: Int? = 5) throws(FrameFault) -> Frame.ToHost {
+        let payload = payload(bytes)
+        return try Frame.ToHost(kind, payload.bytes) { _ in count }
+    }
+
+    /// A delivery of these lines.
+    private func delivery(_ lines: [String]) -> [UInt8] {
+        let batch = OwnBatch(lines, arrival: 7)
+        var body = FrameBody()
+        body.put(UInt64(1))
+        body.put(UInt32(2))
+        body.put(UInt32(lines.count))
+        for end in batch.ends { body.put(end) }
+        for arrival in batch.arrivals { body.put(arrival) }
+        return body.bytes + Array(batch.bytes)
+    }
+
+    @Test("what is written is read again", arguments: frames)
+    func roundTrip(frame: Frame.ToHost) throws {
+        let (kind, body) = frame.encoded
+        #expect(try read(kind.rawValue, body.bytes) == frame)
+    }
+
+    @Test("a batch arrives with its events where they lay")
+    func batches() throws {
+        guard case .deliver(1, 2, let batch) = try Frame.ToModule(Frame.Kind.deliver.rawValue, payload(delivery(["{}", "{\"a\":1}"])))
+        else {
+            Issue.record("another frame")
+            return
+        }
+        #expect(String(decoding: batch.bytes, as: UTF8.self) == "{}\n{\"a\":1}\n")
+        #expect(Array(batch.ends) == [3, 11] && Array(batch.arrivals) == [7, 7])
+    }
+
+    @Test("an outcome of an event that its batch does not have, or two of one event, are refused")
+    func indices() {
+        let (kind, body) = FrameTests.frames[6].encoded
+        #expect(throws: FrameFault.self) { try read(kind.rawValue, body.bytes, count: 4) }
+        var twice = FrameBody()
+        twice.put(UInt64(1))
+        twice.put(Outcome.delivered)
+        twice.put(UInt32(2))
+        for _ in 0..<2 {
+            twice.put(UInt32(0))
+            twice.put(Outcome.delivered)
+        }
+        #expect(throws: FrameFault.self) { try read(kind.rawValue, twice.bytes) }
+    }
+
+    @Test("every frame that is cut short or goes on is refused")
+    func lengths() {
+        for frame in FrameTests.frames {
+            let (kind, body) = frame.encoded
+            for count in body.bytes.indices { #expect(throws: FrameFault.self) { try read(kind.rawValue, Array(body.bytes[..<count])) } }
+            #expect(throws: FrameFault.self) { try read(kind.rawValue, body.bytes + [0]) }
+        }
+        let whole = delivery(["{}", "{}"])
+        for count in whole.indices {
+            #expect(throws: FrameFault.self) { _ = try Frame.ToModule(Frame.Kind.deliver.rawValue, payload(Array(whole[..<count]))) }
+        }
+    }
+
+    @Test("ten thousand frames that chance has changed are refused, or read as frames that can be written and read again")
+    func fuzz() throws {
+        var chance = Chance(seed: 20_261_121)
+        let hello = Frame.Hello(path: "/a.so", provider: "out", settings: Array("{}".utf8)).encoded.bytes
+        var taken = 0
+        for _ in 0..<10_000 {
+            let frame = FrameTests.frames[Int(chance.next() % 7)]
+            let (kind, body) = frame.encoded
+            let number = chance.next() % 8 == 0 ? UInt32(chance.next() % 24) : kind.rawValue
+            if let read = try? read(number, mutate(body.bytes, &chance)) {
+                taken += 1
+                let (kind, body) = read.encoded
+                #expect(try self.read(kind.rawValue, body.bytes) == read)
+            }
+            let other = mutate(chance.next() % 2 == 0 ? delivery(["{}", "{\"a\":1}", "{}"]) : hello, &chance)
+            if case .deliver(_, _, let batch)? = try? Frame.ToModule(UInt32(1 + chance.next() % 5), payload(other)) {
+                // Every byte that it claims is there.
+                var start = 0
+                for end in batch.ends {
+                    #expect(end > start && end <= batch.bytes.count)
+                    start = Int(end)
+                }
+                _ = batch.bytes.reduce(0) { $0 &+ $1 }
+            }
+        }
+        #expect(taken > 500, "the changes are small enough to be tried")
+    }
+
+    private func mutate(_ bytes: [UInt8], _ chance: inout Chance) -> [UInt8] {
+        var bytes = bytes
+        for _ in 0...(chance.next() % 3) {
+            let place = Int(chance.next() % UInt64(bytes.count + 1))
+            switch chance.next() % 5 {
+            case 0 where place < bytes.count: bytes[place] = UInt8(truncatingIfNeeded: chance.next())
+            case 1 where place < bytes.count: bytes[place] ^= 1 << UInt8(chance.next() % 8)
+            case 2: bytes.insert(UInt8(truncatingIfNeeded: chance.next()), at: place)
+            case 3: bytes.removeSubrange(place...)
+            default: if place < bytes.count { bytes[place] = [0, 0xff, 0x7f, 0x80][Int(chance.next() % 4)] }
+            }
+        }
+        return bytes
+    }
+}

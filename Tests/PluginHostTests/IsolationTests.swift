@@ -1,0 +1,229 @@
+import Configuration
+import Delivery
+import Foundation
+import Platform
+import Testing
+
+@testable import PluginHost
+
+/// The module hostile.c in a process of its own.
+private struct Isolated {
+    let provider: IsolatedInstance
+    let lines = Mailbox<String>()
+
+    init(_ workshop: Workshop, settings: String = "{}", deadline: Duration = .seconds(20), memory: Int? = nil) throws(ModuleFault) {
+        guard let module = try workshop.folders.module("hostile") else { throw ModuleFault("no module") }
+        var plan = ProviderPlan(name: "out", plugin: "hostile", settings: Secret(Array(settings.utf8)))
+        plan.delivery.deadline = deadline
+        plan.isolation = IsolationPlan()
+        if let memory { plan.isolation?.memory = memory }
+        let lines = lines
+        provider = try IsolatedInstance(module, plan, executable: Isolated.router, clock: .system) { level, line in
+            lines.put("\(level) \(line)")
+        }
+    }
+
+    /// The router's program, which was built with the tests.
+    static let router: String = {
+        var folder = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        while folder.path != "/" {
+            folder.deleteLastPathComponent()
+            let candidate = folder.appending(path: "switchyard").path
+            if FileManager.default.isExecutableFile(atPath: candidate), access(folder.path + "/libConsole.so", F_OK) == 0 {
+                return candidate
+            }
+        }
+        fatalError("there is no switchyard beside \(CommandLine.arguments[0])")
+    }()
+
+    func deliver(_ word: String, attempt: Int = 1) -> BatchOutcome {
+        let outcomes = Mailbox<BatchOutcome>()
+        provider.deliver(batch("{\"do\":\"\(word)\"}", "{}"), attempt: attempt) { outcomes.put($0) }
+        return outcomes.wait()[0]
+    }
+
+    /// What it comes to when it is sent again for as long as the process is started anew.
+    func deliverAgain(_ word: String) -> BatchOutcome {
+        while true {
+            let outcome = deliver(word, attempt: 2)
+            guard case .retry(_, let after?) = outcome.batch else { return outcome }
+            let until = Clock.system.now() + after
+            Monitor(()).waitUntilReady { _ in Clock.system.now() >= until ? .ready(()) : .notBefore(until) }
+        }
+    }
+}
+
+@Suite("An isolated module", .timeLimit(.minutes(1)))
+struct IsolationTests {
+    let workshop: Workshop
+    init() throws {
+        workshop = try Workshop()
+        try workshop.build("hostile.c", as: "hostile.so")
+    }
+
+    @Test("gets its batches whole and answers as it would without the process between")
+    func delivers() throws {
+        let out = try Isolated(workshop)
+        defer { out.provider.close() }
+        #expect(out.deliver("plain") == BatchOutcome(.delivered))
+        #expect(out.deliver("echo") == BatchOutcome(.rejected(Answer(code: 1, "{\"do\":\"echo\"}\\n{}\\n"))))
+        #expect(
+            out.deliver("mixed") == BatchOutcome(.delivered, events: [1: .retry(Answer(code: 429, "later"), after: .milliseconds(1500))]))
+        let flushed = Mailbox<Outcome>()
+        out.provider.flush { flushed.put($0) }
+        #expect(flushed.wait() == [.fault(Answer(code: 28, "no space left"))])
+    }
+
+    @Test("runs in another process, which holds no descriptor but the standard ones and its own")
+    func descriptors() throws {
+        let leak = open("/dev/null", O_RDONLY)
+        defer { close(leak) }
+        let out = try Isolated(workshop)
+        defer { out.provider.close() }
+        #expect(out.deliver("process") != BatchOutcome(.rejected(Answer(code: 1, "\(getpid())"))))
+        #expect(out.deliver("descriptors") == BatchOutcome(.rejected(Answer(code: 1, "3 "))))
+    }
+
+    @Test("gets its settings where nobody else can read them")
+    func secrets() throws {
+        let out = try Isolated(workshop, settings: "{\"password\":\"hunter2\"}")
+        defer { out.provider.close() }
+        #expect(out.deliver("settings") == BatchOutcome(.rejected(Answer(code: 1, "kept"))))
+    }
+
+    @Test(
+        "that ends its process costs a new one, and what it held is unknown",
+        arguments: [
+            ("crash", "died of signal 6 (Aborted)"), ("exit", "ended with code 0"),
+            ("garbage", "sent a frame of 4294967295 bytes and was ended"),
+        ])
+    func restarts(word: String, end: String) throws {
+        let out = try Isolated(workshop)
+        defer { out.provider.close() }
+        #expect(out.deliver(word) == BatchOutcome(.unknown(Answer("the process of the module hostile \(end)"))))
+        #expect(out.deliverAgain(word) == BatchOutcome(.delivered))
+        #expect(
+            out.lines.all == [
+                "warning out: the process of the module hostile \(end); it is started anew when there is something to deliver"
+            ])
+    }
+
+    @Test("that uses up its memory costs a new process", .enabled(if: !isSanitized, "a sanitizer maps more than any machine has"))
+    func eats() throws {
+        let out = try Isolated(workshop, memory: 500_000_000)
+        defer { out.provider.close() }
+        #expect(out.deliver("eat") == BatchOutcome(.unknown(Answer("the process of the module hostile died of signal 6 (Aborted)"))))
+        #expect(out.deliverAgain("eat") == BatchOutcome(.delivered))
+    }
+
+    @Test("that does not answer within the deadline costs a new process", arguments: ["hang", "silent", "deaf"])
+    func hangs(word: String) throws {
+        let out = try Isolated(workshop, deadline: .milliseconds(200))
+        defer { out.provider.close() }
+        #expect(
+            out.deliver(word)
+                == BatchOutcome(.unknown(Answer("the process of the module hostile gave no answer within 200ms and was ended"))))
+    }
+
+    @Test("that sends half a frame costs a new process")
+    func half() throws {
+        let out = try Isolated(workshop, deadline: .milliseconds(200))
+        defer { out.provider.close() }
+        #expect(
+            out.deliver("half") == BatchOutcome(.unknown(Answer("the process of the module hostile sent half a frame and was ended"))))
+    }
+
+    @Test("everything that it held is unknown when its process ends")
+    func concurrent() throws {
+        let out = try Isolated(workshop)
+        defer { out.provider.close() }
+        let outcomes = Mailbox<BatchOutcome>()
+        for word in ["silent", "silent", "crash"] { out.provider.deliver(batch("{\"do\":\"\(word)\"}"), attempt: 1) { outcomes.put($0) } }
+        let unknown = BatchOutcome(.unknown(Answer("the process of the module hostile died of signal 6 (Aborted)")))
+        #expect(outcomes.wait(for: 3) == [unknown, unknown, unknown])
+    }
+
+    @Test("is not started anew at once, but after a pause that the lane is told")
+    func pauses() throws {
+        let out = try Isolated(workshop)
+        defer { out.provider.close() }
+        _ = out.deliver("crash")
+        guard case .retry(let answer, let after?) = out.deliver("plain").batch else {
+            Issue.record("no pause")
+            return
+        }
+        #expect(answer.message == "the process of the module hostile died of signal 6 (Aborted)")
+        #expect(after <= .milliseconds(250))
+    }
+
+    @Test("that ends a delivery twice has ended it once")
+    func twice() throws {
+        let out = try Isolated(workshop)
+        defer { out.provider.close() }
+        #expect(out.deliver("twice") == BatchOutcome(.delivered))
+        #expect(out.deliver("plain") == BatchOutcome(.delivered))
+    }
+
+    @Test(
+        "that cannot be made is a fault of the configuration, in its own words or by how its process ended",
+        arguments: [
+            ("die", "the process of the module hostile ended with code 3"),
+            ("crash", "the process of the module hostile died of signal 6 (Aborted)"),
+        ])
+    func refuses(word: String, message: String) throws {
+        let fault = #expect(throws: ModuleFault.self) { _ = try Isolated(workshop, settings: "{\"do\":\"\(word)\"}") }
+        #expect(fault?.description == message)
+        let refusal = #expect(throws: ModuleFault.self) { _ = try Isolated(workshop, settings: "{\"do\":\"refuse\"}") }
+        #expect(refusal?.description.hasSuffix("refuses the settings of out: no\\u{1B}[2J") == true)
+    }
+
+    @Test("tells when its destination is gone, and is closed by its own destroy")
+    func closes() throws {
+        let out = try Isolated(workshop)
+        let gone = Mailbox<String>()
+        out.provider.onClosed { gone.put($0.message) }
+        out.provider.reopen()
+        #expect(gone.wait() == ["gone\\n"])
+        out.provider.close()
+        out.provider.close()
+        #expect(out.lines.all == ["information out: destroyed"])
+        #expect(out.deliver("plain") == BatchOutcome(.retry(Answer("the provider is closed"), after: nil)))
+    }
+
+    @Test("ends when the router is gone, whatever it is doing")
+    func orphan() throws {
+        let router = Isolated.router
+        // To the child, the end of the router is the end of the channel.
+        let (ours, process) = try Channel.pair { (socket) throws(SystemFault) in
+            try Platform.Process(router, [HostedModule.command], descriptors: [-1, 1, 2, socket])
+        }
+        var channel: Channel? = ours
+        _ = consume ours
+        try channel?.send(.hello, Frame.Hello(path: workshop.folder + "/hostile.so", provider: "out", settings: Array("{}".utf8)).encoded)
+        let ready = try #require(try channel?.receive(most: 1000))
+        #expect(ready.kind == Frame.Kind.ready.rawValue)
+        let event = Array("{\"do\":\"hang\"}\n".utf8)
+        var head = FrameBody()
+        head.put(UInt64(1))
+        for number in [UInt32(1), 1] { head.put(number) }
+        for number in [UInt64(event.count), 7] { head.put(number) }
+        try (head.bytes + event).withUnsafeBytes { try channel?.send(.deliver, [$0]) }
+        channel = nil
+        #expect(process.wait() == "ended with code 0")
+    }
+
+    @Test("is refused as soon as another version lies in its place")
+    func replaced() throws {
+        let module = try #require(try workshop.folders.module("hostile"))
+        try workshop.build("table.c", as: "other.so")
+        unlink(workshop.folder + "/hostile.so")
+        try FileManager.default.moveItem(atPath: workshop.folder + "/other.so", toPath: workshop.folder + "/hostile.so")
+        let plan = ProviderPlan(name: "out", plugin: "hostile", settings: Secret(Array("{}".utf8)))
+        let fault = #expect(throws: ModuleFault.self) {
+            _ = try IsolatedInstance(module, plan, executable: Isolated.router, clock: .system) { _, _ in }
+        }
+        #expect(fault?.description.hasSuffix("hostile.so: was replaced by table 1.0.0; restart the router to load it") == true)
+    }
+}
+
+private let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil

@@ -1,0 +1,154 @@
+/*
+ * A module that no process should have to live with: create looks for a word in the settings, deliver in the events.
+ */
+#define _GNU_SOURCE
+#include "switchyard_plugin.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const switchyard_host *host;
+static char text[65536];
+static switchyard_bytes kept_settings;
+
+static switchyard_bytes bytes(const char *string) {
+  switchyard_bytes result = {(const uint8_t *)string, strlen(string)};
+  return result;
+}
+
+static int says(switchyard_bytes in, const char *word) { return in.data && memmem(in.data, in.size, word, strlen(word)) != NULL; }
+
+static switchyard_bytes describe(void) {
+  return bytes("{\"name\":\"hostile\",\"version\":\"1\",\"settings\":{\"type\":\"object\"},\"capabilities\":{\"concurrency\":4}}");
+}
+
+static void *create(const switchyard_host *given, switchyard_bytes settings, char *error, size_t error_size) {
+  if (says(settings, "\"die\"")) exit(3);
+  if (says(settings, "\"crash\"")) abort();
+  if (says(settings, "\"refuse\"")) {
+    snprintf(error, error_size, "no\033[2J");
+    return NULL;
+  }
+  host = given;
+  kept_settings.data = memcpy(malloc(settings.size + 1), settings.data, settings.size);
+  kept_settings.size = settings.size;
+  return (void *)host;
+}
+
+static void end(const switchyard_batch *batch, uint32_t kind, switchyard_bytes message) {
+  switchyard_outcome outcome = {.kind = kind, .code = (int32_t)batch->attempt, .message = message};
+  host->complete(host->context, batch->token, &outcome, NULL, 0);
+}
+
+/* The descriptors above the standard ones, and where they lead. */
+static void list_descriptors(void) {
+  text[0] = 0;
+  DIR *folder = opendir("/proc/self/fd");
+  for (struct dirent *entry; (entry = readdir(folder));) {
+    int number = atoi(entry->d_name);
+    char target[200] = {0};
+    if (entry->d_name[0] == '.' || number == dirfd(folder)) continue;
+    if (readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1) < 0) continue;
+    if (number > 2 && !strstr(target, ".so")) sprintf(text + strlen(text), "%d ", number);
+  }
+  closedir(folder);
+}
+
+/* Whether the settings stand among what everybody on the machine, or every child, can read. */
+static void look_for_settings(void) {
+  static char seen[200000];
+  size_t count = 0;
+  const char *files[] = {"/proc/self/cmdline", "/proc/self/environ"};
+  for (int i = 0; i < 2; i++) {
+    int file = open(files[i], O_RDONLY);
+    ssize_t n = read(file, seen + count, sizeof seen - count);
+    if (n > 0) count += (size_t)n;
+    close(file);
+  }
+  snprintf(text, sizeof text, "%s", memmem(seen, count, "hunter2", 7) ? "seen" : says(kept_settings, "hunter2") ? "kept" : "lost");
+}
+
+static void deliver(void *instance, const switchyard_batch *batch) {
+  (void)instance;
+  switchyard_bytes events = batch->ndjson;
+  if (batch->attempt == 1) {
+    if (says(events, "\"crash\"")) abort();
+    if (says(events, "\"exit\"")) exit(0);
+    if (says(events, "\"hang\"")) for (;;) pause();
+    if (says(events, "\"silent\"")) return;
+    if (says(events, "\"eat\"")) {
+      for (;;) {
+        char *more = malloc(16 << 20);
+        if (!more) abort();
+        memset(more, 1, 4096);
+      }
+    }
+    if (says(events, "\"garbage\"")) {
+      memset(text, 0xff, 4096);
+      if (write(3, text, 4096) < 0) abort();
+      return;
+    }
+    if (says(events, "\"half\"")) {
+      if (write(3, "\1\0\0", 3) < 0) abort();
+      return;
+    }
+    if (says(events, "\"deaf\"")) {
+      close(3);
+      return;
+    }
+  }
+  if (says(events, "\"descriptors\"")) {
+    list_descriptors();
+    end(batch, SWITCHYARD_REJECTED, bytes(text));
+  } else if (says(events, "\"settings\"")) {
+    look_for_settings();
+    end(batch, SWITCHYARD_REJECTED, bytes(text));
+  } else if (says(events, "\"process\"")) {
+    snprintf(text, sizeof text, "%d", (int)getpid());
+    end(batch, SWITCHYARD_REJECTED, bytes(text));
+  } else if (says(events, "\"twice\"")) {
+    end(batch, SWITCHYARD_DELIVERED, bytes(""));
+    end(batch, SWITCHYARD_REJECTED, bytes("again"));
+  } else if (says(events, "\"mixed\"")) {
+    switchyard_outcome whole = {.kind = SWITCHYARD_DELIVERED};
+    switchyard_event_outcome one = {1, {.kind = SWITCHYARD_RETRY, .code = 429, .retry_after_ms = 1500, .message = bytes("later")}};
+    host->complete(host->context, batch->token, &whole, &one, 1);
+  } else if (says(events, "\"echo\"")) {
+    end(batch, SWITCHYARD_REJECTED, batch->count == 2 && batch->arrivals[1] == 7 && batch->ends[1] == events.size ? events : bytes("torn"));
+  } else {
+    end(batch, SWITCHYARD_DELIVERED, bytes(""));
+  }
+}
+
+static void flush(void *instance, uint64_t token) {
+  (void)instance;
+  switchyard_outcome outcome = {.kind = SWITCHYARD_FAULT, .code = 28, .message = bytes("no space left")};
+  host->complete(host->context, token, &outcome, NULL, 0);
+}
+
+static void reopen(void *instance) {
+  (void)instance;
+  host->closed(host->context, bytes("gone\n"));
+}
+
+static void destroy(void *instance) {
+  (void)instance;
+  host->log(host->context, 1, bytes("destroyed"));
+}
+
+static const switchyard_plugin plugin = {
+    .abi_version = SWITCHYARD_ABI_VERSION,
+    .struct_size = sizeof plugin,
+    .describe = describe,
+    .create = create,
+    .deliver = deliver,
+    .flush = flush,
+    .destroy = destroy,
+    .reopen = reopen,
+};
+
+const switchyard_plugin *switchyard_plugin_entry(void) { return &plugin; }
