@@ -35,6 +35,7 @@ let package = Package(
     products: [
         .executable(name: "switchyard", targets: ["switchyard"]),
         adapterProduct("Console"),
+        adapterProduct("Exec"),
         adapterProduct("File"),
         adapterProduct("NoOp"),
     ],
@@ -74,7 +75,7 @@ let package = Package(
         tests("PluginHostTests", ["PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"], exclude: ["Modules"]),
         // Every adapter defines the one symbol that a module exports; linked together for the tests, the first one stands.
         .testTarget(
-            name: "AdapterTests", dependencies: ["Console", "File", "NoOp", "PluginKit", "CZlib", "CZstd"], swiftSettings: strict,
+            name: "AdapterTests", dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "CZlib", "CZstd"], swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
         // A program, so that the author of any adapter can hold a built module against the contract.
         .executableTarget(
@@ -85,6 +86,7 @@ let package = Package(
     ]
         + [
             adapter("Console", ["CPlatform"]),
+            adapter("Exec"),
             adapter("File", ["CPlatform", "CZlib", "CZstd"]),
             adapter("NoOp", hasCases: false),
         ]

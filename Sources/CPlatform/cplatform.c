@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 void cplatform_name_thread(const char *name) { prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0); }
@@ -58,6 +60,15 @@ int cplatform_spawn(int *child, const char *program, char *const arguments[], ch
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   return error;
+}
+
+int cplatform_has_ended(int child, int milliseconds) {
+  int descriptor = (int)syscall(SYS_pidfd_open, child, 0);
+  if (descriptor < 0) return 0;
+  struct pollfd ready = {descriptor, POLLIN, 0};
+  int count = poll(&ready, 1, milliseconds);
+  close(descriptor);
+  return count > 0;
 }
 
 void cplatform_limit_memory(int process, uint64_t bytes) {

@@ -37,18 +37,25 @@ public final class Process: Sendable {
         }
     }
 
+    /// Whether it ends within that time. It is still to be waited for.
+    public func ends(within milliseconds: Int32) -> Bool { cplatform_has_ended(number, milliseconds) != 0 }
+
     /// Waits until it has ended; in words for a person how it did. To be called by one thread.
     public func wait() -> String {
+        if let known = end.withLock({ $0 }) { return Process.words(known) }
         // First without reaping, so that nobody else can have got the number while `kill` uses it.
         var info = siginfo_t()
         while waitid(P_PID, id_t(number), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
         let status: Int32 = end.withLock { end in
-            if let end { return end }
             var status: Int32 = 0
             while waitpid(number, &status, 0) < 0, errno == EINTR {}
             end = status
             return status
         }
+        return Process.words(status)
+    }
+
+    private static func words(_ status: Int32) -> String {
         let signal = status & 0x7f
         if signal != 0 { return "died of signal \(signal) (\(String(cString: strsignal(signal))))" }
         return "ended with code \(status >> 8 & 0xff)"

@@ -20,6 +20,9 @@ void cplatform_widen_pipe(int descriptor, int size);
 int cplatform_spawn(int *child, const char *program, char *const arguments[], char *const environment[], const int *descriptors,
                     int count);
 
+/* Waits until a child has ended, for that many milliseconds; whether it has. It is not reaped. */
+int cplatform_has_ended(int child, int milliseconds);
+
 /* Bounds the address space of a process. */
 void cplatform_limit_memory(int process, uint64_t bytes);
 

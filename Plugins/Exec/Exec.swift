@@ -1,0 +1,119 @@
+// The provider `exec`: hands events to a program in any language, one a line, and reads one answer a line for each.
+// It promises that every event gets the answer that was meant for it: an answer that makes no sense, or one too many, ends
+// the program, and what was not answered is unknown.
+
+internal import Glibc
+public import PluginKit
+
+final class ExecProvider: Provider {
+    static let description = Description(
+        name: "exec", version: "0.1.0", summary: "Hands events to a program, which answers each with an outcome.",
+        settings: [
+            "command": .list("the program and its arguments, without a shell; found by PATH", of: .text("")).required,
+            "environment": .object(
+                "variables for the program; of the router's own it gets PATH, HOME, LANG, TZ and TMPDIR", [:], others: .text("")),
+            "timeout": .duration("how long the program may go without an answer while it has events", default: "30s"),
+        ],
+        limits: Description.Limits(events: 10_000),
+        // The program's own timeout comes first: it can be ended.
+        delivery: Description.Delivery(ordered: true, deadline: "0s"))
+
+    private static let inherited = ["PATH", "HOME", "LANG", "TZ", "TMPDIR"]
+
+    private let host: Host
+    private let command: [String]
+    private let environment: [String]
+    private let timeout: Int
+    private let now: @Sendable () -> Instant
+    private var program: Program?
+    /// Ends of the program since it last answered, and when it may be started again.
+    private var ends = 0
+    private var notBefore: Instant?
+    private var lastEnd = ""
+
+    convenience init(settings: Settings, host: Host) throws { try self.init(settings: settings, host: host, now: Clock.system.now) }
+
+    init(settings: Settings, host: Host, now: @escaping @Sendable () -> Instant) throws {
+        self.host = host
+        self.now = now
+        command = try settings.require("command")
+        timeout = settings.get("timeout") ?? 30_000
+        guard let name = command.first, !name.isEmpty else { throw SettingsFault("'command' must name a program") }
+        let own = settings.get("environment", as: Settings.self)
+        let names = own?.names ?? []
+        if let bad = names.first(where: { $0.isEmpty || $0.contains("=") || $0.utf8.contains(0) }) {
+            throw SettingsFault("'environment' has no variable of the name '\(bad)'")
+        }
+        environment =
+            ExecProvider.inherited.filter { !names.contains($0) }.compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" }
+            }
+            + names.map { "\($0)=\(own?.get($0) ?? "")" }
+        do throws(SystemFault) {
+            program = try Program(command, environment)
+        } catch {
+            throw SettingsFault("the program \(command[0]) cannot be started: \(error)")
+        }
+    }
+
+    func deliver(_ batch: borrowing Batch) -> Outcome {
+        if let fault = start() { return fault }
+        guard let program else { return .retry("the program is not running") }
+        let (answers, fault) = program.exchange(batch.ndjson, count: batch.count, timeout: timeout)
+        if !answers.isEmpty { ends = 0 }
+        guard let fault else { return ExecProvider.outcome(answers, rest: .delivered) }
+        end(fault)
+        return ExecProvider.outcome(answers, rest: .unknown(lastEnd))
+    }
+
+    func close() {
+        guard let program else { return }
+        // Whoever answered everything may still have something to put away.
+        if let words = program.finish(patience: 5000) { host.log(.warning, "the program \(command[0]) \(words)") }
+        self.program = nil
+    }
+
+    /// The answers of the events that have one; the destination that is gone for one event is gone for all.
+    private static func outcome(_ answers: [Outcome], rest: Outcome) -> Outcome {
+        if let gone = answers.firstIndex(where: \.isClosed) {
+            return .mixed(rest: answers[gone], events: Array(answers[..<gone].enumerated().map { ($0.offset, $0.element) }))
+        }
+        if case .delivered = rest {
+            let others = answers.enumerated().filter { !$0.element.isDelivered }
+            return others.isEmpty ? .delivered : .mixed(rest: .delivered, events: others.map { ($0.offset, $0.element) })
+        }
+        return answers.isEmpty ? rest : .mixed(rest: rest, events: answers.enumerated().map { ($0.offset, $0.element) })
+    }
+
+    /// Starts the program where there is none; what stands in the way.
+    private func start() -> Outcome? {
+        if let fault = program?.fault {
+            end(fault)
+        } else if program != nil {
+            return nil
+        }
+        if let notBefore, notBefore > now() {
+            return .retry(lastEnd, afterMilliseconds: UInt64((notBefore - now()).nanoseconds / 1_000_000 + 1))
+        }
+        do throws(SystemFault) {
+            program = try Program(command, environment)
+            return nil
+        } catch {
+            return .retry(code: Int(error.code), "the program \(command[0]) cannot be started: \(error)")
+        }
+    }
+
+    private func end(_ fault: String) {
+        program = nil
+        ends += 1
+        lastEnd = "the program \(command[0]) \(fault)"
+        notBefore = now() + .milliseconds(min(60_000, 250 << min(ends - 1, 10)))
+        host.log(.warning, "\(lastEnd); it is started again when there is something to deliver")
+    }
+}
+
+extension Outcome {
+    fileprivate var isClosed: Bool { if case .closed = self { true } else { false } }
+    fileprivate var isDelivered: Bool { if case .delivered = self { true } else { false } }
+}
+
+@c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(ExecProvider.self) }

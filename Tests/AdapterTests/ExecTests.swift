@@ -1,0 +1,202 @@
+import Glibc
+import PluginKit
+import Testing
+
+@testable import Exec
+
+/// A provider of a shell command, with a clock that the test turns.
+private struct Shell {
+    let provider: ExecProvider
+    let ears = Ears()
+    let time = Monitor(Instant(nanoseconds: 0))
+
+    init(_ command: [String], _ more: String = "") throws {
+        signal(SIGPIPE, SIG_IGN)
+        let words = command.map { word in
+            let escaped = word.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined()
+            return "\"\(escaped)\""
+        }
+        let time = time
+        provider = try ExecProvider(
+            settings: Settings(json: "{\"command\":[\(words.joined(separator: ","))]\(more)}"), host: ears.host,
+            now: { time.withLock { $0 } })
+    }
+
+    init(_ script: String, _ more: String = "") throws { try self.init(["sh", "-c", script], more) }
+
+    /// In words: the batch's outcome, and those of its events.
+    func deliver(_ events: String...) -> String {
+        Batch.with(events) { batch in
+            func words(_ outcome: Outcome) -> String {
+                switch outcome {
+                case .delivered: "delivered"
+                case .rejected(let code, let message): "rejected \(code) \(message)"
+                case .retry(let code, let message, let after): "retry \(code) \(message)\(after.map { " after \($0)" } ?? "")"
+                case .unknown(_, let message): "unknown \(message)"
+                case .fault(let code, let message): "fault \(code) \(message)"
+                case .closed(let message): "closed \(message)"
+                case .mixed(let rest, let events): words(rest) + events.map { "; \($0.index) \(words($0.outcome))" }.joined()
+                }
+            }
+            return words(provider.deliver(batch))
+        }
+    }
+}
+
+@Suite("The provider exec", .timeLimit(.minutes(1)))
+struct ExecTests {
+    /// The shell's words for an answer.
+    private static func say(_ outcome: String) -> String { #"echo '{"outcome":"\#(outcome)"}'"# }
+
+    @Test("the example in Python answers each event on its own")
+    func example() throws {
+        let root = #filePath.dropLast("/Tests/AdapterTests/ExecTests.swift".count)
+        let shout = try Shell(["python3", root + "/Examples/providers/shout.py"])
+        #expect(shout.deliver(#"{"event":"hello"}"#, #"{"a":1}"#, #"{"event":"bye"}"#) == "delivered; 1 rejected 1 it has no name")
+        #expect(shout.deliver(#"{"event":"again"}"#) == "delivered")
+        shout.provider.close()
+        #expect(shout.ears.logs == [])
+    }
+
+    @Test("a batch larger than both pipes goes through")
+    func large() throws {
+        let out = try Shell(["sed", "-u", #"s/.*/{"outcome":"delivered"}/"#])
+        let events = (0..<10_000).map { "{\"number\":\($0),\"text\":\"\(String(repeating: "x", count: 100))\"}" }
+        let isDelivered = Batch.with(events) { if case .delivered = out.provider.deliver($0) { true } else { false } }
+        #expect(isDelivered)
+        out.provider.close()
+    }
+
+    @Test("a program that ends leaves what it had not answered unknown, and is started again after a pause that doubles")
+    func ends() throws {
+        let out = try Shell("read line; \(ExecTests.say("delivered")); read line; exit 3")
+        #expect(out.deliver("{}", "[]") == "unknown the program sh ended with code 3; 0 delivered")
+        #expect(out.deliver("{}") == "retry 0 the program sh ended with code 3 after 251")
+        out.time.withLock { $0 = Instant(nanoseconds: 250_000_000) }
+        #expect(out.deliver("{}") == "delivered")
+        let other = try Shell("read line; exit 3")
+        #expect(other.deliver("{}") == "unknown the program sh ended with code 3")
+        other.time.withLock { $0 = Instant(nanoseconds: 250_000_000) }
+        #expect(other.deliver("{}") == "unknown the program sh ended with code 3")
+        #expect(other.deliver("{}") == "retry 0 the program sh ended with code 3 after 501")
+        #expect(other.ears.logs.count == 2)
+    }
+
+    @Test("a program that gives no answer in time is ended")
+    func hangs() throws {
+        let out = try Shell(["sleep", "1000"], #","timeout":50"#)
+        #expect(out.deliver("{}") == "unknown the program sleep gave no answer within 50 ms and was ended")
+    }
+
+    @Test("an answer too many ends the program, since the next ones would be of other events")
+    func tooMany() throws {
+        let twice = try Shell("read line; \(ExecTests.say("delivered")); \(ExecTests.say("delivered")); read line; read line")
+        // The second answer may come with the first or after it.
+        let first = twice.deliver("{}")
+        let fault = "the program sh answered an event that it was not given"
+        #expect(first == "delivered" || first == "unknown \(fault); 0 delivered")
+    }
+
+    @Test("answers that make no sense end the program", arguments: ["", "hello", "{}", "[1]", #"{"outcome":"maybe"}"#])
+    func senseless(line: String) throws {
+        let out = try Shell("read line; echo '\(line)'; read line")
+        #expect(out.deliver("{}") == "unknown the program sh gave an answer that is none and was ended")
+    }
+
+    @Test("an answer without end is not kept")
+    func endless() throws {
+        let out = try Shell("read line; cat /dev/zero")
+        #expect(out.deliver("{}") == "unknown the program sh gave an answer that is none and was ended")
+    }
+
+    @Test("a destination that is gone for one event is gone for those after it")
+    func gone() throws {
+        let out = try Shell(
+            "read line; \(ExecTests.say("delivered")); read line; \(ExecTests.say("closed")); \(ExecTests.say("delivered")); read line")
+        #expect(out.deliver("{}", "{}", "{}") == "closed the program said closed; 0 delivered")
+    }
+
+    @Test("of the router's variables the program gets few, of its own all")
+    func environment() throws {
+        setenv("SWITCHYARD_TEST_SECRET", "hunter2", 1)
+        let out = try Shell(
+            #"read line; printf '{"outcome":"rejected","message":"%s"}\n' "$SWITCHYARD_TEST_SECRET|$MINE|${PATH:+path}"; read line"#,
+            #","environment":{"MINE":"yours"}"#)
+        #expect(out.deliver("{}") == "delivered; 0 rejected 0 |yours|path")
+    }
+
+    @Test("a program that is not there, or a command without one, is refused", arguments: [["/no/such/program"], [""], []])
+    func refused(command: [String]) {
+        #expect(throws: SettingsFault.self) { _ = try Shell(command) }
+    }
+
+    @Test("closing ends its input and waits for it")
+    func closes() throws {
+        let folder = TemporaryFolder()
+        let out = try Shell("cat >/dev/null; echo done >\(folder.path)/end; exit 4")
+        out.provider.close()
+        #expect(folder.text("end") == "done\n")
+        #expect(out.ears.logs == ["the program sh ended with code 4"])
+    }
+}
+
+@Suite("An answer of a program")
+struct AnswerTests {
+    private func read(_ text: [UInt8]) -> Answer? { text.withUnsafeBytes { Answer($0) } }
+    private func read(_ text: String) -> Answer? { read(Array(text.utf8)) }
+
+    @Test("has an outcome, and a code, a message and a pause where they belong")
+    func outcomes() {
+        guard case .retry(429, "later", 1500)? = read(#"{"outcome":"retry","code":429,"message":"later","retry_after_ms":1500}"#)?.outcome
+        else {
+            Issue.record("no retry")
+            return
+        }
+        guard case .rejected(0, "the program said rejected")? = read(#" {"outcome" : "rejected"} "#)?.outcome else {
+            Issue.record("no rejection")
+            return
+        }
+    }
+
+    @Test(
+        "is refused when something in it is not understood",
+        arguments: [
+            #"{"outcome":"Delivered"}"#, #"{"outcome":1}"#, #"{"outcome":"delivered","why":"x"}"#,
+            #"{"outcome":"retry","retry_after_ms":-1}"#,
+            #"{"outcome":"delivered","retry_after_ms":1}"#, #"{"outcome":"rejected","code":"422"}"#,
+            #"{"outcome":"rejected","message":null}"#,
+            #"{"outcome":"delivered"}{}"#, "\u{feff}" + #"{"outcome":"delivered"}"#,
+        ])
+    func refusals(line: String) { #expect(read(line) == nil) }
+
+    @Test("that chance has changed is refused or read, and harms nothing")
+    func fuzz() {
+        let seeds = [
+            #"{"outcome":"delivered"}"#, #"{"outcome":"retry","code":429,"message":"käse \u0000 \ud83e\uddc0","retry_after_ms":1500}"#,
+            #"{"outcome":"rejected","code":-2147483649,"message":""}"#,
+        ].map { Array($0.utf8) }
+        // xorshift, from a fixed beginning.
+        var state: UInt64 = 20_261_121
+        func chance(_ most: Int) -> Int {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return Int(state % UInt64(most))
+        }
+        var (taken, refused) = (0, 0)
+        for _ in 0..<20_000 {
+            var line = seeds[chance(seeds.count)]
+            for _ in 0...chance(3) {
+                let place = chance(line.count + 1)
+                switch chance(4) {
+                case 0 where place < line.count: line[place] = UInt8(chance(256))
+                case 1: line.insert(Array(#"{}[]",:\0123"#.utf8)[chance(12)], at: place)
+                case 2: line.removeSubrange(place..<min(line.count, place + chance(4)))
+                default: if place < line.count { line[place] ^= 1 << UInt8(chance(8)) }
+                }
+            }
+            if read(line) == nil { refused += 1 } else { taken += 1 }
+        }
+        #expect(taken > 200 && refused > 200, "the changes are neither too small nor too large")
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+@Suite("A router with isolated modules", .timeLimit(.minutes(1)))
+struct IsolationTests {
+    private let routes = #"""
+        {"providers":{"out":{"plugin":"console","isolate":true},
+                      "kept":{"plugin":"file","path":"kept.ndjson","isolate":{"memory":"1GB"},"delivery":{"batch":{"wait":"1ms"}}}},
+        "routes":[{"to":["out","kept"]}]}
+        """#
+
+    /// The processes that a router has started.
+    private func children(of run: Run) -> [Int32] {
+        let folder = "/proc/\(run.process.processIdentifier)/task"
+        return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).flatMap { thread in
+            ((try? String(contentsOfFile: "\(folder)/\(thread)/children", encoding: .utf8)) ?? "").split(separator: " ").compactMap {
+                Int32($0)
+            }
+        }
+    }
+
+    @Test("delivers as without them")
+    func delivers() throws {
+        let yard = try Yard(routes: routes)
+        let events = (0..<1000).map { "{\"n\":\($0)}" }
+        let result = try yard.run(input: events.joined(separator: "\n") + "\n")
+        #expect(result.code == 0 && result.lines == events && result.errors == "")
+        #expect(yard.lines("kept.ndjson") == events)
+    }
+
+    @Test("goes on after every one of their processes was killed, and loses nothing")
+    func killed() throws {
+        let yard = try Yard(routes: routes)
+        let run = try yard.start()
+        run.send("{\"n\":1}\n")
+        #expect(run.outputLines(1) == ["{\"n\":1}"])
+        let processes = children(of: run)
+        #expect(processes.count == 2)
+        for process in processes { kill(process, SIGKILL) }
+        _ = run.waitForError("out: the process of the module console died of signal 9")
+        let result = run.finish(feeding: Data("{\"n\":2}\n".utf8))
+        #expect(result.code == 0)
+        // What a process had written and not yet answered is sent again.
+        #expect(result.lines.last == "{\"n\":2}")
+        #expect(Set(yard.lines("kept.ndjson")) == ["{\"n\":1}", "{\"n\":2}"])
+    }
+
+    @Test("that is killed takes their processes with it")
+    func orphans() throws {
+        let yard = try Yard(routes: routes)
+        let run = try yard.start()
+        run.send("{\"n\":1}\n")
+        #expect(run.outputLines(1) == ["{\"n\":1}"])
+        run.signal(SIGKILL)
+        // Their copies of standard output are the last: it ends with them.
+        #expect(run.nextOutput() == "")
+    }
+}
