@@ -8,7 +8,7 @@ set -euo pipefail
 # a|b: either will do; the first is installed when neither is there.
 declare -A packages=(
     [build]="libjansson-dev libssl-dev zlib1g-dev libzstd-dev libcurl4-openssl-dev|libcurl4-gnutls-dev pkg-config|pkgconf binutils"
-    [test]="g++ libsimdjson-dev"
+    [test]="g++ libsimdjson-dev python3"
     [bench]="g++ libsimdjson-dev jq python3"
     [instructions]="valgrind"
 )

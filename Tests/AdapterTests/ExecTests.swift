@@ -118,7 +118,7 @@ struct ExecTests {
 
     @Test("of the router's variables the program gets few, of its own all")
     func environment() throws {
-        setenv("SWITCHYARD_TEST_SECRET", "hunter2", 1)
+        setenv("SWITCHYARD_TEST_SECRET", "not yours", 1)
         let out = try Shell(
             #"read line; printf '{"outcome":"rejected","message":"%s"}\n' "$SWITCHYARD_TEST_SECRET|$MINE|${PATH:+path}"; read line"#,
             #","environment":{"MINE":"yours"}"#)
