@@ -45,7 +45,7 @@ final class Finisher: Sendable {
 
     private func run() {
         while true {
-            let wanted: Bool = state.wait { state in
+            let wanted: Bool = state.waitUntilReady { state in
                 guard state.wanted || state.ending else { return .notBefore(nil) }
                 defer { state.wanted = false }
                 return .ready(state.wanted)

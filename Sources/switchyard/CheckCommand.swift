@@ -34,7 +34,8 @@ extension Plan {
             let path = modules.first { $0.name == provider.plugin }?.path ?? "?"
             let delivery = provider.delivery
             text += "  \(provider.name): \(provider.plugin) from \(path)\n"
-            text += "    batches of \(grouped(delivery.batch.events)) events, \(grouped(delivery.batch.bytes)) bytes or \(delivery.batch.wait)"
+            let batch = delivery.batch
+            text += "    batches of \(grouped(batch.events)) events, \(grouped(batch.bytes)) bytes or \(batch.wait)"
             text += "; queue of \(grouped(delivery.queue.memory)) bytes, when full \(delivery.queue.full.rawValue)"
             text += "; retried for \(delivery.retry.total)\(delivery.ordered ? "; in order" : "")\n"
         }
