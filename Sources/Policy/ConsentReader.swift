@@ -23,6 +23,8 @@ struct ConsentState: BitwiseCopyable {
 
 struct ConsentReader: ~Copyable {
     private let rules: ConsentRules
+    // Written as `granted[i] = granted[i] & …`: with `&=` the compiler (6.3.1) fails under the thread sanitizer, since the
+    // pointer is a member of a noncopyable value.
     private let granted: UnsafeMutablePointer<UInt64>
     private let refused: UnsafeMutablePointer<UInt64>
     private let named: UnsafeMutablePointer<UInt64>

@@ -152,9 +152,11 @@ public final class Router: Sendable {
 
     /// In turn: what a worker made goes to the lanes, and the account is kept.
     private func handOver(_ worker: inout Worker, _ log: FaultLog) {
-        for index in lanes.indices where !lanes[index].take(&worker.parcels[index]) {
+        // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
+        let parcels = worker.parcels
+        for index in lanes.indices where !lanes[index].take(&parcels[index]) {
             pace.waitBegins()
-            lanes[index].waitAndTake(&worker.parcels[index])
+            lanes[index].waitAndTake(&parcels[index])
             pace.waitEnds()
         }
         let before = totals.withLock { totals in
