@@ -8,8 +8,6 @@
 // - the level is the lower of the levels named and the level that the granted purposes amount to.
 // Where levels have no purposes, the two are apart: without a level signal the level is the lowest, without a purpose
 // signal no purpose is granted, and Global Privacy Control means the lowest level.
-//
-// Bits are combined as `a[i] = a[i] & b`: Swift 6.3 cannot compile `a[i] &= b` on a pointer for the thread sanitizer.
 
 internal import Events
 
