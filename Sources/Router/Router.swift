@@ -171,7 +171,7 @@ public final class Router: Sendable {
         for lane in lanes { lane.drain() }
         let deadline = options.clock.now() + options.drain
         for lane in lanes where !lane.waitForEnd(until: deadline) {
-            lane.giveUp(Answer("time to drain was up after \(options.drain)"))
+            lane.giveUp(Answer("time to drain was up after \(options.drain.configured)"))
         }
         // A provider that is stuck cannot be closed; the others get a moment to put their house in order.
         let moment = options.clock.now() + .seconds(1)

@@ -35,9 +35,9 @@ extension Plan {
             let delivery = provider.delivery
             text += "  \(provider.name): \(provider.plugin) from \(path)\n"
             let batch = delivery.batch
-            text += "    batches of \(grouped(batch.events)) events, \(grouped(batch.bytes)) bytes or \(batch.wait)"
+            text += "    batches of \(grouped(batch.events)) events, \(grouped(batch.bytes)) bytes or \(batch.wait.configured)"
             text += "; queue of \(grouped(delivery.queue.memory)) bytes, when full \(delivery.queue.full.rawValue)"
-            text += "; retried for \(delivery.retry.total)\(delivery.ordered ? "; in order" : "")\n"
+            text += "; retried for \(delivery.retry.total.configured)\(delivery.ordered ? "; in order" : "")\n"
         }
         return text
     }
