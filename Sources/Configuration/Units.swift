@@ -100,3 +100,11 @@ struct Quantity {
 extension String {
     fileprivate var trimmingSpaces: String { String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
 }
+
+extension Duration {
+    /// A time as the configuration writes it, such as `500ms`; nil when it is none.
+    public init?(configured text: String) {
+        guard let milliseconds = try? Quantity.time.parse(text) else { return nil }
+        self = .milliseconds(milliseconds)
+    }
+}

@@ -63,6 +63,9 @@ public final class Lane: Sendable {
     /// The answer that the lane is failing with at the moment.
     public var failure: Answer? { state.withLock { $0.failure } }
 
+    /// Whether the destination went away.
+    public var isClosedByProvider: Bool { state.withLock { $0.isClosedByProvider } }
+
     /// Opens anew what was moved away.
     public func reopen() { provider.reopen() }
 

@@ -46,6 +46,8 @@ struct LaneState: ~Copyable {
     private(set) var account: LaneAccount
     /// The answer that the lane is failing with; nil while it works.
     private(set) var failure: Answer?
+    /// Whether the destination went away: what was left had nowhere to go.
+    private(set) var isClosedByProvider = false
     /// Bytes of events that are neither settled nor given up.
     private(set) var heldBytes = 0
 
@@ -281,6 +283,7 @@ struct LaneState: ~Copyable {
     /// The destination is gone for good. What waits has nowhere to go and is not kept: its reader chose to leave.
     mutating func close(_ answer: Answer) -> [Effect] {
         guard phase != .ended else { return [] }
+        isClosedByProvider = true
         abandon { _, _ in }
         return [.closed(answer)]
     }

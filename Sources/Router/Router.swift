@@ -122,7 +122,7 @@ public final class Router: Sendable {
         return Account(
             received: total.tally.events + faults.count, rejected: faults.count, inputFault: total.inputFault,
             routes: plan.routes.map(\.name), verdicts: total.tally, targets: plan.routes.map(\.providers),
-            providers: lanes.map { .init(name: $0.name, lane: $0.account) })
+            providers: lanes.map { .init(name: $0.name, lane: $0.account, isClosed: $0.isClosedByProvider) })
     }
 
     private var source: String { plan.sources.first?.name ?? "stdin" }

@@ -13,6 +13,7 @@ struct CommandTests {
             (["--workers", "1", "--workers", "2"], "--workers was given twice"),
             (["--strict=yes"], "--strict takes no value, was given 'yes'"),
             (["run", "file"], "unexpected argument 'file'; see switchyard run --help"),
+            (["--drain", "3"], "--drain must be a time such as 500ms, 30s or 5m, is '3'"),
             (["--stats", "xml"], "--stats must be text, json or none, is 'xml'"),
             (["providers", "consle"], "there is no provider 'consle', did you mean console?"),
             (["check", "a", "b"], "unexpected argument 'b'"),
