@@ -133,7 +133,7 @@ enum ConsentForms {
     private static let assumption = Form<Assumption>.object(
         Assumption(), [Member("assume", level, required: true, "The level to assume.", into: \.level)])
 
-    private static let unknown = Form<ConsentPlan.Unknown>(#"{"anyOf":[{"const":"deny"},\#(assumption.schema)]}"#) { node, reading in
+    private static let unknown = Form<ConsentPlan.Unknown>(SchemaParts.anyOf([SchemaParts.choice(["deny"]), assumption.schema])) { node, reading in
         if node.text?.isBroken == true { return nil }
         if node.text?.value == "deny" { return .deny }
         if node.entries != nil { return assumption.read(node, reading).map { .assume($0.level) } }
