@@ -18,7 +18,7 @@ enum ManPage {
         Events come in as JSON, one object a line. Each route of routes.json decides by filter, consent and sample whether it wants \
         an event, edits its copy, and hands it to its providers. Providers are modules that are loaded at run time.
 
-        Standard output carries data only. Everything said to a person goes to standard error, one line each.
+        Without a command it runs. Standard output carries data only. Everything said to a person goes to standard error, one line each.
         """
 
     private static let files = [

@@ -14,6 +14,7 @@ let overview = """
     Commands:
     \(columns(commands.map { ($0.name, $0.about) }))
     Without a command it runs. Options of each: switchyard COMMAND --help
+    The manual page: switchyard help --man | man -l -
 
     Exit codes:
     \(columns(ExitCode.table.map { (String($0.0), $0.1) }))

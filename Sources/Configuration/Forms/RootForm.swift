@@ -27,7 +27,7 @@ enum RootForm {
 
     /// Bytes are counted: a key of fewer characters may do, unless all of them are ASCII.
     private static let keySchema = SchemaParts.anyOf([
-        #"{"type":"string","minLength":16}"#, #"{"type":"string","minLength":4,"pattern":"[^\u0000-\u007f]"}"#, SchemaParts.placeholder,
+        #"{"type":"string","minLength":16}"#, #"{"type":"string","minLength":4,"pattern":"[^\\u0000-\\u007f]"}"#, SchemaParts.placeholder,
     ])
 
     private static let keys = Form<[Key]>(
