@@ -65,20 +65,19 @@ extension SettingsSchema {
 
 extension SettingsSchema.StringRules {
     fileprivate var schema: String {
-        let rule: (name: String, json: String?) =
+        let rule =
             switch format {
-            case .size: ("$ref", "\"#/$defs/size\"")
-            case .duration: ("$ref", "\"#/$defs/time\"")
-            case .plain where !oneOf.isEmpty:
-                ("anyOf", JSONText.list(["{\"enum\":\(JSONText.list(oneOf.map(JSONText.quoted)))}", SchemaParts.placeholder]))
+            case .size: SchemaParts.size
+            case .duration: SchemaParts.time
+            case .plain where !oneOf.isEmpty: SchemaParts.choice(oneOf)
             case .plain:
                 pattern.flatMap(Pattern.portable).map {
                     // The module's pattern judges bytes, a schema's characters: they agree on what is printable ASCII.
-                    ("anyOf", JSONText.list([SchemaParts.pattern($0), SchemaParts.pattern("[^ -~]"), SchemaParts.placeholder]))
-                } ?? ("type", "\"string\"")
+                    SchemaParts.orPlaceholder(SchemaParts.anyOf([SchemaParts.pattern($0), SchemaParts.pattern("[^ -~]")]))
+                } ?? SchemaParts.text
             }
-        let fallback: (name: String, json: String?) = ("default", self.fallback.map(JSONText.quoted))
-        return SettingsSchema.described([rule, fallback], about)
+        let rest = SettingsSchema.described([("default", fallback.map(JSONText.quoted))], about).dropFirst()
+        return rest == "}" ? rule : rule.dropLast() + "," + rest
     }
 }
 

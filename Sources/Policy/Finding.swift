@@ -81,7 +81,9 @@ extension Judge {
         switch verdict {
         case .filtered(.events): return finding
         case .filtered(.match):
-            finding.mismatch = route.match.indices.first { !route.match[$0].matches(event.slots[route.match[$0].slot], event.block, &decoder) }
+            finding.mismatch = route.match.indices.first {
+                !route.match[$0].matches(event.slots[route.match[$0].slot], event.block, &decoder)
+            }
             return finding
         case .denied, .sampledOut, .admitted: break
         }
@@ -104,7 +106,8 @@ extension Gate {
         guard let rules else { return nil }
         let consent = rules.consent
         let level = level(demand, event, rules, &name, nameSlot)
-        var finding = GateFinding(isDemanding: level > 0 || demand.purposes != nil, demanded: level, state: .unread, missing: [], signals: [])
+        var finding = GateFinding(
+            isDemanding: level > 0 || demand.purposes != nil, demanded: level, state: .unread, missing: [], signals: [])
         if level > demand.level, let name = name.read(event, slot: nameSlot) {
             finding.raisedBy = rules.raises.first { $0.level == level && $0.globs.match(name) }?.index
         }

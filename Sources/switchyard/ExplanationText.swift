@@ -34,7 +34,9 @@ extension Explanation.Route {
         var text = "\(style.strong(printable(name)))  \(outcome == .admitted ? style.good(words) : style.bad(words))\(arrow)\n"
         for decision in decisions { text += row(decision.stage.rawValue, wrapped(decision.why, indent: labelWidth), style) }
         if let event {
-            let lines = JSONLayout.lines(event, width: columnsOfText - labelWidth).map { String(repeating: " ", count: labelWidth) + $0 + "\n" }
+            let lines = JSONLayout.lines(event, width: columnsOfText - labelWidth).map {
+                String(repeating: " ", count: labelWidth) + $0 + "\n"
+            }
             text += row("event", lines.joined(), style)
         }
         return text

@@ -41,7 +41,9 @@ enum ManPage {
 
     // MARK: - Troff
 
-    private static func section(_ title: String, _ body: String) -> String { ".SH \(title.contains(" ") ? "\"\(title)\"" : title)\n" + body }
+    private static func section(_ title: String, _ body: String) -> String {
+        ".SH \(title.contains(" ") ? "\"\(title)\"" : title)\n" + body
+    }
 
     private static func synopsis(_ command: Command) -> String {
         var line = ".B switchyard \(escaped(command.name))\n"
@@ -69,7 +71,9 @@ enum ManPage {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { $0.isEmpty ? ".PP\n" : escaped(String($0)) + "\n" }.joined()
     }
 
-    private static func sentence(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() + (text.hasSuffix(".") ? "" : ".") }
+    private static func sentence(_ text: String) -> String {
+        text.prefix(1).uppercased() + text.dropFirst() + (text.hasSuffix(".") ? "" : ".")
+    }
 
     /// Text as troff takes it for itself: no line begins with a request, and what is not ASCII goes by its number.
     private static func escaped(_ text: String) -> String {

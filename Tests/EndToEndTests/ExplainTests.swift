@@ -86,7 +86,8 @@ struct ExplainTests {
                 == "denied at consent: level none is below standard, by context.gpc; the event grants nothing, essential is assumed")
         #expect(
             try reason(item(#""consent":{"level":"lots"},"gpc":1"#), 1)
-                == "denied at consent: context.consent.level must be the name of a level, is 'lots'; context.gpc must be true or false, is 1")
+                == "denied at consent: context.consent.level must be the name of a level, is 'lots'; context.gpc must be true or false, is 1"
+        )
         #expect(
             try reason(item(#""consentManagement":{"allowedConsentIds":["analytics"],"deniedConsentIds":["operations"]}"#), 2)
                 == "denied at consent: level none is below essential, by context.consentManagement.allowedConsentIds, context.consentManagement.deniedConsentIds"
@@ -95,8 +96,12 @@ struct ExplainTests {
             try reason(item(#""consent":{"level":"essential"}"#, name: "item_bought"), 2)
                 == "denied at consent: level essential is below standard, as events item_bought demand, by context.consent.level")
         #expect(
-            try reason(#"{"userId":"a","messageId":"m","context":{"consent":{"level":"standard"}}}"#, 2)
-                == "sampled_out at sample: userId cannot be shown")
+            try reason(#"{"userId":"c","messageId":"m","context":{"consent":{"level":"standard"}}}"#, 2)
+                == "sampled_out at sample: userId hashes to 0.69, the sample takes below 0.25")
+        #expect(
+            try reason(#"{"event":"error_1","context":{"consent":{"level":"standard"}}}"#, 2)
+                == "admitted at the end: takes every event; level standard (context.consent.level), essential is demanded; "
+                + "purpose operations granted; event is 'error_1', always in the sample")
     }
 
     @Test("a purpose that is refused names who refused it")
@@ -112,7 +117,8 @@ struct ExplainTests {
         #expect(try explain(yard, silent)[0].reason == "purpose analytics not granted by context.consent.purposes")
         #expect(try explain(yard, "{}")[0].reason == "the event carries no consent, and the unknown are denied")
         #expect(
-            try explain(yard, #"{"context":{"gpc":true}}"#)[0].reason == "the event grants nothing (context.gpc), and the unknown are denied")
+            try explain(yard, #"{"context":{"gpc":true}}"#)[0].reason
+                == "the event grants nothing (context.gpc), and the unknown are denied")
         let granted = #"{"context":{"consent":{"level":"all"}}}"#
         #expect(
             try explain(yard, granted)[0].reason
@@ -177,13 +183,18 @@ struct ExplainTests {
         #expect(run.errors.contains(routes[0].reason), "run says the same: \(run.errors)")
         let person = try yard.run(["explain"], environment: Self.environment, input: "\n{\"a\":tru}\n")
         #expect(person.code == 65)
-        #expect(person.lines == ["rejected  stdin:2:9: expected true, false or null, found 0x7d '}'", "No route sees it: errors, product, some"])
+        #expect(
+            person.lines == [
+                "rejected  stdin:2:9: expected true, false or null, found 0x7d '}'", "No route sees it: errors, product, some",
+            ])
     }
 
     @Test("a line over the limit, and an event that is too deep, are rejected as in a run")
     func limits() throws {
         let yard = try Yard(
-            routes: #"{ "limits": { "line": "20B", "depth": 2 }, "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }"#)
+            routes:
+                #"{ "limits": { "line": "20B", "depth": 2 }, "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }"#
+        )
         #expect(try explain(yard, #"{"a":"0123456789012345"}"#)[0].reason.contains("more than limits.line allows (20)"))
         #expect(try explain(yard, #"{"a":{"b":{}}}"#)[0].reason.contains("nests deeper than 2 levels"))
     }
@@ -193,7 +204,10 @@ struct ExplainTests {
         arguments: [
             ("", "explain takes one event, was given none"), ("\n \n", "explain takes one event, was given none"),
             ("{}\n{}\n", "explain takes one event on one line, was given 2 lines"),
-            ("{\n  \"a\": 1\n}\n", "explain takes one event on one line, was given 3 lines; pick one with head -n 1, or put an event of several lines on one with jq -c ."),
+            (
+                "{\n  \"a\": 1\n}\n",
+                "explain takes one event on one line, was given 3 lines; pick one with head -n 1, or put an event of several lines on one with jq -c ."
+            ),
         ])
     func oneEvent(input: String, message: String) throws {
         let result = try Yard(routes: passThrough).run(["explain"], input: input)
@@ -208,7 +222,10 @@ struct ExplainTests {
         let yard = try Yard(routes: passThrough)
         try yard.write("{\"a\":1}\r\n", to: "event.json")
         let fromFile = try yard.run(["explain", "--json", "event.json"])
-        #expect(fromFile.text == #"{"routes":[{"name":"routes[0]","verdict":"admitted","stage":null,"reason":"takes every event; no consent section, the gate is off","event":{"a":1},"to":["out"]}]}"# + "\n")
+        #expect(
+            fromFile.text
+                == #"{"routes":[{"name":"routes[0]","verdict":"admitted","stage":null,"reason":"takes every event; no consent section, the gate is off","event":{"a":1},"to":["out"]}]}"#
+                + "\n")
         #expect(try yard.run(["explain", "--json", "-"], input: "{\"a\":1}").text == fromFile.text)
         let gone = try yard.run(["explain", "gone.json"])
         #expect(gone.code == 69)
@@ -221,7 +238,7 @@ struct ExplainTests {
     func person() throws {
         let yard = try Yard(routes: Self.rich)
         let event =
-            #"{"type":"track","event":"item_viewed","userId":"u","properties":{"source":"web","list":[1,2,{"long":"\#(String(repeating: "x", count: 30))"}],"words":["\#((0..<30).map { "w\($0)" }.joined(separator: "\",\""))"],"bidi":"a\u{202e}b\u{9b}31m"},"context":{"consent":{"level":"standard"}}}"#
+            #"{"type":"track","event":"item_viewed","userId":"u","properties":{"source":"web","list":[1,2,{"long":"\#(String(repeating: "x", count: 30))"}],"words":["\#((0..<30).map { "w\($0)" }.joined(separator: "\",\""))"],"bidi":"a\#u{202e}b\#u{9b}31m"},"context":{"consent":{"level":"standard"}}}"#
         let result = try yard.run(["explain"], environment: Self.environment.merging(["TERM": "xterm"]) { $1 }, input: event)
         #expect(result.code == 0)
         #expect(result.lines.allSatisfy { $0.count <= 80 }, "\(result.text)")
@@ -235,7 +252,8 @@ struct ExplainTests {
 
     @Test("an event that nests as deep as may be is shown")
     func deep() throws {
-        let yard = try Yard(routes: #"{ "limits": { "depth": 100000 }, "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }"#)
+        let yard = try Yard(
+            routes: #"{ "limits": { "depth": 100000 }, "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }"#)
         let event = "{\"a\":" + String(repeating: "[", count: 99_000) + String(repeating: "]", count: 99_000) + "}"
         #expect(try yard.run(["explain"], input: event).code == 0)
         #expect(try yard.run(["explain", "--json"], input: event).text.contains(event))
@@ -287,8 +305,12 @@ struct ExplainTests {
     private static func randomEvent(_ number: Int, _ random: inout Seeded) -> String {
         func pick(_ choices: [String]) -> String { choices.randomElement(using: &random)! }
         let user = pick(["", #""userId":"u\#(number)","#, #""userId":{"id":\#(number)},"#])
-        let level = pick(["", #","consent":{"level":"standard"}"#, #","consent":{"level":"standard"}"#, #","consent":{"level":"essential"}"#, #","gpc":true"#, #","consent":{"level":1}"#])
-        return #"{"n":\#(number), "event":"\#(pick(["item_viewed", "item_viewed", "item_bought", "error_1", "page"]))",\#(user)"type":"\#(pick(["track", "track", "page"]))","#
+        let level = pick([
+            "", #","consent":{"level":"standard"}"#, #","consent":{"level":"standard"}"#, #","consent":{"level":"essential"}"#,
+            #","gpc":true"#, #","consent":{"level":1}"#,
+        ])
+        return
+            #"{"n":\#(number), "event":"\#(pick(["item_viewed", "item_viewed", "item_bought", "error_1", "page"]))",\#(user)"type":"\#(pick(["track", "track", "page"]))","#
             + #""properties":{"source":"\#(pick(["web", "app", "cli"]))"},"traits":{"role":"x"},"context":{"ip":"10.0.0.1"\#(level)}}"#
     }
 }

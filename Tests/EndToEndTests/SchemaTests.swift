@@ -26,7 +26,9 @@ struct SchemaTests {
         #expect(page.code == 0)
         #expect(page.text.contains(".TH SWITCHYARD 1"))
         let help = try yard.run(["--help"])
-        let commands = help.lines.drop { $0 != "Commands:" }.dropFirst().prefix { $0.hasPrefix("  ") }.compactMap { $0.split(separator: " ").first.map(String.init) }
+        let commands = help.lines.drop { $0 != "Commands:" }.dropFirst().prefix { $0.hasPrefix("  ") }.compactMap {
+            $0.split(separator: " ").first.map(String.init)
+        }
         #expect(commands.count >= 5)
         for command in commands {
             #expect(page.text.contains(".SS switchyard \(command)"))

@@ -39,7 +39,8 @@ import Testing
                     $0.consent = ConsentDemand(level: Int.random(in: 0...3, using: &random))
                     if hasPurposes, chance(2) { $0.consent?.purposes = pick([["operations"], ["analytics", "research"]]) }
                     if chance(2) {
-                        $0.sample = SamplePlan(rate: pick([0, 0.25, 0.5, 1]), by: pick([nil, path("userId")]), keep: pick([[], [Glob("c")]]))
+                        $0.sample = SamplePlan(
+                            rate: pick([0, 0.25, 0.5, 1]), by: pick([nil, path("userId")]), keep: pick([[], [Glob("c")]]))
                     }
                     $0.transforms = pick([[], [.drop([path("a")])], [.hash([path("userId")], key: 0), .set([(path("b"), "1")])]])
                 }
@@ -47,9 +48,13 @@ import Testing
             return plan
         }
 
-        mutating func names() -> String { "[" + FindingTests.purposes.filter { _ in chance(2) }.map { "\"\($0)\"" }.joined(separator: ",") + "]" }
+        mutating func names() -> String {
+            "[" + FindingTests.purposes.filter { _ in chance(2) }.map { "\"\($0)\"" }.joined(separator: ",") + "]"
+        }
         mutating func flags() -> String {
-            "{" + FindingTests.purposes.filter { _ in !chance(4) }.map { "\"\($0)\":\(chance(3) ? "false" : "true")" }.joined(separator: ",") + "}"
+            "{"
+                + FindingTests.purposes.filter { _ in !chance(4) }.map { "\"\($0)\":\(chance(3) ? "false" : "true")" }.joined(
+                    separator: ",") + "}"
         }
 
         mutating func event() -> String {
@@ -132,7 +137,8 @@ import Testing
             if gate.signals.contains(where: { $0.level < gate.demanded }) { return nil }
             if isAssumed, case .assume(let assumed)? = plan.consent?.unknown, assumed < gate.demanded { return nil }
             // Levels without purposes: what names only purposes has the lowest level.
-            return plan.consent?.levels.last?.purposes == nil && !gate.signals.contains { $0.member == .level } ? nil : "nothing lowers the level"
+            return plan.consent?.levels.last?.purposes == nil && !gate.signals.contains { $0.member == .level }
+                ? nil : "nothing lowers the level"
         case .denied(.purpose):
             if gate.missing.isEmpty { return "no purpose is missing" }
             guard case .known(_, let isAssumed) = gate.state else { return "nothing is known" }

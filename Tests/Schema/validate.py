@@ -12,16 +12,47 @@ import sys
 
 from jsonschema import Draft202012Validator
 
-NAMES = "names of one part of the file are used in another"
-PLACES = "an object's keys and values cannot be compared with each other"
-BOUNDS = "the bounds of a size or time, which is text, are numbers"
+NAMES = "no schema compares a name with the names of another part of the file"
+EQUAL = "no schema compares one member of the items of a list, or of the values of an object"
+SIZES = "no schema compares sizes or times, which are text"
+TWO_WAYS = "one path can be written in two ways"
+PARSER = "a parser that keeps the last of two equal keys shows the schema only that one"
 OUTSIDE = "what a placeholder stands for is not in the file"
-TWICE = "a parser that keeps the last of two equal keys shows the validator only that one"
-ONE_PATH = "one path can be written in two ways"
-BITS = "JSON Schema has no bounds for what a machine number holds"
 
 # The broken files that the schema cannot tell, each with the reason.
 EXCEPTIONS = {
+    "an escaped duplicate": PARSER,
+    "a short key from the environment": OUTSIDE,
+    "two of standard input": EQUAL,
+    "a batch larger than the queue": SIZES,
+    "a batch larger than its own queue": SIZES,
+    "a pause that begins above its most": SIZES,
+    "an unknown provider": NAMES,
+    "an unknown provider without a near name": NAMES,
+    "two routes of a name": EQUAL,
+    "the name of a route without one": EQUAL,
+    "a match on one path written twice": TWO_WAYS,
+    "a set of one path twice": TWO_WAYS,
+    "a hash with an unknown key": NAMES,
+    "a hash with a key where there is none": NAMES,
+    "a hash of a hash": EQUAL,
+    "levels whose purposes do not grow": NAMES,
+    "an unknown level": NAMES,
+    "an unknown level without a near name": NAMES,
+    "an unknown purpose": NAMES,
+    "purposes where the levels have none": NAMES,
+    "a policy of an unknown level": NAMES,
+    "an unknown purpose of the privacy control": NAMES,
+    "an unknown default": NAMES,
+    "a variable that is not set": OUTSIDE,
+    "a file that is not there": OUTSIDE,
+    "a file that is not text": OUTSIDE,
+    "a file that is too large": OUTSIDE,
+    "several placeholders": OUTSIDE,
+    "a placeholder behind an escape": OUTSIDE,
+    "a secret for a provider's name": NAMES,
+    "purposes and levels from outside are not offered": NAMES,
+    "levels from outside are not offered": NAMES,
 }
 
 

@@ -3,7 +3,7 @@
 internal import Events
 
 enum Forms {
-    static let string = Form<Node.Text>(#"{"type":"string"}"#) { node, reading in
+    static let string = Form<Node.Text>(SchemaParts.text) { node, reading in
         guard let text = node.text else {
             reading.refuseType(node, "a string")
             return nil

@@ -26,9 +26,8 @@ enum RootForm {
     }
 
     /// Bytes are counted: a key of fewer characters may do, unless all of them are ASCII.
-    private static let keySchema = SchemaParts.anyOf([
-        #"{"type":"string","minLength":16}"#, #"{"type":"string","minLength":4,"pattern":"[^\\u0000-\\u007f]"}"#, SchemaParts.placeholder,
-    ])
+    private static let keySchema = SchemaParts.orPlaceholder(
+        SchemaParts.anyOf([#"{"type":"string","minLength":16}"#, #"{"type":"string","minLength":4,"pattern":"[^\\u0000-\\u007f]"}"#]))
 
     private static let keys = Form<[Key]>(
         #"{"type":"object","propertyNames":\#(SchemaParts.key),"additionalProperties":\#(keySchema)}"#

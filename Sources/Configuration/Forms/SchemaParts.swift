@@ -2,6 +2,10 @@
 // placeholders are resolved: so it refuses nothing that a placeholder may yet make right.
 
 enum SchemaParts {
+    /// A string, and any value, whose placeholders are well written.
+    static let text = ref("text")
+    static let value = ref("value")
+    /// A text that holds a placeholder.
     static let placeholder = ref("placeholder")
     /// Names: as a string, and as the key of an object, where nothing is resolved.
     static let name = ref("name")
@@ -18,7 +22,8 @@ enum SchemaParts {
     static func ref(_ name: String) -> String { "{\"$ref\":\"#/$defs/\(name)\"}" }
 
     static func anyOf(_ schemas: [String]) -> String { "{\"anyOf\":\(JSONText.list(schemas))}" }
-    static func orPlaceholder(_ schema: String) -> String { anyOf([schema, placeholder]) }
+    /// What a string must be, unless a placeholder makes it.
+    static func orPlaceholder(_ schema: String) -> String { text.dropLast() + ",\"anyOf\":\(JSONText.list([schema, placeholder]))}" }
 
     static func pattern(_ pattern: String) -> String { "{\"type\":\"string\",\"pattern\":\(JSONText.quoted(pattern))}" }
 
@@ -26,7 +31,15 @@ enum SchemaParts {
 
     static var definitions: [(name: String, json: String)] {
         [
-            ("placeholder", pattern(#"\$\{(env|file):[^}]"#)),
+            ("text", pattern(#"^(?:\$\$\{|\$\{(?:env|file):[^}]+\}|\$(?!\$?\{)|[^$])*$"#)),
+            (
+                "value",
+                anyOf([
+                    text, #"{"type":["number","boolean","null"]}"#, #"{"type":"array","items":\#(value)}"#,
+                    #"{"type":"object","additionalProperties":\#(value)}"#,
+                ])
+            ),
+            ("placeholder", pattern(#"(?:^|[^$])\$\{"#).dropLast() + ",\"$ref\":\"#/$defs/text\"}"),
             ("name", orPlaceholder(key)),
             ("key", #"{"type":"string","minLength":1,"maxLength":200,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f]*$"}"#),
             ("path", orPlaceholder(pathKey)),
