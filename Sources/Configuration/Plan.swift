@@ -10,6 +10,8 @@ public struct Plan: Sendable {
     public var consent: ConsentPlan?
     public var providers: [ProviderPlan] = []
     public var routes: [RoutePlan] = []
+    /// What no output may show.
+    public var hidden = HiddenTexts()
 
     public init() {}
 }

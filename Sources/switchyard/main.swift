@@ -4,7 +4,7 @@ import Glibc
 import Platform
 
 let version = "0.1.0"
-let commands = [runCommand, checkCommand, providersCommand]
+let commands = [runCommand, checkCommand, explainCommand, providersCommand, schemaCommand]
 
 let overview = """
     Usage: switchyard [COMMAND] [OPTIONS]
@@ -14,6 +14,7 @@ let overview = """
     Commands:
     \(columns(commands.map { ($0.name, $0.about) }))
     Without a command it runs. Options of each: switchyard COMMAND --help
+    The manual page: switchyard help --man | man -l -
 
     Exit codes:
     \(columns(ExitCode.table.map { (String($0.0), $0.1) }))
@@ -22,6 +23,10 @@ let overview = """
 func dispatch(_ words: [String]) throws -> Int32 {
     if words.first == "--version" {
         try Console.show("switchyard \(version)\n")
+        return ExitCode.delivered
+    }
+    if words == ["help", "--man"] {
+        try Console.show(ManPage.text)
         return ExitCode.delivered
     }
     if let first = words.first, ["--help", "-h", "help"].contains(first) {

@@ -1,8 +1,7 @@
 // Providers: the module, how its lane delivers, and the module's own settings.
 
 enum ProviderForms {
-    static let providers = Form<[ProviderPlan]>(#"{"type":"object","additionalProperties":\#(schema),"minProperties":1}"#) {
-        node, reading in
+    static let providers = Form<[ProviderPlan]>(table.schema) { node, reading in
         let names = node.entries?.map(\.key.name) ?? []
         reading.providers = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
         return table.read(node, reading)?.map { name, plan in
@@ -14,11 +13,8 @@ enum ProviderForms {
 
     private static let table = Forms.table("providers", by: Forms.anyKey, of: provider, most: RootForm.mostEntries)
 
-    /// The module's settings stand among these; what they may be, only the module knows.
-    private static let schema =
-        #"{"type":"object","properties":{"plugin":{"type":"string","pattern":"^[a-z0-9_-]+$"},"delivery":\#(DeliveryForm.form.schema)},"required":["plugin"]}"#
-
-    private static let provider = Form<ProviderPlan>(schema) { node, reading in
+    /// The module's settings stand among the keys; what they may be, only the module knows.
+    private static let provider = Form<ProviderPlan>(SchemaParts.provider) { node, reading in
         guard let entries = node.entries else {
             reading.refuseType(node, "an object with 'plugin'")
             return nil
