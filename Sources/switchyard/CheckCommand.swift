@@ -58,18 +58,18 @@ extension Plan {
 
     private func stages(of route: RoutePlan) -> [String] {
         var stages: [String] = []
-        if !route.events.isEmpty { stages.append("filter: event is \(route.events.map(\.pattern).joined(separator: " or "))") }
+        if !route.events.isEmpty { stages.append("filter: event is \(shown(route.events.map(\.pattern)).joined(separator: " or "))") }
         for match in route.match {
-            stages.append("filter: \(match.path) is \(match.anyOf.map(\.words).joined(separator: " or "))")
+            stages.append("filter: \(match.path) is \(match.anyOf.map(words).joined(separator: " or "))")
         }
         if let demand = route.consent, let consent {
             var parts = ["level \(consent.levels[demand.level].name)"]
-            if !demand.purposes.isEmpty { parts.append("purposes \(demand.purposes.joined(separator: ", "))") }
+            if !demand.purposes.isEmpty { parts.append("purposes \(shown(demand.purposes).joined(separator: ", "))") }
             stages.append("consent: \(parts.joined(separator: ", "))")
         }
         if let sample = route.sample {
             var text = "sample: \(sample.rate) by \(sample.by?.description ?? "messageId")"
-            if !sample.keep.isEmpty { text += ", always \(sample.keep.map(\.pattern).joined(separator: " or "))" }
+            if !sample.keep.isEmpty { text += ", always \(shown(sample.keep.map(\.pattern)).joined(separator: " or "))" }
             stages.append(text)
         }
         for transform in route.transforms {
@@ -82,15 +82,18 @@ extension Plan {
         }
         return stages
     }
-}
 
-extension Scalar {
-    fileprivate var words: String {
-        switch self {
+    /// The texts, save those that came from the environment or a file.
+    private func shown(_ texts: [String]) -> [String] {
+        texts.map { hidden.contains($0.utf8) ? Secret([]).description : $0 }
+    }
+
+    private func words(_ scalar: Scalar) -> String {
+        switch scalar {
         case .null: "null"
         case .bool(let value): String(value)
         case .number(let text): text
-        case .string(let text): jsonQuoted(text)
+        case .string(let text): hidden.contains(text.utf8) ? Secret([]).description : jsonQuoted(text)
         }
     }
 }
