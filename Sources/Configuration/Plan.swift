@@ -199,6 +199,6 @@ public struct DeliveryPlan: Sendable {
     /// Events whose name matches do not wait for their batch to fill.
     public var immediate: [Glob] = []
     /// No later batch passes a retry.
-    public var ordered = true
+    public var ordered = false
     public init() {}
 }

@@ -49,9 +49,10 @@ final class Bench {
         state = LaneState(plan, concurrency: concurrency, routes: routes, chance: Chance(seed: 1))
     }
 
-    func take(_ events: [String], route: UInt16 = 0, immediate: Bool = false, at time: Int64) {
+    @discardableResult
+    func take(_ events: [String], route: UInt16 = 0, immediate: Bool = false, at time: Int64) -> [String] {
         var parcel = parcel(events, route: route, immediate: immediate)
-        state.take(&parcel, at: instant(time))
+        return describe(state.take(&parcel, at: instant(time)))
     }
 
     /// The next step: `deliver a b`, `wait`, `wait 100`, `flush`, `end`.
@@ -79,6 +80,7 @@ final class Bench {
                 "bury \(texts(batch).joined(separator: " ")) \(reason.rawValue) \(answer.message) \(attempts)"
             case .failing(let answer, _): "failing \(answer.message)"
             case .recovered(let attempts): "recovered \(attempts)"
+            case .dropping: "dropping"
             case .closed(let answer): "closed \(answer.message)"
             }
         }
