@@ -12,7 +12,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test bench fuzz check contract tsan asan install clean
+.PHONY: help run test bench fuzz check contract tsan asan schema install clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -65,6 +65,10 @@ tsan: ## Run every test under the thread sanitizer
 asan: ## Run every test under the address sanitizer
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/sanitize.sh address
+
+schema: ## Check the JSON Schema of routes.json against a validator from PyPI
+	@Scripts/packages.sh build test schema
+	@$(toolchain); Scripts/schema.sh
 
 install: ## Install under PREFIX=/usr/local (DESTDIR=FOLDER to put the tree there instead)
 	@Scripts/packages.sh build

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the release and installs it: bin/switchyard, lib/switchyard/ with the part of the Swift runtime that it needs, and
-# lib/switchyard/plugins/ with a module for each folder of Plugins/. Every file is put in place whole, by a rename, and one that
+# Builds the release and installs it: bin/switchyard, lib/switchyard/ with the part of the Swift runtime that it needs,
+# lib/switchyard/plugins/ with a module for each folder of Plugins/, and share/man/man1/switchyard.1. Every file is put in place whole, by a rename, and one that
 # has not changed is left alone: a running router is not disturbed. It never removes anything, so modules of your own stay.
 #
 # usage: [PREFIX=/usr/local] [DESTDIR=] Scripts/install.sh
@@ -22,6 +22,7 @@ root=${DESTDIR:-}${prefix%/}
 bin=$root/bin
 libraries=$root/lib/switchyard
 plugins=$libraries/plugins
+manuals=$root/share/man/man1
 
 # No path of this machine goes into what is installed. The executable's own run path is a DT_RPATH, since that alone also holds
 # for the modules it loads: one that needs more of the Swift runtime than the executable does finds it in lib/switchyard.
@@ -37,24 +38,28 @@ fi
 
 # Others must not be able to write what the router loads, whatever the umask of whoever installs.
 umask 022
-mkdir -p "$bin" "$plugins"
+mkdir -p "$bin" "$plugins" "$manuals"
 stage=$(mktemp -d)
 unfinished=
 trap 'rm -rf "$stage" ${unfinished:+"$unfinished"}' EXIT
 
-# put FILE NAME FOLDER: strips a copy and renames it into place, on the file system where it is to be.
-put() {
-    local staged=$stage/$2 target=$3/$2
-    cp "$1" "$staged"
-    strip --strip-unneeded "$staged"
-    chmod 755 "$staged"
-    if cmp -s "$staged" "$target" && [ "$(stat -c %a "$target")" = 755 ]; then return; fi
-    unfinished=$(mktemp "$3/.$2.XXXXXX")
+# place NAME FOLDER MODE: renames what is staged into place, on the file system where it is to be.
+place() {
+    local staged=$stage/$1 target=$2/$1
+    if cmp -s "$staged" "$target" && [ "$(stat -c %a "$target")" = "$3" ]; then return; fi
+    unfinished=$(mktemp "$2/.$1.XXXXXX")
     cp "$staged" "$unfinished"
-    chmod 755 "$unfinished"
+    chmod "$3" "$unfinished"
     mv -f "$unfinished" "$target"
     unfinished=
     say "installed $target"
+}
+
+# put FILE NAME FOLDER: places a stripped copy.
+put() {
+    cp "$1" "$stage/$2"
+    strip --strip-unneeded "$stage/$2"
+    place "$2" "$3" 755
 }
 
 # The libraries of the Swift runtime that a file needs, and that those need; each once.
@@ -76,6 +81,10 @@ for module in "${modules[@]}"; do ship_runtime_of "$built/lib$module.so"; done
 ship_runtime_of "$built/switchyard"
 for module in "${modules[@]}"; do put "$built/lib$module.so" "${module,,}.so" "$plugins"; done
 put "$built/switchyard" switchyard "$bin"
+
+# The executable writes its own manual page. Where it is built it finds no Swift runtime by itself.
+LD_LIBRARY_PATH=$runtime "$built/switchyard" help --man >"$stage/switchyard.1"
+place switchyard.1 "$manuals" 644
 
 # The router refuses modules from a folder that others could change; better said now than at its first start.
 folder=$plugins

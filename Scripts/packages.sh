@@ -2,13 +2,14 @@
 # Sees to it that the Debian packages for a purpose are there, and installs those that are not.
 # When all are there it needs neither root nor the network, and says nothing. It never removes or upgrades a package.
 #
-# usage: Scripts/packages.sh build|test|bench ...
+# usage: Scripts/packages.sh build|test|schema|bench ...
 set -euo pipefail
 
 # a|b: either will do; the first is installed when neither is there.
 declare -A packages=(
     [build]="libjansson-dev libssl-dev zlib1g-dev libzstd-dev libcurl4-openssl-dev|libcurl4-gnutls-dev pkg-config|pkgconf binutils"
-    [test]="g++ libsimdjson-dev python3"
+    [test]="g++ libsimdjson-dev groff-base python3"
+    [schema]="python3 python3-venv"
     [bench]="g++ libsimdjson-dev jq python3"
     [instructions]="valgrind"
 )

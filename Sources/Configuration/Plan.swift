@@ -10,6 +10,8 @@ public struct Plan: Sendable {
     public var consent: ConsentPlan?
     public var providers: [ProviderPlan] = []
     public var routes: [RoutePlan] = []
+    /// What no output may show.
+    public var hidden = HiddenTexts()
 
     public init() {}
 }
@@ -210,6 +212,6 @@ public struct DeliveryPlan: Sendable {
     /// Events whose name matches do not wait for their batch to fill.
     public var immediate: [Glob] = []
     /// No later batch passes a retry.
-    public var ordered = true
+    public var ordered = false
     public init() {}
 }

@@ -40,11 +40,12 @@ public struct RoutesFile {
         let source = Source(text)
         let placeholders = Placeholders(environment: environment, contents: contents)
         let reading: Reading
-        let plan: Plan?
+        var plan: Plan?
         do throws(LocatedFault) {
             let (root, faults) = try Outline.read(source, resolving: placeholders)
             reading = Reading(source, catalog: catalog, faults: faults)
             plan = RootForm.root.read(root, reading)
+            plan?.hidden = HiddenTexts(root.hiddenTexts)
         } catch {
             throw ConfigurationFaults(faults: [fault(error, source, file)])
         }
@@ -56,10 +57,5 @@ public struct RoutesFile {
     private func fault(_ fault: LocatedFault, _ source: Source, _ file: String) -> ConfigurationFault {
         let (line, column) = source.place(of: fault.offset)
         return ConfigurationFault(file: file, line: line, column: column, message: Words.visible(fault.message))
-    }
-
-    /// JSON Schema of routes.json, for editors. Modules' own settings are left open.
-    public static var schema: String {
-        #"{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"routes.json","# + RootForm.root.schema.dropFirst()
     }
 }

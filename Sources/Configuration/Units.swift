@@ -108,9 +108,10 @@ extension Duration {
         self = .milliseconds(milliseconds)
     }
 
-    /// The shortest way in which the configuration writes it, such as `500ms`; what is less than a millisecond is left out.
+    /// As the configuration would write it, in the largest unit that makes a whole number.
     public var configured: String {
-        let (seconds, fraction) = components
-        return Quantity.time.text(Int(seconds) * 1000 + Int(fraction / 1_000_000_000_000_000))
+        let milliseconds = Int(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
+        let unit = Quantity.time.units.last { milliseconds % $0.scale == 0 && milliseconds >= $0.scale } ?? Quantity.time.units[0]
+        return "\(milliseconds / unit.scale)\(unit.name)"
     }
 }

@@ -9,7 +9,13 @@ public final class DeadLetters: Sendable {
     public let path: String
     private let clock: Clock
     private let warn: @Sendable (String) -> Void
-    private let file = Monitor<Descriptor?>(nil)
+    private let state = Monitor(State())
+
+    private struct State {
+        var file: AppendFile?
+        /// The fault that was told last; it is not told again until a write has succeeded.
+        var told: SystemFault?
+    }
 
     /// `warn` is told, in words for a person, when events cannot be kept.
     public init(path: String, clock: Clock, warn: @escaping @Sendable (String) -> Void) {
@@ -32,22 +38,31 @@ public final class DeadLetters: Sendable {
             lines.append(contentsOf: batch.event(index))
             lines.append("}\n")
         }
-        do throws(SystemFault) {
-            try write(lines.bytes)
-            return 0
-        } catch {
-            warn("dead letters of \(provider) cannot be kept in \(path): \(error); events lost: \(grouped(batch.count))")
-            return batch.count
+        return state.withLock { state in
+            do throws(SystemFault) {
+                try write(lines.bytes, &state)
+                state.told = nil
+                return 0
+            } catch {
+                if state.told != error {
+                    warn(
+                        "dead letters of \(provider) cannot be kept in \(path): \(error); events lost: \(grouped(batch.count)), and more may follow"
+                    )
+                }
+                state.told = error
+                return batch.count
+            }
         }
     }
 
-    private func write(_ bytes: UnsafeRawBufferPointer) throws(SystemFault) {
-        try file.withLock { (file) throws(SystemFault) in
-            if file == nil {
-                if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) { try makeFolder(String(path[..<slash]), mode: 0o700) }
-                file = try Descriptor(appendingTo: path, mode: 0o600)
-            }
-            try file?.write(bytes)
+    /// Opens the file anew with the next event, since it may have been moved away.
+    public func reopen() { state.withLock { $0.file = nil } }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, _ state: inout State) throws(SystemFault) {
+        if state.file == nil {
+            if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) { try makeFolder(String(path[..<slash]), mode: 0o700) }
+            state.file = try AppendFile(path: path)
         }
+        try state.file?.append(bytes)
     }
 }

@@ -12,6 +12,8 @@ public final class Lane: Sendable {
         case recovered(attempts: Int)
         /// Events were given up and are in the dead-letter file (but for `lost` of them).
         case buried(count: Int, reason: LaneAccount.Fate, Answer, lost: Int)
+        /// The queue is full, and events are dropped as the plan says.
+        case dropping
         /// The lane has ended because its destination is gone.
         case closed(Answer)
         /// The lane has stopped because the provider does not end what it is called for. Its events are kept as dead letters.
@@ -58,13 +60,14 @@ public final class Lane: Sendable {
     /// full. A busy source calls this for every block, so that nothing gets too old while the lane's thread is left alone.
     public func take(_ parcel: inout Parcel) -> Bool {
         let now = clock.now()
-        let (hasTaken, needsAttention, effects) = state.withLock { state -> (Bool, Bool, [LaneState.Effect]) in
-            if blocks, !parcel.isEmpty, !state.hasRoom(for: parcel.byteCount) { return (false, true, []) }
+        let (effects, needsAttention): ([LaneState.Effect]?, Bool) = state.withLock { state in
+            if blocks, !parcel.isEmpty, !state.hasRoom(for: parcel.byteCount) { return (nil, true) }
             let effects = parcel.isEmpty ? [] : state.take(&parcel, at: now)
-            return (true, state.needsAttention(at: now), effects)
+            return (effects, state.needsAttention(at: now))
         }
-        if !effects.isEmpty { carryOut(effects) } else if needsAttention { state.wake() }
-        return hasTaken
+        if needsAttention { state.wake() }
+        if let effects, !effects.isEmpty { carryOut(effects) }
+        return effects != nil
     }
 
     /// Takes what the parcel holds, as soon as there is room for it.
@@ -100,16 +103,16 @@ public final class Lane: Sendable {
         state.wake()
     }
 
-    /// Waits until the lane has ended, or was given up. False: the instant has come before.
-    public func waitForEnd(until deadline: Instant) -> Bool { wait(until: deadline) { $0.isOver } }
+    /// Whether every event has its fate, and nothing more is to be done.
+    public var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// Waits until the lane is over, which it is when it has ended by itself or was given up.
+    public func waitForEnd() { state.wait(while: { !$0.isOver }) }
 
     /// Waits until the provider is closed, which a stuck one never is.
-    public func waitForClose(until deadline: Instant) { _ = wait(until: deadline) { $0.isProviderClosed } }
-
-    private func wait(until deadline: Instant, for condition: (borrowing LaneState) -> Bool) -> Bool {
-        state.waitUntilReady { state in
-            if condition(state) { return .ready(true) }
-            return clock.now() >= deadline ? .ready(false) : .notBefore(deadline)
+    public func waitForClose(until deadline: Instant) {
+        state.waitUntilReady { state -> Readiness<Void> in
+            state.isProviderClosed || clock.now() >= deadline ? .ready(()) : .notBefore(deadline)
         }
     }
 
@@ -194,6 +197,7 @@ public final class Lane: Sendable {
                 news(self, .buried(count: batch.count, reason: reason, answer, lost: lost))
             case .failing(let answer, let again): news(self, .failing(answer, again: again))
             case .recovered(let attempts): news(self, .recovered(attempts: attempts))
+            case .dropping: news(self, .dropping)
             case .closed(let answer): news(self, .closed(answer))
             case .stopped(let answer): news(self, .stopped(answer))
             }

@@ -1,5 +1,5 @@
 // What became of every event that a lane took, by route. It balances at any moment:
-// taken = delivered + rejected + expired + dropped + undelivered + waiting.
+// taken = delivered + rejected + expired + dropped + unknown + undelivered + waiting.
 
 public struct LaneAccount: Sendable, Equatable {
     /// What can become of an event. The raw values are the words that accounts and metrics use.
@@ -11,14 +11,16 @@ public struct LaneAccount: Sendable, Equatable {
         case expired
         /// Dropped because the queue was full, as `queue.full` asks.
         case dropped
-        /// Left over when the lane ended.
+        /// In the provider's hands when the lane ended: it may have been delivered. In the dead-letter file.
+        case unknown
+        /// Left over when the lane ended; in the dead-letter file, unless the provider closed the lane.
         case undelivered
     }
 
     /// Indexed by route.
     public private(set) var taken: [Int]
     private var settled: [[Int]]
-    /// Of the rejected, expired and undelivered: how many could not be kept in the dead-letter file either.
+    /// Of those that belong into the dead-letter file: how many could not be kept there either.
     public var lost = 0
     /// Deliveries that did not succeed and were tried again.
     public var retries = 0

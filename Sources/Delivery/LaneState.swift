@@ -32,6 +32,8 @@ struct LaneState: ~Copyable {
         case failing(Answer, again: Duration)
         /// It works again.
         case recovered(attempts: Int)
+        /// The queue is full, and events are dropped as the plan says.
+        case dropping
         /// The provider closed the lane.
         case closed(Answer)
         /// The provider does not end what it is called for; it is not called again.
@@ -44,6 +46,8 @@ struct LaneState: ~Copyable {
         var attempts = 0
         var firstTried: Instant?
         var notBefore: Instant?
+        /// Its last delivery was given up at its deadline: it may have arrived.
+        var isUnknown = false
         /// When its delivery must have ended; nil while it waits.
         var due: Instant?
     }
@@ -69,9 +73,11 @@ struct LaneState: ~Copyable {
     /// Whether events that were given up are not yet in the dead-letter file.
     private var isBurying: Bool { unburied > 0 }
     /// Whether every event has its fate, and the provider is closed or was given up on.
-    var isOver: Bool { (isProviderClosed || isGivenUp) && !isBurying }
+    var isOver: Bool { (isProviderClosed || givenUpFor != nil) && !isBurying }
     private(set) var isProviderClosed = false
-    private var isGivenUp = false
+    /// Why the lane was given up before its provider had everything.
+    private var givenUpFor: Answer?
+    private var isDropping = false
 
     /// While the source is busy, and looks in at every block, small batches are left to gather: to wake the lane's thread for
     /// each would cost more than the batches.
@@ -111,35 +117,39 @@ struct LaneState: ~Copyable {
     }
 
     /// Takes a parcel, which is left empty. When the queue is full it is settled as the plan says; a lane that blocks is
-    /// asked `hasRoom` before. A lane that is stopped gives it up at once.
+    /// asked `hasRoom` before.
     @discardableResult
     mutating func take(_ parcel: inout Parcel, at now: Instant) -> [Effect] {
         for entry in parcel.entries { account.take(entry.route) }
-        if phase == .stopped { return giveUp(&parcel) }
-        if phase == .ended {
-            settle(&parcel, .undelivered)
-            return []
-        }
-        if !hasRoom(for: parcel.bytes.count) {
-            switch plan.queue.full {
-            case .block: break
-            case .dropNewest:
+        if phase == .ended || phase == .stopped { return takeTooLate(&parcel) }
+        var effects: [Effect] = []
+        if !hasRoom(for: parcel.bytes.count), plan.queue.full != .block {
+            if !isDropping { effects.append(.dropping) }
+            isDropping = true
+            if plan.queue.full == .dropNewest {
                 settle(&parcel, .dropped)
-                return []
-            case .dropOldest: dropOldest(until: plan.queue.memory - parcel.bytes.count, at: now)
+                return effects
             }
+            dropOldest(until: plan.queue.memory - parcel.bytes.count, at: now)
+        } else {
+            isDropping = false
         }
         heldBytes += parcel.bytes.count
         assembly.add(&parcel, at: now) { queue.append(Waiting(batch: $0)) }
-        return []
+        return effects
     }
 
-    private mutating func giveUp(_ parcel: inout Parcel) -> [Effect] {
-        var given = Parcel()
-        swap(&given, &parcel)
-        heldBytes += given.bytes.count
+    /// The lane has ended or stopped, but a worker still had events for it: they fare like those that were left in the queue.
+    private mutating func takeTooLate(_ parcel: inout Parcel) -> [Effect] {
+        guard let reason = givenUpFor else {
+            settle(&parcel, .undelivered)
+            return []
+        }
+        var rest = Parcel()
+        swap(&rest, &parcel)
+        heldBytes += rest.bytes.count
         var effects: [Effect] = []
-        bury(Waiting(batch: Batch(given)), .undelivered, failure ?? Answer(""), &effects)
+        bury(Waiting(batch: Batch(rest)), .undelivered, failure ?? reason, &effects)
         return effects
     }
 
@@ -185,6 +195,7 @@ struct LaneState: ~Copyable {
             var waiting = queue.remove(at: index)
             waiting.attempts += 1
             waiting.firstTried = waiting.firstTried ?? now
+            waiting.isUnknown = false
             waiting.due = due(from: now)
             lastToken += 1
             inFlight[lastToken] = waiting
@@ -229,6 +240,7 @@ struct LaneState: ~Copyable {
         var effects: [Effect] = []
         if outcome.events.isEmpty {
             apply(outcome.batch, to: waiting, at: now, &effects)
+            if outcome.batch.isSettled { noteSuccess(&effects) }
             return effects
         }
         // Events that fared alike go on together, in the order in which they stand in the batch.
@@ -246,6 +258,7 @@ struct LaneState: ~Copyable {
             if groups.count > 1 { part.batch = waiting.batch.subset(group.indices) }
             apply(group.outcome, to: part, isVerdictOnEvents: true, at: now, &effects)
         }
+        if groups.allSatisfy(\.outcome.isSettled) { noteSuccess(&effects) }
         return effects
     }
 
@@ -256,9 +269,7 @@ struct LaneState: ~Copyable {
         switch outcome {
         case .delivered:
             settle(waiting.batch, .delivered)
-            noteSuccess(&effects)
         case .rejected(let answer):
-            noteSuccess(&effects)
             if waiting.batch.count > 1, !isVerdictOnEvents {
                 halve(waiting)
             } else {
@@ -344,36 +355,39 @@ struct LaneState: ~Copyable {
     mutating func close(_ answer: Answer) -> [Effect] {
         guard phase != .ended, phase != .stopped else { return [] }
         isClosedByProvider = true
-        abandon { _, _ in }
+        _ = takeAll(.undelivered)
         return [.closed(answer)]
     }
 
     /// Time is up: what waits is given up and kept in the dead-letter file.
     mutating func giveUp(_ answer: Answer) -> [Effect] {
-        isGivenUp = true
+        givenUpFor = answer
         guard phase != .ended else { return [] }
         return buryAll(.ended, failure ?? answer)
     }
 
     private mutating func buryAll(_ phase: Phase, _ answer: Answer) -> [Effect] {
         var effects: [Effect] = []
-        abandon(phase) { waiting, state in
-            state.unburied += 1
-            effects.append(.bury(waiting.batch, reason: .undelivered, answer, attempts: waiting.attempts))
+        for waiting in takeAll(.unknown, phase) {
+            unburied += 1
+            effects.append(.bury(waiting.batch, reason: waiting.fate, answer, attempts: waiting.attempts))
         }
         return effects
     }
 
-    private mutating func abandon(_ phase: Phase = .ended, _ body: (Waiting, inout LaneState) -> Void) {
+    /// Ends or stops the lane and settles everything that it holds; what is in the provider's hands by a fate of its own.
+    private mutating func takeAll(_ inHand: LaneAccount.Fate, _ phase: Phase = .ended)
+        -> [(batch: Batch, fate: LaneAccount.Fate, attempts: Int)]
+    {
         self.phase = phase
         assembly.sealIfDue(at: Instant(nanoseconds: .max), always: true) { queue.append(Waiting(batch: $0)) }
-        let left = inFlight.sorted { $0.key < $1.key }.map(\.value) + queue.removeAll()
+        let left =
+            inFlight.sorted { $0.key < $1.key }.map { (batch: $0.value.batch, fate: inHand, attempts: $0.value.attempts) }
+            + queue.removeAll().map { (batch: $0.batch, fate: $0.isUnknown ? inHand : .undelivered, attempts: $0.attempts) }
         inFlight.removeAll()
         inFlightBytes = 0
-        for waiting in left {
-            settle(waiting.batch, .undelivered)
-            body(waiting, &self)
-        }
+        for waiting in left { settle(waiting.batch, waiting.fate) }
+        return left
     }
 }
 
@@ -407,7 +421,7 @@ extension LaneState {
         case .flushing:
             guard let flushDue, flushDue <= now else { return [] }
             phase = .ended
-            isGivenUp = true
+            givenUpFor = Answer("it did not flush")
             return [.failing(Answer("it did not flush within \(plan.deadline.configured)"), again: .zero)]
         case .open, .draining: break
         }
@@ -418,6 +432,8 @@ extension LaneState {
             inFlightBytes -= waiting.batch.bytes.count
             account.abandoned += 1
             unanswered.insert(token)
+            var waiting = waiting
+            waiting.isUnknown = true
             again(waiting, Answer("no answer within \(plan.deadline.configured)"), after: nil, at: now, &effects)
         }
         if let call = calling, call.due <= now {
@@ -432,7 +448,7 @@ extension LaneState {
         let answer = Answer(
             "the module holds \(overdue) \(overdue == 1 ? "call" : "calls") beyond the deadline of \(plan.deadline.configured) "
                 + "(delivery.deadline) and is not called again")
-        isGivenUp = true
+        givenUpFor = answer
         effects += buryAll(phase == .draining ? .ended : .stopped, answer)
         failure = answer
         effects.append(.stopped(answer))
@@ -440,6 +456,14 @@ extension LaneState {
 }
 
 extension Outcome {
+    /// Whether the provider has done its part, whether it took the events or not.
+    fileprivate var isSettled: Bool {
+        switch self {
+        case .delivered, .rejected: true
+        case .retry, .unknown, .fault, .closed: false
+        }
+    }
+
     /// The provider's words, where it had any.
     var answer: Answer? {
         switch self {

@@ -13,6 +13,8 @@ public enum Intake: Equatable, Sendable {
     case overlong(bytes: Int)
     /// No more will come.
     case end
+    /// Reading was stopped. A line that had not ended yet, of that many bytes, was left.
+    case stopped(unfinished: Int)
     /// The input could not be read.
     case failed(SystemFault)
 }
@@ -27,9 +29,10 @@ public struct LineReader: ~Copyable, Sendable {
     /// The beginning of a line whose end has not been read yet.
     private var carry = ByteBuffer()
     private var isAtEnd = false
+    private var isStopped = false
     private var fault: SystemFault?
 
-    /// Reading ends early, between two lines if need be, when `stop` is raised. `onPause` is told true when there is no
+    /// Reading ends early, between two lines, when `stop` is raised. `onPause` is told true when there is no
     /// input to be had at once, before it is waited for, and false when input flows again; at first it counts as paused.
     public init(
         descriptor: Int32, lineLimit: Int, blockSize: Int = 256 << 10, stop: WakeUp,
@@ -58,14 +61,20 @@ public struct LineReader: ~Copyable, Sendable {
             searched = buffer.count
             if searched > lineLimit { return skipLine(&buffer) }
             if !isAtEnd, fill(&buffer) { continue }
-            if buffer.isEmpty { return ending }
+            // What a stop or a fault cut off is no line.
+            if isStopped || fault != nil { return cutOff(&buffer) }
+            if buffer.isEmpty { return .end }
             // The last line may lack its newline.
             buffer.append(UInt8(ascii: "\n"))
             return .lines
         }
     }
 
-    private var ending: Intake { fault.map(Intake.failed) ?? .end }
+    private func cutOff(_ buffer: inout ByteBuffer) -> Intake {
+        let unfinished = buffer.count
+        buffer.removeAll()
+        return fault.map(Intake.failed) ?? .stopped(unfinished: unfinished)
+    }
 
     /// Reads on without keeping anything until the line that fills the buffer has ended.
     private mutating func skipLine(_ buffer: inout ByteBuffer) -> Intake {
@@ -98,7 +107,10 @@ public struct LineReader: ~Copyable, Sendable {
                 setPaused(true)
                 continue
             }
-            if ready.1.revents != 0 { break }
+            if ready.1.revents != 0 {
+                isStopped = true
+                break
+            }
             let n = read(descriptor, buffer.base + buffer.count, blockSize)
             if n > 0 {
                 buffer.extend(by: n)

@@ -20,13 +20,6 @@ public struct Descriptor: ~Copyable, Sendable {
     /// Takes over a descriptor that is already open.
     public init(owning number: Int32) { self.number = number }
 
-    /// Opens a file for appending, which is made with that mode if it is not there.
-    public init(appendingTo path: String, mode: UInt32) throws(SystemFault) {
-        let number = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, mode_t(mode))
-        guard number >= 0 else { throw SystemFault() }
-        self.number = number
-    }
-
     deinit { Glibc.close(number) }
 
     public func write(_ bytes: UnsafeRawBufferPointer) throws(SystemFault) { try writeAll(number, bytes) }

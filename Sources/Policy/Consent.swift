@@ -52,7 +52,7 @@ struct ConsentRules: BitwiseCopyable {
     let gpc: Purposes
     let gpcRefuses: Bool
     /// The level to assume of the unknown; -1: deny.
-    let assumed: Int
+    var assumed: Int
 
     init(_ plan: ConsentPlan, demands: [ConsentDemand], slots: [Int], in store: Store) {
         var all: Set<[UInt8]> = []

@@ -36,6 +36,8 @@ struct Gate: ~Copyable {
     struct Raise: BitwiseCopyable {
         let globs: Globs
         let level: Int
+        /// An index into the plan's events that demand more.
+        let index: Int
     }
 
     struct Rules: BitwiseCopyable {
@@ -45,7 +47,7 @@ struct Gate: ~Copyable {
     }
 
     /// Nil: there is no consent section, and the gate is off.
-    private let rules: Rules?
+    let rules: Rules?
     private var reader: ConsentReader?
     private var raisedTo = -1
 
@@ -71,11 +73,11 @@ struct Gate: ~Copyable {
     private mutating func pass(
         _ event: ScannedEvent, _ route: Int, _ demand: RouteGate, _ rules: Rules, _ name: inout EventName, _ nameSlot: Int
     ) -> Passage {
-        let level = rules.raises.isEmpty ? demand.level : max(demand.level, raise(event, rules, &name, nameSlot))
+        let level = level(demand, event, rules, &name, nameSlot)
         let isDemanding = level > 0 || demand.purposes != nil
         guard isDemanding || rules.cutsFields else { return .admitted(Admitted(route: route, edit: demand.edits[0])) }
 
-        let state = reader!.read(event)
+        let state = state(of: event)
         if isDemanding {
             switch state.kind {
             case .broken: return .denied(.broken)
@@ -87,6 +89,15 @@ struct Gate: ~Copyable {
         }
         return .admitted(Admitted(route: route, edit: demand.edits[rules.cutsFields ? state.level : 0]))
     }
+
+    /// The level that the route or the event's name demands, whichever is higher.
+    @inline(__always) mutating func level(
+        _ demand: RouteGate, _ event: ScannedEvent, _ rules: Rules, _ name: inout EventName, _ nameSlot: Int
+    ) -> Int {
+        rules.raises.isEmpty ? demand.level : max(demand.level, raise(event, rules, &name, nameSlot))
+    }
+
+    @inline(__always) mutating func state(of event: ScannedEvent) -> ConsentState { reader!.read(event) }
 
     /// What the event's name demands on every route.
     private mutating func raise(_ event: ScannedEvent, _ rules: Rules, _ name: inout EventName, _ nameSlot: Int) -> Int {

@@ -5,16 +5,16 @@ public import Events
 
 /// Judges events. One for each worker, since it holds scratch space.
 public struct Judge: ~Copyable {
-    private let ruleset: Ruleset
-    private let rules: Rules
+    let ruleset: Ruleset
+    let rules: Rules
     /// Tells one event from another: what was found out in another turn is not asked again, but found out anew.
-    private var turn: UInt64 = 0
-    private var name = EventName()
-    private var gate: Gate
-    private var sampler: Sampler
+    private(set) var turn: UInt64 = 0
+    var name = EventName()
+    var gate: Gate
+    var sampler: Sampler
     private var editor: Editor
     private var subjects: Subjects
-    private var decoder = Decoder()
+    var decoder = Decoder()
     private let immediate: UnsafeMutablePointer<Immediate>
 
     private struct Immediate: BitwiseCopyable {

@@ -54,7 +54,9 @@ struct RulesCompiler {
         return Gate.Rules(
             consent: ConsentRules(section, demands: plan.routes.compactMap(\.consent), slots: slots, in: store),
             raises: store.list(
-                section.events.filter { $0.level > 0 }.map { Gate.Raise(globs: Globs([$0.glob], in: store), level: $0.level) }),
+                section.events.enumerated().filter { $0.element.level > 0 }.map { index, event in
+                    Gate.Raise(globs: Globs([event.glob], in: store), level: event.level, index: index)
+                }),
             cutsFields: section.fields.contains { $0.level > 0 })
     }
 

@@ -60,14 +60,19 @@ struct Sampler: ~Copyable {
         return admitted
     }
 
-    private mutating func hash(_ member: Int, _ event: ScannedEvent, _ turn: UInt64) -> UInt64 {
+    mutating func hash(_ member: Int, _ event: ScannedEvent, _ turn: UInt64) -> UInt64 {
         if hashes[member].turn != turn { hashes[member] = Hash(value: compute(slots[member], event), turn: turn) }
         return hashes[member].value
     }
 
-    private mutating func compute(_ slot: Int, _ event: ScannedEvent) -> UInt64 {
-        if slot >= 0, let text = decoder.identity(event.slots[slot], in: event.block, booleans: true) { return key.hash(text) }
-        if let text = decoder.identity(event.slots[messageID], in: event.block, booleans: true) { return key.hash(text) }
-        return key.hash(ByteRun(base: event.block + Int(event.start), count: Int(event.end - event.start)))
+    private mutating func compute(_ slot: Int, _ event: ScannedEvent) -> UInt64 { key.hash(sampled(slot, event).text) }
+
+    /// What is hashed: the member, or else the message id, or else the whole event.
+    @inline(__always) private mutating func sampled(_ slot: Int, _ event: ScannedEvent) -> (text: ByteRun, basis: SampleBasis) {
+        if slot >= 0, let text = decoder.identity(event.slots[slot], in: event.block, booleans: true) { return (text, .member) }
+        if let text = decoder.identity(event.slots[messageID], in: event.block, booleans: true) { return (text, .messageID) }
+        return (ByteRun(base: event.block + Int(event.start), count: Int(event.end - event.start)), .wholeEvent)
     }
+
+    mutating func basis(_ member: Int, _ event: ScannedEvent) -> SampleBasis { sampled(slots[member], event).basis }
 }

@@ -19,6 +19,8 @@ public struct Account: Sendable {
     public var received = 0
     /// Lines that were no valid event.
     public var rejected = 0
+    /// Rejected lines that were to be kept and could not be.
+    public var unkeptRejects = 0
     /// Why the input could not be read to its end.
     public var inputFault: SystemFault?
     public var routes: [String]
@@ -33,8 +35,10 @@ public struct Account: Sendable {
     /// Whether every admitted event reached every provider of its route.
     public var isComplete: Bool { providers.allSatisfy { $0.undelivered == 0 && !$0.isClosed } }
 
-    /// Whether events were lost to another cause than a reader that chose to leave.
-    public var lostSome: Bool { providers.contains { $0.undelivered > 0 && !$0.isClosed } }
+    /// Whether events were lost, other than by readers that chose to leave and left the router without a purpose.
+    public var lostSome: Bool {
+        providers.contains { $0.undelivered > 0 } && !providers.allSatisfy(\.isClosed)
+    }
 
     /// Whether every event that came in is accounted for, at every route and every provider.
     public var balances: Bool {

@@ -7,15 +7,24 @@ public import Platform
 /// The file of `--rejects`: one JSON object a line with where, why and the line itself.
 public final class Rejects: Sendable {
     let path: String
-    private let descriptor: Descriptor
+    private let file: Monitor<AppendFile?>
 
     /// Opens the file for appending; it is made for its owner alone.
     public init(path: String) throws(SystemFault) {
         self.path = path
-        descriptor = try Descriptor(appendingTo: path, mode: 0o600)
+        file = Monitor(try AppendFile(path: path))
     }
 
-    func write(_ lines: borrowing ByteBuffer) throws(SystemFault) { try descriptor.write(lines.bytes) }
+    /// Opens the file anew with the next line, since it may have been moved away.
+    func reopen() { file.withLock { $0 = nil } }
+
+    func append(_ lines: borrowing ByteBuffer) throws(SystemFault) {
+        let bytes = lines.bytes
+        try file.withLock { (file) throws(SystemFault) in
+            if file == nil { file = try AppendFile(path: path) }
+            try file?.append(bytes)
+        }
+    }
 }
 
 final class FaultLog {
@@ -28,7 +37,8 @@ final class FaultLog {
     private let say: @Sendable (String) -> Void
     private(set) var count = 0
     private var nextMilestone = 100
-    private var rejectsFailed = false
+    /// Lines that `--rejects` asked to keep and that could not be kept.
+    private(set) var unkept = 0
 
     init(source: String, showInput: Bool, rejects: Rejects?, say: @escaping @Sendable (String) -> Void) {
         self.source = source
@@ -58,6 +68,7 @@ final class FaultLog {
     /// The last word on what was not told one by one.
     func sumUp() {
         let untold = count - FaultLog.toldSingly
+        if unkept > 0, let rejects { say("\(grouped(unkept)) rejected lines could not be kept in \(rejects.path)") }
         if untold > 0 { say("\(source): and \(grouped(untold)) more invalid lines, \(grouped(count)) in all") }
     }
 
@@ -68,7 +79,7 @@ final class FaultLog {
     }
 
     private func keep(_ faults: [LineFault], _ before: Int, _ block: borrowing Block) {
-        guard let rejects, !rejectsFailed else { return }
+        guard let rejects else { return }
         var lines = ByteBuffer(capacity: 4096)
         for fault in faults {
             lines.append("{\"source\":\(jsonQuoted(source)),\"line\":\(before + fault.line),\"column\":\(fault.column)")
@@ -81,10 +92,10 @@ final class FaultLog {
             }
         }
         do throws(SystemFault) {
-            try rejects.write(lines)
+            try rejects.append(lines)
         } catch {
-            rejectsFailed = true
-            say("rejected lines are no longer kept in \(rejects.path): \(error)")
+            if unkept == 0 { say("rejected lines cannot be kept in \(rejects.path): \(error)") }
+            unkept += faults.count
         }
     }
 }

@@ -8,7 +8,13 @@ struct NewsClerk: Sendable {
     let say: @Sendable (String) -> Void
     /// Told when a lane has closed; how many are left.
     let laneClosed: @Sendable () -> Int
-    private let buried = Monitor<Set<String>>([])
+    private let told = Monitor(Told())
+
+    private struct Told {
+        var burials: Set<String> = []
+        /// By lane: how often it began to fail or to drop.
+        var troubles: [String: Int] = [:]
+    }
 
     init(deadLetters: String, say: @escaping @Sendable (String) -> Void, laneClosed: @escaping @Sendable () -> Int) {
         self.deadLetters = deadLetters
@@ -19,14 +25,20 @@ struct NewsClerk: Sendable {
     func tell(_ lane: Lane, _ news: Lane.News) {
         switch news {
         case .failing(let answer, let again):
+            guard isWorthTelling(lane) else { return }
             say("\(lane.name): \(words(answer)); its events wait, next try in \(brief(again))")
         case .recovered(let attempts):
+            guard wasTold(lane) else { return }
             say("\(lane.name): delivers again after \(grouped(attempts)) failed \(attempts == 1 ? "attempt" : "attempts")")
         case .buried(let count, let reason, let answer, let lost):
             // The first of its kind for each lane; the account at the end has the numbers.
-            guard buried.withLock({ $0.insert("\(lane.name) \(reason.rawValue) \(answer.code)").inserted }), lost < count else { return }
+            let kind = "\(lane.name) \(reason.rawValue) \(answer.code)"
+            guard told.withLock({ $0.burials.insert(kind).inserted }), lost < count else { return }
             let what = count == 1 ? "an event" : "\(grouped(count)) events"
             say("\(lane.name): \(what) \(reason.rawValue): \(words(answer)); kept in \(deadLetters)")
+        case .dropping:
+            guard isWorthTelling(lane) else { return }
+            say("\(lane.name): its queue is full; events are dropped, as queue.full asks, and counted")
         case .closed(let answer): sayLast(of: lane, answer, "the lane is closed")
         case .stopped(let answer): sayLast(of: lane, answer, "the lane is stopped, its events go to \(deadLetters)")
         }
@@ -35,6 +47,22 @@ struct NewsClerk: Sendable {
     private func sayLast(of lane: Lane, _ answer: Answer, _ end: String) {
         let left = laneClosed()
         say("\(lane.name): \(words(answer)); " + (left == 0 ? "no other provider is left, ending" : end))
+    }
+
+    /// A lane that fails and recovers all the time is told of ten times, then each time the count has grown tenfold.
+    private func isWorthTelling(_ lane: Lane) -> Bool {
+        told.withLock { told in
+            told.troubles[lane.name, default: 0] += 1
+            return wasTold(told.troubles[lane.name]!)
+        }
+    }
+
+    private func wasTold(_ lane: Lane) -> Bool { told.withLock { wasTold($0.troubles[lane.name] ?? 0) } }
+
+    private func wasTold(_ count: Int) -> Bool {
+        var milestone = 10
+        while milestone < count { milestone *= 10 }
+        return count <= 10 || count == milestone
     }
 
     private func words(_ answer: Answer) -> String {

@@ -44,9 +44,16 @@ public final class Router: Sendable {
     private let pace: Pace
     private let turns: Turns<LineReader>
     private let stop: WakeUp
-    private let openLanes: Monitor<Int>
+    private let deadLetters: DeadLetters
+    private let ending = Monitor(Ending())
     private let totals: Monitor<Totals>
     private let say: @Sendable (String) -> Void
+
+    /// How the run ends: when it is to be over, and whether it is.
+    private struct Ending {
+        var deadline: Instant?
+        var isOver = false
+    }
 
     private struct Totals {
         var lines = 0
@@ -79,7 +86,7 @@ public final class Router: Sendable {
         self.plan = plan
         self.options = options
         self.stop = stop
-        self.openLanes = openLanes
+        self.deadLetters = deadLetters
         self.say = say
         ruleset = Ruleset(plan)
         let pace = Pace(lanes)
@@ -94,7 +101,10 @@ public final class Router: Sendable {
     // MARK: - From outside, while it runs
 
     /// Reads no more; what was read is delivered within the time that draining may take.
-    public func stopReading() { stop.raise() }
+    public func stopReading() {
+        stop.raise()
+        beginEnding()
+    }
 
     /// Delivers no more: what is left goes to the dead letters.
     public func hurry() {
@@ -105,6 +115,8 @@ public final class Router: Sendable {
     /// Files that were moved away are opened anew.
     public func reopen() {
         for lane in lanes { lane.reopen() }
+        deadLetters.reopen()
+        options.rejects?.reopen()
     }
 
     // MARK: - The run
@@ -125,7 +137,7 @@ public final class Router: Sendable {
         let total = totals.withLock { $0 }
         if let fault = total.inputFault { say("\(source): the input could not be read: \(fault)") }
         return Account(
-            received: total.tally.events + faults.count, rejected: faults.count, inputFault: total.inputFault,
+            received: total.tally.events + faults.count, rejected: faults.count, unkeptRejects: faults.unkept, inputFault: total.inputFault,
             routes: plan.routes.map(\.name), verdicts: total.tally, targets: plan.routes.map(\.providers),
             providers: lanes.map { .init(name: $0.name, lane: $0.account, isClosed: $0.isClosedByProvider) })
     }
@@ -141,20 +153,29 @@ public final class Router: Sendable {
                 worker.block.arrival = options.clock.wall()
                 worker.work()
             case .overlong(let bytes): worker.skipLine(bytes: bytes)
-            case .end, .failed: break
+            case .stopped(let unfinished):
+                if unfinished > 0 { say("\(source): a line that had not ended was left, of \(grouped(unfinished)) bytes") }
+                beginEnding()
+            case .end, .failed: beginEnding()
             }
             turns.pass(turn) { handOver(&worker, log) }
             worker.reset()
-            if case .failed(let fault) = intake { totals.withLock { $0.inputFault = fault } }
-            if intake == .end || totals.withLock({ $0.inputFault != nil }) { return }
+            switch intake {
+            case .lines, .overlong: continue
+            case .failed(let fault): totals.withLock { $0.inputFault = fault }
+            case .end, .stopped: break
+            }
+            return
         }
     }
 
     /// In turn: what a worker made goes to the lanes, and the account is kept.
     private func handOver(_ worker: inout Worker, _ log: FaultLog) {
-        for index in lanes.indices where !lanes[index].take(&worker.parcels[index]) {
+        // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
+        let parcels = worker.parcels
+        for index in lanes.indices where !lanes[index].take(&parcels[index]) {
             pace.waitBegins()
-            lanes[index].waitAndTake(&worker.parcels[index])
+            lanes[index].waitAndTake(&parcels[index])
             pace.waitEnds()
         }
         let before = totals.withLock { totals in
@@ -165,12 +186,32 @@ public final class Router: Sendable {
         log.note(worker.faults, before: before, in: worker.block)
     }
 
-    private func endLanes() {
-        for lane in lanes { lane.drain() }
+    /// From now on the lanes have as long as draining may take; then they are given up, also while a worker still waits for
+    /// room in one of them.
+    private func beginEnding() {
         let deadline = options.clock.now() + options.drain
-        for lane in lanes where !lane.waitForEnd(until: deadline) {
-            lane.giveUp(Answer("time to drain was up after \(options.drain)"))
+        let isFirst = ending.withLock { ending in
+            guard ending.deadline == nil else { return false }
+            ending.deadline = deadline
+            return true
         }
+        guard isFirst else { return }
+        Thread.start("drain") { [self] in
+            let isOver = ending.waitUntilReady { ending in
+                if ending.isOver { return .ready(true) }
+                return options.clock.now() >= deadline ? .ready(false) : .notBefore(deadline)
+            }
+            guard !isOver else { return }
+            for lane in lanes where !lane.isOver { lane.giveUp(Answer("time to drain was up after \(options.drain.configured)")) }
+        }.detach()
+    }
+
+    private func endLanes() {
+        beginEnding()
+        for lane in lanes { lane.drain() }
+        for lane in lanes { lane.waitForEnd() }
+        ending.withLock { $0.isOver = true }
+        ending.wake()
         // A provider that is stuck cannot be closed; the others get a moment to put their house in order.
         let moment = options.clock.now() + .seconds(1)
         for lane in lanes { lane.waitForClose(until: moment) }

@@ -16,8 +16,8 @@ struct Worker: ~Copyable {
     private let blockSize: Int
     private let lineLimit: Int
     private let routeCount: Int
-    private var scanner: Scanner
-    private var judge: Judge
+    var scanner: Scanner
+    var judge: Judge
 
     init(_ ruleset: Ruleset, lineLimit: Int, depth: Int, blockSize: Int) {
         self.blockSize = blockSize

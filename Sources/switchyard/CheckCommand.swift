@@ -36,9 +36,9 @@ extension Plan {
             text += "  \(provider.name): \(provider.plugin) from \(path)\n"
             if let isolation = provider.isolation { text += "    in a process of its own, of at most \(grouped(isolation.memory)) bytes\n" }
             let batch = delivery.batch
-            text += "    batches of \(grouped(batch.events)) events, \(grouped(batch.bytes)) bytes or \(batch.wait)"
+            text += "    batches of \(grouped(batch.events)) events, \(grouped(batch.bytes)) bytes or \(batch.wait.configured)"
             text += "; queue of \(grouped(delivery.queue.memory)) bytes, when full \(delivery.queue.full.rawValue)"
-            text += "; retried for \(delivery.retry.total)\(delivery.ordered ? "; in order" : "")\n"
+            text += "; retried for \(delivery.retry.total.configured)\(delivery.ordered ? "; in order" : "")\n"
         }
         return text
     }
@@ -59,18 +59,18 @@ extension Plan {
 
     private func stages(of route: RoutePlan) -> [String] {
         var stages: [String] = []
-        if !route.events.isEmpty { stages.append("filter: event is \(route.events.map(\.pattern).joined(separator: " or "))") }
+        if !route.events.isEmpty { stages.append("filter: event is \(shown(route.events.map(\.pattern)).joined(separator: " or "))") }
         for match in route.match {
-            stages.append("filter: \(match.path) is \(match.anyOf.map(\.words).joined(separator: " or "))")
+            stages.append("filter: \(match.path) is \(match.anyOf.map(words).joined(separator: " or "))")
         }
         if let demand = route.consent, let consent {
             var parts = ["level \(consent.levels[demand.level].name)"]
-            if !demand.purposes.isEmpty { parts.append("purposes \(demand.purposes.joined(separator: ", "))") }
+            if !demand.purposes.isEmpty { parts.append("purposes \(shown(demand.purposes).joined(separator: ", "))") }
             stages.append("consent: \(parts.joined(separator: ", "))")
         }
         if let sample = route.sample {
             var text = "sample: \(sample.rate) by \(sample.by?.description ?? "messageId")"
-            if !sample.keep.isEmpty { text += ", always \(sample.keep.map(\.pattern).joined(separator: " or "))" }
+            if !sample.keep.isEmpty { text += ", always \(shown(sample.keep.map(\.pattern)).joined(separator: " or "))" }
             stages.append(text)
         }
         for transform in route.transforms {
@@ -83,15 +83,18 @@ extension Plan {
         }
         return stages
     }
-}
 
-extension Scalar {
-    fileprivate var words: String {
-        switch self {
+    /// The texts, save those that came from the environment or a file.
+    private func shown(_ texts: [String]) -> [String] {
+        texts.map { hidden.contains($0.utf8) ? Secret([]).description : $0 }
+    }
+
+    private func words(_ scalar: Scalar) -> String {
+        switch scalar {
         case .null: "null"
         case .bool(let value): String(value)
         case .number(let text): text
-        case .string(let text): jsonQuoted(text)
+        case .string(let text): hidden.contains(text.utf8) ? Secret([]).description : jsonQuoted(text)
         }
     }
 }

@@ -11,7 +11,7 @@ enum ExitCode {
     static let table: [(Int32, String)] = [
         (delivered, "every event was delivered"),
         (usage, "the command was used wrongly"),
-        (invalidInput, "some input was invalid (only with --strict)"),
+        (invalidInput, "some input was invalid (of a run only with --strict)"),
         (undelivered, "something could not be delivered or read"),
         (`internal`, "a fault of the program itself"),
         (configuration, "the configuration is wrong"),

@@ -35,7 +35,7 @@ enum Loading {
     private static let smallest = #"  { "providers": { "out": { "plugin": "console" } }, "routes": [ { "to": ["out"] } ] }"#
 
     /// At most that many bytes of a file.
-    private static func contents(of path: String, most: Int) -> Result<[UInt8], SystemFault> {
+    static func contents(of path: String, most: Int) -> Result<[UInt8], SystemFault> {
         let number = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else { return .failure(SystemFault()) }
         let descriptor = Descriptor(owning: number)

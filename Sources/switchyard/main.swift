@@ -5,7 +5,7 @@ import Platform
 import PluginHost
 
 let version = "0.1.0"
-let commands = [runCommand, checkCommand, providersCommand]
+let commands = [runCommand, checkCommand, explainCommand, providersCommand, schemaCommand]
 
 let overview = """
     Usage: switchyard [COMMAND] [OPTIONS]
@@ -15,6 +15,7 @@ let overview = """
     Commands:
     \(columns(commands.map { ($0.name, $0.about) }))
     Without a command it runs. Options of each: switchyard COMMAND --help
+    The manual page: switchyard help --man | man -l -
 
     Exit codes:
     \(columns(ExitCode.table.map { (String($0.0), $0.1) }))
@@ -27,6 +28,10 @@ func dispatch(_ words: [String]) throws -> Int32 {
     }
     // The process of an isolated module; not for people.
     if words == [HostedModule.command] { return HostedModule.run() }
+    if words == ["help", "--man"] {
+        try Console.show(ManPage.text)
+        return ExitCode.delivered
+    }
     if let first = words.first, ["--help", "-h", "help"].contains(first) {
         if words.count > 1, let command = commands.first(where: { $0.name == words[1] }) {
             try Console.show(command.helpText)

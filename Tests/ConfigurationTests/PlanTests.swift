@@ -159,7 +159,7 @@ struct PlanTests {
 
     @Test("the schema for editors is JSON, and names what the checks know")
     func schema() throws {
-        let (root, faults) = try Outline.read(Source(Array(RoutesFile.schema.utf8)), resolving: nil)
+        let (root, faults) = try Outline.read(Source(Array(RoutesFile.schema(for: []).utf8)), resolving: nil)
         #expect(faults.isEmpty)
         #expect(root["properties"]?.entries?.map(\.key.name) == ["version", "keys", "limits", "sources", "consent", "providers", "routes"])
         #expect(root["required"]?.items?.compactMap(\.text?.value) == ["providers", "routes"])

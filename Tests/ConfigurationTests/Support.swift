@@ -55,7 +55,10 @@ struct Modules: ModuleCatalog {
 /// What no message may hold.
 let secret = "s3cr3t-of-sixteen-bytes-and-more"
 
-let environment = ["SECRET": secret, "SHORT": "s3cr3t", "OUT": "out", "LEVEL": "standard", "EMPTY": "", "MEMORY": "1MB"]
+let environment = [
+    "SECRET": secret, "SHORT": "s3cr3t", "OUT": "out", "LEVEL": "standard", "EMPTY": "", "MEMORY": "1MB", "PLUGIN": "noop", "MODE": "0640",
+    "SYNC": "batch", "FULL": "block", "DENY": "deny",
+]
 
 func files(_ path: String) -> Result<[UInt8], ModuleFault> {
     switch path {

@@ -90,13 +90,13 @@ struct DeadlineTests {
         let stopped = "the module holds 2 calls beyond the deadline of 5s (delivery.deadline) and is not called again"
         #expect(
             bench.expire(at: 10_001) == [
-                "bury a undelivered \(stopped) 2", "bury b undelivered \(stopped) 0", "stopped \(stopped)",
+                "bury a unknown \(stopped) 2", "bury b undelivered \(stopped) 0", "stopped \(stopped)",
             ])
         #expect(bench.step(at: 10_001) == "wait", "not even to be closed, while it may still end what it holds")
         #expect(bench.take(["c"], at: 20_000) == ["bury c undelivered \(stopped) 0"])
         #expect(bench.hasRoom(for: 1 << 40), "a stopped lane holds up no source")
         #expect(bench.complete(.init(.delivered), index: 1, at: 20_001) == [])
-        #expect(bench.account() == "3 taken, 3 undelivered, 0 waiting")
+        #expect(bench.account() == "3 taken, 1 unknown, 2 undelivered, 0 waiting")
         #expect(bench.laneAccount.abandoned == 2 && bench.laneAccount.late == 1)
         #expect(!bench.isOver, "the burials are still to be carried out")
         for _ in 0..<3 { bench.state.buried(lost: 0) }

@@ -85,6 +85,7 @@ final class Bench {
                 "bury \(texts(batch).joined(separator: " ")) \(reason.rawValue) \(answer.message) \(attempts)"
             case .failing(let answer, _): "failing \(answer.message)"
             case .recovered(let attempts): "recovered \(attempts)"
+            case .dropping: "dropping"
             case .closed(let answer): "closed \(answer.message)"
             case .stopped(let answer): "stopped \(answer.message)"
             }
@@ -94,6 +95,7 @@ final class Bench {
     var laneAccount: LaneAccount { state.account }
     var heldBytes: Int { state.heldBytes }
     var isOver: Bool { state.isOver }
+    func needsAttention(at time: Int64) -> Bool { state.needsAttention(at: instant(time)) }
     func hasRoom(for bytes: Int) -> Bool { state.hasRoom(for: bytes) }
     func giveUp(_ message: String) -> [String] { describe(state.giveUp(Answer(message))) }
 

@@ -172,6 +172,18 @@ struct LaneStateTests {
         #expect(bench.account() == "5 taken, 4 delivered, 1 rejected, 0 waiting")
     }
 
+    @Test("a batch of which some events must wait is no recovery")
+    func partialIsNoRecovery() {
+        let bench = Bench(plan(events: 2))
+        bench.take(["a", "b"], at: 0)
+        _ = bench.step(at: 0)
+        #expect(bench.complete(busy, at: 1) == ["failing busy"])
+        _ = bench.step(at: 1001)
+        #expect(bench.complete(.init(.delivered, events: [1: .retry(Answer("busy"), after: nil)]), at: 1002) == [])
+        _ = bench.step(at: 4000)
+        #expect(bench.complete(.init(.delivered), at: 4001) == ["recovered 2"])
+    }
+
     @Test("events that a provider refused one by one are not halved but given up")
     func eventVerdictsAreFinal() {
         let bench = Bench(plan(events: 3))
@@ -221,13 +233,13 @@ struct LaneStateTests {
         let bench = Bench(plan(events: 1))
         bench.take(["a", "b"], at: 0)
         _ = bench.step(at: 0)
-        #expect(bench.giveUp("time is up") == ["bury a undelivered time is up 1", "bury b undelivered time is up 0"])
+        #expect(bench.giveUp("time is up") == ["bury a unknown time is up 1", "bury b undelivered time is up 0"])
         #expect(!bench.isOver, "the burials are still to be carried out")
         bench.state.buried(lost: 0)
         bench.state.buried(lost: 1)
         #expect(bench.isOver)
         #expect(bench.complete(.init(.delivered), at: 5) == [], "a late completion changes nothing")
-        #expect(bench.account() == "2 taken, 2 undelivered, 0 waiting")
+        #expect(bench.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
         #expect(bench.laneAccount.lost == 1)
     }
 
@@ -248,8 +260,8 @@ struct LaneStateTests {
         newest.queue.memory = 4
         newest.queue.full = .dropNewest
         let bench = Bench(newest)
-        for event in ["a", "b", "c"] { bench.take([event], at: 0) }
-        #expect(bench.account() == "3 taken, 1 dropped, 2 waiting")
+        #expect(["a", "b", "c", "c"].map { bench.take([$0], at: 0) } == [[], [], ["dropping"], []], "told once")
+        #expect(bench.account() == "4 taken, 2 dropped, 2 waiting")
         #expect(bench.step(at: 0) == "deliver a")
 
         var oldest = newest
@@ -261,6 +273,27 @@ struct LaneStateTests {
         _ = other.complete(.init(.delivered), at: 1)
         #expect(other.step(at: 1) == "deliver d")
         #expect(other.account() == "4 taken, 1 delivered, 2 dropped, 1 waiting")
+    }
+
+    @Test("while the source is busy small batches gather, until they are worth a delivery, urgent or old")
+    func gathers() {
+        var plan = plan(events: 1)
+        plan.queue.memory = 40
+        let bench = Bench(plan)
+        bench.take(["aaa"], at: 0)
+        #expect(bench.needsAttention(at: 0), "an idle source will not look in again")
+        bench.state.isSourceBusy = true
+        #expect(!bench.needsAttention(at: 0))
+        bench.take(["bbbbb"], at: 0)
+        #expect(bench.needsAttention(at: 0), "ten bytes are a quarter of the queue")
+
+        let slow = Bench()
+        slow.state.isSourceBusy = true
+        slow.take(["a"], at: 0)
+        #expect(!slow.needsAttention(at: 99))
+        #expect(slow.needsAttention(at: 100))
+        slow.take(["b"], immediate: true, at: 1)
+        #expect(slow.needsAttention(at: 1))
     }
 
     @Test("the account is kept by route")

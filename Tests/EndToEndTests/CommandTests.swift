@@ -83,18 +83,20 @@ struct CommandTests {
             routes: """
                 { "keys": { "ids": "0123456789abcdef" },
                   "providers": { "out": { "plugin": "console" } },
-                  "routes": [ { "name": "product", "events": ["item_*"], "match": { "type": "track" }, "sample": { "rate": 0.25, "by": "userId" },
+                  "routes": [ { "name": "product", "events": ["item_*", "${env:GLOB}"], "match": { "type": "track", "tenant": "${env:TENANT}" }, "sample": { "rate": 0.25, "by": "userId" },
                                 "transform": [ { "drop": ["context.ip"] }, { "hash": { "fields": ["userId"], "key": "ids" } } ], "to": ["out"] } ] }
                 """)
-        let result = try yard.run(["check"])
+        let result = try yard.run(["check"], environment: ["GLOB": "hush_*", "TENANT": "hush-hush"])
         #expect(result.code == 0)
         for part in [
-            "routes.json is good", "the gate is off", "product → out", "event is item_*", "type is \"track\"", "sample: 0.25 by userId",
+            "routes.json is good", "the gate is off", "product → out", "event is item_* or (secret)", "tenant is (secret)",
+            "type is \"track\"", "sample: 0.25 by userId",
             "drop context.ip", "hash userId with key ids", "libConsole.so",
         ] {
             #expect(result.text.contains(part), "\(part)")
         }
         #expect(!result.text.contains("0123456789abcdef"))
+        #expect(!result.text.contains("hush"))
     }
 
     @Test("providers lists what is installed, with settings")

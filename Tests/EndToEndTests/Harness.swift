@@ -83,7 +83,7 @@ final class Run: @unchecked Sendable {
         process.executableURL = URL(fileURLWithPath: Run.executable)
         process.arguments = arguments
         process.currentDirectoryURL = URL(fileURLWithPath: yard.folder)
-        process.environment = ["STATE_DIRECTORY": yard.path("state")].merging(environment) { $1 }
+        process.environment = ["STATE_DIRECTORY": yard.path("state")].merging(Sanitizer.environment) { $1 }.merging(environment) { $1 }
         process.standardInput = input ?? inputPipe
         process.standardOutput = output ?? outputPipe
         process.standardError = errorPipe
@@ -155,3 +155,12 @@ private final class Collector: @unchecked Sendable {
 
 /// The smallest configuration: everything to standard output as it is.
 let passThrough = #"{ "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "to": ["out"] } ] }"#
+
+/// What `make tsan` and `make asan` set for the programs that the tests start.
+enum Sanitizer {
+    static let environment = ProcessInfo.processInfo.environment.filter {
+        $0.key.hasSuffix("SAN_OPTIONS") || ["ASAN_SYMBOLIZER_PATH", "SWITCHYARD_SANITIZER", "SWIFT_BACKTRACE"].contains($0.key)
+    }
+    /// Under a sanitizer a program is ten times as slow, and its memory says nothing.
+    static let isOn = environment["SWITCHYARD_SANITIZER"] != nil
+}

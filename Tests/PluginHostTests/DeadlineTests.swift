@@ -64,8 +64,8 @@ struct DeadlineTests {
         #expect(lane.account.late == 1)
         give(lane, "{\"do\":\"deliver\"}")
         lane.drain()
-        #expect(lane.waitForEnd(until: soon))
-        #expect(lane.account.total(.undelivered) == 2 && lane.account.total(.delivered) == 0)
+        lane.waitForEnd()
+        #expect(lane.account.total(.unknown) == 1 && lane.account.total(.undelivered) == 1)
         #expect(deadLetters.count == 2)
     }
 
@@ -80,7 +80,7 @@ struct DeadlineTests {
         #expect(
             news.wait() == ["the module holds 3 calls beyond the deadline of 1ms (delivery.deadline) and is not called again"])
         lane.drain()
-        #expect(lane.waitForEnd(until: soon))
+        lane.waitForEnd()
         #expect(deadLetters.count == 1)
         let other = try Scripted(workshop)
         other.provider.reopen()

@@ -36,6 +36,10 @@ final class Bench {
         withEvent(line) { event in judge.verdicts(of: event) } ?? []
     }
 
+    func findings(_ line: String) -> [Finding] {
+        withEvent(line) { event in judge.findings(on: event) } ?? []
+    }
+
     private func withEvent<R>(_ line: String, _ body: (ScannedEvent) -> R) -> R? {
         var block = Block()
         block.text.append("   \n")

@@ -71,7 +71,7 @@ enum ConsentForms {
 
     // MARK: - References
 
-    static let level = Form<Int>(#"{"type":"string"}"#) { node, reading in
+    static let level = Form<Int>(SchemaParts.text) { node, reading in
         guard let text = Forms.string.read(node, reading), let consent = reading.consent else { return nil }
         // Levels that could not be read are a fault of their own.
         guard !consent.levels.isEmpty else { return nil }
@@ -80,7 +80,7 @@ enum ConsentForms {
         return nil
     }
 
-    private static let purpose = Form<String>(#"{"type":"string"}"#) { node, reading in
+    private static let purpose = Form<String>(SchemaParts.text) { node, reading in
         guard let text = Forms.string.read(node, reading), let consent = reading.consent else { return nil }
         if consent.levels.isEmpty || consent.purposes.contains(text.value) { return text.value }
         let otherwise = consent.purposes.isEmpty ? "the levels name none" : "expected \(consent.offer(consent.shownPurposes))"
@@ -106,13 +106,15 @@ enum ConsentForms {
 
     private static let levelDemand = level.then { level, _, _ in ConsentDemand(level: level) }
 
-    private static let fullDemand = Form<Demand>.object(
+    private static let anyDemand = Form<Demand>.object(
         Demand(),
         [
             Member("level", level, "The lowest level that passes.", into: \.level),
             Member("purposes", Forms.set("purposes", of: purpose), "Purposes that must all be granted.", into: \.purposes),
-        ]
-    ).then { demand, node, reading -> ConsentDemand? in
+        ])
+
+    private static let fullDemand = Form<ConsentDemand>(anyDemand.schema.dropLast() + #","minProperties":1}"#) { node, reading in
+        guard let demand = anyDemand.read(node, reading) else { return nil }
         if node.entries?.isEmpty == true { reading.fault(node, "must not be empty, expected 'level' or 'purposes'") }
         return ConsentDemand(level: demand.level ?? 0, purposes: demand.purposes ?? [])
     }
@@ -133,7 +135,8 @@ enum ConsentForms {
     private static let assumption = Form<Assumption>.object(
         Assumption(), [Member("assume", level, required: true, "The level to assume.", into: \.level)])
 
-    private static let unknown = Form<ConsentPlan.Unknown>(#"{"anyOf":[{"const":"deny"},\#(assumption.schema)]}"#) { node, reading in
+    private static let unknown = Form<ConsentPlan.Unknown>(SchemaParts.anyOf([SchemaParts.choice(["deny"]), assumption.schema])) {
+        node, reading in
         if node.text?.isBroken == true { return nil }
         if node.text?.value == "deny" { return .deny }
         if node.entries != nil { return assumption.read(node, reading).map { .assume($0.level) } }

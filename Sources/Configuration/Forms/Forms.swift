@@ -3,7 +3,7 @@
 internal import Events
 
 enum Forms {
-    static let string = Form<Node.Text>(#"{"type":"string"}"#) { node, reading in
+    static let string = Form<Node.Text>(SchemaParts.text) { node, reading in
         guard let text = node.text else {
             reading.refuseType(node, "a string")
             return nil
@@ -12,7 +12,7 @@ enum Forms {
     }
 
     /// A name that people read in messages and accounts.
-    static let name = Form<String>(#"{"type":"string","minLength":1,"maxLength":200}"#) { node, reading in
+    static let name = Form<String>(SchemaParts.name) { node, reading in
         guard let text = string.read(node, reading) else { return nil }
         if let must = nameFault(text.value) {
             reading.refuse(node, must)
@@ -63,13 +63,14 @@ enum Forms {
     }
 
     /// A size in bytes.
-    static func size(_ range: ClosedRange<Int>) -> Form<Int> { quantity(.size, range) }
+    static func size(_ range: ClosedRange<Int>) -> Form<Int> { quantity(.size, range, SchemaParts.size) }
     /// A time, from milliseconds.
-    static func time(_ range: ClosedRange<Int>) -> Form<Duration> { quantity(.time, range).then { value, _, _ in .milliseconds(value) } }
+    static func time(_ range: ClosedRange<Int>) -> Form<Duration> {
+        quantity(.time, range, SchemaParts.time).then { value, _, _ in .milliseconds(value) }
+    }
 
-    private static func quantity(_ quantity: Quantity, _ range: ClosedRange<Int>) -> Form<Int> {
-        let units = quantity.units.map(\.name).joined(separator: "|")
-        return Form(#"{"type":"string","pattern":"^[0-9]+(\\.[0-9]+)?(\#(units))$"}"#) { node, reading in
+    private static func quantity(_ quantity: Quantity, _ range: ClosedRange<Int>, _ schema: String) -> Form<Int> {
+        Form(schema) { node, reading in
             guard let value = reading.quantity(quantity, node) else { return nil }
             guard range.contains(value) else {
                 reading.refuse(
@@ -86,7 +87,7 @@ enum Forms {
 
     static func choice<Choice: RawRepresentable & CaseIterable & Sendable>(_: Choice.Type) -> Form<Choice> where Choice.RawValue == String {
         let words = Choice.allCases.map(\.rawValue)
-        return Form(#"{"enum":\#(JSONText.list(words.map(JSONText.quoted)))}"#) { node, reading in
+        return Form(SchemaParts.choice(words)) { node, reading in
             guard let text = node.text, let choice = Choice(rawValue: text.value) else {
                 reading.refuseChoice(node, words)
                 return nil
@@ -95,7 +96,7 @@ enum Forms {
         }
     }
 
-    static let glob = Form<Glob>(#"{"type":"string","minLength":1}"#) { node, reading in
+    static let glob = Form<Glob>(SchemaParts.glob) { node, reading in
         guard let text = string.read(node, reading) else { return nil }
         if let must = Glob.fault(text.value) {
             reading.refuse(node, must)
@@ -104,7 +105,7 @@ enum Forms {
         return Glob(text.value)
     }
 
-    static let path = Form<Path>(#"{"type":"string","minLength":1}"#) { node, reading in
+    static let path = Form<Path>(SchemaParts.path) { node, reading in
         guard let text = string.read(node, reading) else { return nil }
         do throws(PathFault) {
             return try Path(parsing: text.value)
@@ -126,7 +127,8 @@ enum Forms {
         check: @escaping @Sendable ([(value: Item, node: Node)], Reading) -> Void = { _, _ in }
     ) -> Form<[Item]> {
         let minimum = least > 0 ? #","minItems":\#(least)"# : ""
-        return Form<[Item]>(#"{"type":"array","items":\#(item.schema)\#(minimum)}"#) { node, reading in
+        let maximum = most < .max ? #","maxItems":\#(most)"# : ""
+        return Form<[Item]>(#"{"type":"array","items":\#(item.schema)\#(minimum)\#(maximum)}"#) { node, reading in
             guard let nodes = node.items else {
                 reading.refuseType(node, "a list of \(noun)")
                 return nil
@@ -140,19 +142,23 @@ enum Forms {
 
     /// A list that holds nothing twice.
     static func set<Item: Hashable & Sendable>(_ noun: String, of item: Form<Item>, least: Int = 1) -> Form<[Item]> {
-        list(noun, of: item, least: least) { items, reading in
+        var form = list(noun, of: item, least: least) { items, reading in
             var seen: Set<Item> = []
             for (value, node) in items where !seen.insert(value).inserted {
                 reading.fault(node, "\(Reading.named(node)) is there twice, expected once")
             }
         }
+        form.schema = form.schema.dropLast() + #","uniqueItems":true}"#
+        return form
     }
 
     /// An object whose keys are of the user's choosing.
     static func table<Key: Hashable & Sendable, Item>(_ noun: String, by key: KeyForm<Key>, of item: Form<Item>, most: Int = .max) -> Form<
         [(key: Key, value: Item)]
     > {
-        let schema = #"{"type":"object","additionalProperties":\#(item.schema),"minProperties":1}"#
+        let maximum = most < .max ? #","maxProperties":\#(most)"# : ""
+        let schema =
+            #"{"type":"object","propertyNames":\#(key.schema),"additionalProperties":\#(item.schema),"minProperties":1\#(maximum)}"#
         return Form<[(key: Key, value: Item)]>(schema) { node, reading in
             guard let entries = node.entries else {
                 reading.refuseType(node, "an object of \(noun)")
@@ -176,23 +182,25 @@ enum Forms {
 
 /// What a key of a table must be.
 struct KeyForm<Key: Hashable & Sendable>: Sendable {
+    /// JSON Schema, as of a form.
+    var schema: String
     var read: @Sendable (Node.Key, Node, Reading) -> Key?
 }
 
 extension Forms {
-    static let anyKey = KeyForm<String> { key, node, reading in
+    static let anyKey = KeyForm<String>(schema: SchemaParts.key) { key, node, reading in
         guard let must = nameFault(key.name) else { return key.name }
         reading.fault(node, at: key.range.lowerBound, "the key \(Words.quoted(key.name)) must be \(must)")
         return nil
     }
 
-    static let globKey = KeyForm<Glob> { key, node, reading in
+    static let globKey = KeyForm<Glob>(schema: SchemaParts.globKey) { key, node, reading in
         guard let must = Glob.fault(key.name) else { return Glob(key.name) }
         reading.fault(node, at: key.range.lowerBound, "the key \(Words.quoted(key.name)) must be \(must)")
         return nil
     }
 
-    static let pathKey = KeyForm<Path> { key, node, reading in
+    static let pathKey = KeyForm<Path>(schema: SchemaParts.pathKey) { key, node, reading in
         do throws(PathFault) {
             return try Path(parsing: key.name)
         } catch {

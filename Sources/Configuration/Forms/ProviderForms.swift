@@ -1,8 +1,7 @@
 // Providers: the module, how its lane delivers, and the module's own settings.
 
 enum ProviderForms {
-    static let providers = Form<[ProviderPlan]>(#"{"type":"object","additionalProperties":\#(schema),"minProperties":1}"#) {
-        node, reading in
+    static let providers = Form<[ProviderPlan]>(table.schema) { node, reading in
         let names = node.entries?.map(\.key.name) ?? []
         reading.providers = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
         return table.read(node, reading)?.map { name, plan in
@@ -14,15 +13,11 @@ enum ProviderForms {
 
     private static let table = Forms.table("providers", by: Forms.anyKey, of: provider, most: RootForm.mostEntries)
 
-    /// The module's settings stand among these; what they may be, only the module knows.
-    private static let schema =
-        #"{"type":"object","properties":{"plugin":{"type":"string","pattern":"^[a-z0-9_-]+$"},"delivery":\#(DeliveryForm.form.schema),"isolate":\#(isolation.schema)},"required":["plugin"]}"#
-
     /// The router's own keys of a provider; no module can have settings of these names.
     static let ownKeys = ["plugin", "delivery", "isolate"]
 
     /// true, false, or an object with what the process may use; false is nil.
-    private static let isolation = Form<IsolationPlan?>(#"{"anyOf":[{"type":"boolean"},\#(isolationLimits.schema)]}"#) { node, reading in
+    static let isolation = Form<IsolationPlan?>(SchemaParts.anyOf([#"{"type":"boolean"}"#, isolationLimits.schema])) { node, reading in
         if case .bool(let isIsolated) = node.value { return .some(isIsolated ? IsolationPlan() : nil) }
         guard node.entries != nil else {
             reading.refuseType(node, "true, false or an object with 'memory'")
@@ -35,7 +30,8 @@ enum ProviderForms {
         IsolationPlan(),
         [Member("memory", Forms.size(64_000_000...1_000_000_000_000), "The most address space of the module's process.", into: \.memory)])
 
-    private static let provider = Form<ProviderPlan>(schema) { node, reading in
+    /// The module's settings stand among the keys; what they may be, only the module knows.
+    private static let provider = Form<ProviderPlan>(SchemaParts.provider) { node, reading in
         guard let entries = node.entries else {
             reading.refuseType(node, "an object with 'plugin'")
             return nil

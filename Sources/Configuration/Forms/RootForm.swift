@@ -25,7 +25,13 @@ enum RootForm {
         return nil
     }
 
-    private static let keys = Form<[Key]>(#"{"type":"object","additionalProperties":{"type":"string","minLength":16}}"#) { node, reading in
+    /// Bytes are counted: a key of fewer characters may do, unless all of them are ASCII.
+    private static let keySchema = SchemaParts.orPlaceholder(
+        SchemaParts.anyOf([#"{"type":"string","minLength":16}"#, #"{"type":"string","minLength":4,"pattern":"[^\\u0000-\\u007f]"}"#]))
+
+    private static let keys = Form<[Key]>(
+        #"{"type":"object","propertyNames":\#(SchemaParts.key),"additionalProperties":\#(keySchema)}"#
+    ) { node, reading in
         guard let entries = node.entries else {
             reading.refuseType(node, "an object of keys")
             return nil

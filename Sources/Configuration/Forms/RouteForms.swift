@@ -66,7 +66,8 @@ enum RouteForms {
         table.map { MatchPlan(path: $0.key, anyOf: $0.value) }
     }
 
-    private static let scalar = Form<Scalar>(#"{"type":["string","number","boolean","null"]}"#) { node, reading in
+    private static let scalar = Form<Scalar>(SchemaParts.anyOf([SchemaParts.text, #"{"type":["number","boolean","null"]}"#])) {
+        node, reading in
         switch node.value {
         case .null: return .null
         case .bool(let value): return .bool(value)
@@ -125,7 +126,7 @@ enum RouteForms {
         }
     }
 
-    private static let destination = Form<Int>(#"{"type":"string"}"#) { node, reading in
+    private static let destination = Form<Int>(SchemaParts.text) { node, reading in
         guard let text = Forms.string.read(node, reading) else { return nil }
         if let index = reading.providers[text.value] { return index }
         let names = reading.providers.keys.sorted()

@@ -42,7 +42,7 @@ enum Transforms {
 
     private static let drop = Forms.list("paths", of: Forms.path).then { paths, _, _ in TransformPlan.drop(paths) }
 
-    private static let constant = Form<String>("{}") { node, reading in JSONText.of(node, in: reading.source) }
+    private static let constant = Form<String>(SchemaParts.value) { node, reading in JSONText.of(node, in: reading.source) }
 
     private static let set = Forms.table("paths with values", by: Forms.pathKey, of: constant).then { table, _, _ in
         TransformPlan.set(table.map { (path: $0.key, json: $0.value) })
@@ -53,7 +53,7 @@ enum Transforms {
         var key = 0
     }
 
-    private static let key = Form<Int>(#"{"type":"string"}"#) { node, reading in
+    private static let key = Form<Int>(SchemaParts.text) { node, reading in
         guard let text = Forms.string.read(node, reading) else { return nil }
         if let index = reading.keys[text.value] { return index }
         let names = reading.keys.keys.sorted()

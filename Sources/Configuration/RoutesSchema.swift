@@ -1,0 +1,144 @@
+// The JSON Schema of routes.json, for editors: put together from the forms that read the file and from what the installed modules
+// say of their settings. What it refuses, `check` refuses; what only one who knows all of the file can judge, it leaves to `check`.
+
+extension RoutesFile {
+    /// JSON Schema 2020-12, one object without spaces.
+    public static func schema(for modules: [ModuleDescription]) -> String {
+        let root = JSONText.list([coverage])
+        let definitions =
+            [("provider", provider(modules)), ("delivery", DeliveryForm.form.schema)]
+            + modules.map { (name: definition(of: $0), json: provider($0)) } + SchemaParts.definitions
+        return #"{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"routes.json","#
+            + RootForm.root.schema.dropFirst().dropLast() + ",\"allOf\":\(root),\"$defs\":\(JSONText.object(definitions))}"
+    }
+
+    /// With a consent section every route is covered, by its own key or by the default; without one none may speak of it.
+    private static let coverage =
+        #"{"if":{"required":["consent"]},"#
+        + #""then":{"if":{"properties":{"consent":{"required":["default"]}}},"else":{"properties":{"routes":{"items":{"required":["consent"]}}}}},"#
+        + #""else":{"properties":{"routes":{"items":{"properties":{"consent":false}}}}}}"#
+
+    private static func definition(of module: ModuleDescription) -> String { "provider-\(module.name)" }
+
+    /// Any provider: its module decides what else it may have.
+    private static func provider(_ modules: [ModuleDescription]) -> String {
+        let plugin = modules.isEmpty ? SchemaParts.pattern("^[a-z0-9_-]+$") : SchemaParts.choice(modules.map(\.name))
+        let choices = modules.map { module in
+            #"{"if":{"properties":{"plugin":{"const":\#(JSONText.quoted(module.name))}},"required":["plugin"]},"#
+                + #""then":\#(SchemaParts.ref(definition(of: module)))}"#
+        }
+        return #"{"type":"object","properties":{"plugin":\#(plugin),"delivery":\#(SchemaParts.delivery),"isolate":\#(ProviderForms.isolation.schema)},"required":["plugin"]"#
+            + (choices.isEmpty ? "}" : ",\"allOf\":\(JSONText.list(choices))}")
+    }
+
+    /// A provider of one module: the module's settings beside the router's own keys.
+    private static func provider(_ module: ModuleDescription) -> String {
+        guard case .object(var rules) = module.settings else { return "{}" }
+        if rules.about.isEmpty { rules.about = module.summary }
+        let plugin = "{\"const\":\(JSONText.quoted(module.name))}"
+        var delivery = SchemaParts.delivery
+        if let most = module.limits.events {
+            delivery = delivery.dropLast() + #","properties":{"batch":{"properties":{"events":{"maximum":\#(most)}}}}}"#
+        }
+        return rules.schema(beside: [("plugin", plugin), ("delivery", delivery), ("isolate", ProviderForms.isolation.schema)])
+    }
+}
+
+extension SettingsSchema {
+    /// As the file may write it: sizes and times with their units, placeholders unresolved.
+    fileprivate var schema: String {
+        switch self {
+        case .string(let rules): rules.schema
+        case .number(let rules): rules.schema
+        case .boolean(let rules):
+            SettingsSchema.described([("type", "\"boolean\""), ("default", rules.fallback.map { "\($0)" })], rules.about)
+        case .list(let item, let about): SettingsSchema.described([("type", "\"array\""), ("items", item.schema)], about)
+        case .object(let rules): rules.schema(beside: [])
+        }
+    }
+
+    fileprivate static func described(_ members: [(name: String, json: String?)], _ about: String) -> String {
+        let description: [(name: String, json: String?)] = [("description", about.isEmpty ? nil : JSONText.quoted(about))]
+        return JSONText.object((description + members).compactMap { member in member.json.map { (member.name, $0) } })
+    }
+}
+
+extension SettingsSchema.StringRules {
+    fileprivate var schema: String {
+        let rule =
+            switch format {
+            case .size: SchemaParts.size
+            case .duration: SchemaParts.time
+            case .plain where !oneOf.isEmpty: SchemaParts.choice(oneOf)
+            case .plain:
+                pattern.flatMap(Pattern.portable).map {
+                    // The module's pattern judges bytes, a schema's characters: they agree on what is printable ASCII.
+                    SchemaParts.orPlaceholder(SchemaParts.anyOf([SchemaParts.pattern($0), SchemaParts.pattern("[^ -~]")]))
+                } ?? SchemaParts.text
+            }
+        let rest = SettingsSchema.described([("default", fallback.map(JSONText.quoted))], about).dropFirst()
+        return rest == "}" ? rule : rule.dropLast() + "," + rest
+    }
+}
+
+extension SettingsSchema.NumberRules {
+    fileprivate var schema: String {
+        func text(_ value: Double) -> String { Int(exactly: value).map { "\($0)" } ?? "\(value)" }
+        return SettingsSchema.described(
+            [
+                ("type", integer ? "\"integer\"" : "\"number\""), ("minimum", minimum.map(text)), ("maximum", maximum.map(text)),
+                ("default", fallback.map(text)),
+            ], about)
+    }
+}
+
+extension SettingsSchema.ObjectRules {
+    /// `others` are keys that are not the module's.
+    fileprivate func schema(beside others: [(name: String, json: String)]) -> String {
+        // What has a default may be left out.
+        let required = members.filter { $0.required && !$0.schema.hasFallback }.map(\.name)
+        return SettingsSchema.described(
+            [
+                ("type", "\"object\""),
+                ("properties", JSONText.object(others + members.map { (name: $0.name, json: $0.schema.schema) })),
+                ("required", required.isEmpty ? nil : JSONText.list(required.map(JSONText.quoted))),
+                ("additionalProperties", self.others?.schema ?? "false"),
+            ], about)
+    }
+}
+
+extension SettingsSchema {
+    fileprivate var hasFallback: Bool {
+        switch self {
+        case .string(let rules): rules.fallback != nil
+        case .number(let rules): rules.fallback != nil
+        case .boolean(let rules): rules.fallback != nil
+        case .list, .object: false
+        }
+    }
+}
+
+extension Pattern {
+    /// The pattern in the dialect of JSON Schema, anchored; nil when the two dialects may read it differently.
+    fileprivate static func portable(_ pattern: String) -> String? {
+        var isInBrackets = false
+        var before: UInt8 = 0
+        for byte in pattern.utf8 {
+            switch byte {
+            // A class such as [:alpha:], a bracket that is a member, and a backslash among the members.
+            case UInt8(ascii: "["), UInt8(ascii: "\\"): if isInBrackets { return nil }
+            case UInt8(ascii: "]"): if isInBrackets, before == UInt8(ascii: "[") || before == UInt8(ascii: "^") { return nil }
+            case 0..<0x20, 0x7f...: return nil
+            default: break
+            }
+            // An escape of a letter or a digit has a meaning of its own in either.
+            if before == UInt8(ascii: "\\"), byte >= 0x30 && byte <= 0x39 || byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7a { return nil }
+            if before != UInt8(ascii: "\\") {
+                if byte == UInt8(ascii: "[") { isInBrackets = true }
+                if byte == UInt8(ascii: "]") { isInBrackets = false }
+            }
+            before = before == UInt8(ascii: "\\") ? 0 : byte
+        }
+        return "^(?:\(pattern))$"
+    }
+}

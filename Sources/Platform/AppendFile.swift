@@ -1,0 +1,47 @@
+// A file of lines for its owner alone, appended to in whole lines: the dead letters, the rejects. It promises that no
+// line is ever glued to another, not even after a full disk or a kill in the middle of a write.
+
+internal import Glibc
+
+public final class AppendFile: @unchecked Sendable {
+    public let path: String
+    private let descriptor: Descriptor
+    private let isRegular: Bool
+
+    /// Opens the file, or makes it with mode 0600. One that is there must belong to this user, and is closed to all
+    /// others; a symbolic link is refused, since its target may belong to anyone.
+    public init(path: String) throws(SystemFault) {
+        self.path = path
+        let number = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0o600)
+        // Devices and FIFOs cannot be opened for reading as well, or must not be.
+        let usable = number >= 0 ? number : open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW)
+        guard usable >= 0 else { throw SystemFault() }
+        descriptor = Descriptor(owning: usable)
+        var status = stat()
+        guard fstat(usable, &status) == 0 else { throw SystemFault() }
+        isRegular = status.st_mode & S_IFMT == S_IFREG
+        guard isRegular else { return }
+        guard status.st_uid == geteuid() else { throw SystemFault(code: EPERM) }
+        if status.st_mode & 0o077 != 0, fchmod(usable, 0o600) != 0 { throw SystemFault() }
+        try endLastLine(size: status.st_size)
+    }
+
+    /// Appends whole lines, all of them or, at a fault, none.
+    public func append(_ lines: UnsafeRawBufferPointer) throws(SystemFault) {
+        guard isRegular else { return try descriptor.write(lines) }
+        let before = lseek(descriptor.number, 0, SEEK_END)
+        do throws(SystemFault) {
+            try descriptor.write(lines)
+        } catch {
+            if before >= 0 { ftruncate(descriptor.number, before) }
+            throw error
+        }
+    }
+
+    /// What a kill left torn stays as it is, on a line of its own.
+    private func endLastLine(size: off_t) throws(SystemFault) {
+        var last: UInt8 = 0
+        guard size > 0, pread(descriptor.number, &last, 1, size - 1) == 1, last != UInt8(ascii: "\n") else { return }
+        try withUnsafeBytes(of: UInt8(ascii: "\n")) { (newline) throws(SystemFault) in try descriptor.write(newline) }
+    }
+}

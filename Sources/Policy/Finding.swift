@@ -1,0 +1,173 @@
+// What the judge found out about one event on its way through a route, for those who ask why. It is read off the same
+// compiled rules by the same tests, after the verdict has fallen; the hot path knows nothing of it.
+
+public import Events
+
+public struct Finding: Sendable {
+    public var verdict: Verdict
+    /// The first of the route's matches that does not hold: an index into them.
+    public var mismatch: Int?
+    /// nil: the event did not come as far, or there is no consent section.
+    public var gate: GateFinding?
+    /// nil: the event did not come as far, or the route takes no sample.
+    public var sample: SampleFinding?
+}
+
+/// What was hashed for a sample.
+public enum SampleBasis: Sendable { case member, messageID, wholeEvent }
+
+public struct SampleFinding: Sendable {
+    /// The event's name is one of those that are always in.
+    public var isKept: Bool
+    /// In when the hash, taken for a fraction of 2 to the 64th, is below the rate.
+    public var hash: UInt64
+    public var basis: SampleBasis
+}
+
+public struct GateFinding: Sendable {
+    /// Whether anything is demanded at all.
+    public var isDemanding: Bool
+    /// An index into the plan's levels.
+    public var demanded: Int
+    /// What raised the demand above the route's: an index into the plan's events that demand more.
+    public var raisedBy: Int?
+    public var state: State
+    /// The demanded purposes that the state does not grant.
+    public var missing: [String]
+    /// What the event carries of consent, one by one.
+    public var signals: [Signal]
+
+    public enum State: Equatable, Sendable {
+        case unknown, broken
+        /// At this level, an index into the plan's levels; assumed when the event says nothing.
+        case known(level: Int, isAssumed: Bool)
+        /// Nothing asked for it.
+        case unread
+    }
+
+    /// What one of the members that carry consent says, taken alone.
+    public struct Signal: Sendable {
+        public var member: ConsentMember
+        public var isBroken: Bool
+        /// Whether it grants something, or only refuses.
+        public var grants: Bool
+        /// The highest level that it allows.
+        public var level: Int
+        /// The demanded purposes that it does not grant, or refuses.
+        public var missing: [String]
+    }
+
+    /// The level that decides over the fields that demand more than their event.
+    public var level: Int { if case .known(let level, _) = state { level } else { 0 } }
+}
+
+/// Where an event carries consent; in the order of `ConsentRules.Members.paths`.
+public enum ConsentMember: Int, Sendable, CaseIterable {
+    case level, purposes, categoryPreferences, management, allowed, denied, gpc
+
+    public var path: Path { Path(keys: ConsentRules.Members.paths[rawValue]) }
+}
+
+extension Judge {
+    /// What each route found out, in order. The verdicts are those of `verdicts(of:)`.
+    public mutating func findings(on event: ScannedEvent) -> [Finding] {
+        let verdicts = verdicts(of: event)
+        return verdicts.indices.map { finding($0, verdicts[$0], event) }
+    }
+
+    private mutating func finding(_ index: Int, _ verdict: Verdict, _ event: ScannedEvent) -> Finding {
+        let route = rules.routes[index]
+        var finding = Finding(verdict: verdict)
+        switch verdict {
+        case .filtered(.events): return finding
+        case .filtered(.match):
+            finding.mismatch = route.match.indices.first {
+                !route.match[$0].matches(event.slots[route.match[$0].slot], event.block, &decoder)
+            }
+            return finding
+        case .denied, .sampledOut, .admitted: break
+        }
+        finding.gate = gate.finding(on: event, demand: route.gate, name: &name, nameSlot: rules.nameSlot, slots: ruleset.paths.count)
+        if case .denied = verdict { return finding }
+        if let sample = route.sample {
+            let isKept = name.read(event, slot: rules.nameSlot).map(sample.keep.match) ?? false
+            finding.sample = SampleFinding(
+                isKept: isKept, hash: sampler.hash(sample.member, event, turn), basis: sampler.basis(sample.member, event))
+        }
+        return finding
+    }
+}
+
+extension Gate {
+    /// `slots`: how many an event has.
+    fileprivate mutating func finding(
+        on event: ScannedEvent, demand: RouteGate, name: inout EventName, nameSlot: Int, slots: Int
+    ) -> GateFinding? {
+        guard let rules else { return nil }
+        let consent = rules.consent
+        let level = level(demand, event, rules, &name, nameSlot)
+        var finding = GateFinding(
+            isDemanding: level > 0 || demand.purposes != nil, demanded: level, state: .unread, missing: [], signals: [])
+        if level > demand.level, let name = name.read(event, slot: nameSlot) {
+            finding.raisedBy = rules.raises.first { $0.level == level && $0.globs.match(name) }?.index
+        }
+        guard finding.isDemanding || rules.cutsFields else { return finding }
+
+        let state = state(of: event)
+        finding.missing = consent.lacking(demand.purposes, in: state)
+        finding.signals = ConsentMember.allCases.compactMap { member in
+            signal(member, event, consent, demanded: demand.purposes, slots: slots)
+        }
+        switch state.kind {
+        case .broken: finding.state = .broken
+        case .unknown: finding.state = .unknown
+        case .known: finding.state = .known(level: state.level, isAssumed: !finding.signals.contains { $0.grants })
+        }
+        return finding
+    }
+
+    /// What one member says: the event is read once more as if it carried no other. nil when it does not carry this one.
+    private func signal(
+        _ member: ConsentMember, _ event: ScannedEvent, _ rules: ConsentRules, demanded: Purposes?, slots: Int
+    ) -> GateFinding.Signal? {
+        let members = rules.members.all
+        guard event.slots[members[member.rawValue]].isPresent else { return nil }
+        var stays = [member]
+        if member == .allowed || member == .denied { stays.append(.management) }
+        let copy = UnsafeMutablePointer<Slot>.allocate(capacity: slots)
+        defer { copy.deallocate() }
+        copy.initialize(from: event.slots, count: slots)
+        for other in ConsentMember.allCases where !stays.contains(other) { copy[members[other.rawValue]] = Slot() }
+        let alone = ScannedEvent(block: event.block, start: event.start, end: event.end, slots: UnsafePointer(copy))
+
+        // Of the unknown nothing is assumed, or all: so a member that only refuses shows what it refuses.
+        var denying = ConsentReader(rules.assuming(-1))
+        var allowing = ConsentReader(rules.assuming(rules.levels.count - 1))
+        let state = allowing.read(alone)
+        let signal = GateFinding.Signal(
+            member: member, isBroken: state.kind == .broken, grants: denying.read(alone).kind == .known, level: state.level,
+            missing: rules.lacking(demanded, in: state))
+        // The state points into its reader.
+        withExtendedLifetime(allowing) {}
+        return signal
+    }
+}
+
+extension ConsentRules {
+    fileprivate func assuming(_ level: Int) -> ConsentRules {
+        var rules = self
+        rules.assumed = level
+        return rules
+    }
+
+    /// The demanded purposes that are not granted.
+    fileprivate func lacking(_ demanded: Purposes?, in state: ConsentState) -> [String] {
+        guard let demanded else { return [] }
+        return names.indices.filter { demanded[$0 / 64] & ~state.granted[$0 / 64] & 1 << UInt64($0 % 64) != 0 }
+            .map { String(decoding: names[$0].bytes, as: UTF8.self) }
+    }
+}
+
+extension ConsentRules.Members {
+    fileprivate var all: [Int] { [level, purposes, preferences, management, allowed, denied, gpc] }
+}

@@ -1,0 +1,122 @@
+// Why every route does what it does with one event. The event goes the way of every other, through a worker, and what the
+// worker made of it is what is told. Values that a route hashes, and texts that came from the environment or a file, never show.
+
+public import Configuration
+internal import Events
+internal import Policy
+
+public struct Explanation: Sendable {
+    /// What became of the event at one route. The raw values are the words that `--json` uses.
+    public enum Outcome: String, Sendable {
+        case admitted, filtered, denied
+        case sampledOut = "sampled_out"
+        /// It is no event, so no route saw it.
+        case rejected
+    }
+
+    public enum Stage: String, Sendable { case input, filter, consent, sample, transform }
+
+    /// What one stage decided, in words.
+    public struct Decision: Sendable {
+        public var stage: Stage
+        public var why: String
+    }
+
+    public struct Route: Sendable {
+        public var name: String
+        public var outcome: Outcome
+        /// Those of the stages that the event came to, in their order. Unless it was admitted, the last one decided.
+        public var decisions: [Decision]
+        /// The event as the route's providers get it, masked; nil unless it was admitted.
+        public var event: String?
+        /// The names of the providers that get it.
+        public var to: [String]
+
+        /// What decided; of an admitted event all that did.
+        public var reason: String {
+            outcome == .admitted ? decisions.map(\.why).joined(separator: "; ") : decisions.last?.why ?? ""
+        }
+    }
+
+    /// In the order of the plan.
+    public var routes: [Route]
+    /// Why it is no event, and where: `stdin:1:8: expected a value, found 0x7d '}'`; nil: it is one.
+    public var fault: String?
+
+    /// There must be one event to explain.
+    public struct WrongCount: Error, Sendable { public var events: Int }
+
+    /// `text` holds one line that is not blank; `source` is what it is called in a fault.
+    public init(of text: [UInt8], from source: String, by plan: Plan) throws(WrongCount) {
+        let ruleset = Ruleset(plan)
+        var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: text.count)
+        text.withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
+        worker.work()
+        let count = worker.tally.events + worker.faults.count
+        guard count == 1 else { throw WrongCount(events: count) }
+        if let fault = worker.faults.first {
+            let words = "\(source):\(fault.line):\(fault.column): \(fault.message)"
+            self.fault = words
+            routes = plan.routes.map { route in
+                Route(name: route.name, outcome: .rejected, decisions: [Decision(stage: .input, why: words)], to: [])
+            }
+            return
+        }
+        let (findings, came) = worker.findings(ruleset.paths)
+        routes = plan.routes.indices.map { index in
+            let teller = Teller(plan, plan.routes[index], findings[index], came)
+            return Explanation.route(index, plan, teller, worker.line(of: index, plan), ruleset.paths)
+        }
+    }
+
+    private static func route(_ index: Int, _ plan: Plan, _ teller: Teller, _ line: [UInt8]?, _ paths: PathTrie) -> Route {
+        let route = plan.routes[index]
+        var explained = Route(name: route.name, outcome: .admitted, decisions: teller.decisions, to: [])
+        switch teller.finding.verdict {
+        case .admitted: break
+        case .filtered: explained.outcome = .filtered
+        case .denied: explained.outcome = .denied
+        case .sampledOut: explained.outcome = .sampledOut
+        }
+        guard let line else { return explained }
+        let left = EventMembers(of: line, paths)
+        if !route.transforms.isEmpty {
+            explained.decisions.append(Decision(stage: .transform, why: teller.transform(left)))
+        }
+        explained.event = Mask(hidden: plan.hidden).shown(line, hashed: left.digests(route.hashed))
+        explained.to = route.providers.map { plan.providers[$0].name }
+        return explained
+    }
+}
+
+extension RoutePlan {
+    /// The members that it hashes.
+    var hashed: [Path] {
+        transforms.flatMap { transform -> [Path] in
+            if case .hash(let paths, _) = transform { return paths }
+            return []
+        }
+    }
+}
+
+extension Worker {
+    /// What the judge finds out about the one event of the block, and the members of it that rules name.
+    fileprivate mutating func findings(_ paths: PathTrie) -> ([Finding], EventMembers) {
+        var at: UInt32 = 0
+        while at < UInt32(block.count) {
+            if let event = scanner.scan(block.bytes, at) { return (judge.findings(on: event), EventMembers(event, paths)) }
+            at = scanner.lineEnd + 1
+        }
+        preconditionFailure("the worker has found an event in this block")
+    }
+
+    /// The event as the route's lanes would get it; nil when the route did not admit it.
+    fileprivate func line(of route: Int, _ plan: Plan) -> [UInt8]? {
+        guard let provider = plan.routes[route].providers.first else { return nil }
+        let entries = parcels[provider].entries
+        guard let index = entries.firstIndex(where: { Int($0.route) == route }) else { return nil }
+        let start = index == 0 ? 0 : Int(entries[index - 1].end)
+        let end = Int(entries[index].end) - 1
+        return [UInt8](UnsafeRawBufferPointer(rebasing: parcels[provider].bytes.bytes[start..<end]))
+    }
+}

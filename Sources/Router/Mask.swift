@@ -1,0 +1,58 @@
+// Events made fit to be shown: digests, and texts that came from the environment or a file, give way to a word.
+
+internal import Configuration
+internal import Events
+
+struct Mask {
+    static let secret = "(secret)"
+    static let digest = "(hashed)"
+
+    let hidden: HiddenTexts
+
+    func isHidden(_ text: String) -> Bool { hidden.contains(text.utf8) }
+
+    /// A text of the plan.
+    func shown(_ text: String) -> String { isHidden(text) ? Mask.secret : text }
+
+    /// An event's line. `hashed`: where the digests begin. Everything else stays byte for byte.
+    func shown(_ line: [UInt8], hashed: Set<Int>) -> String {
+        if hidden.isEmpty, hashed.isEmpty { return String(decoding: line, as: UTF8.self) }
+        var shown: [UInt8] = []
+        var at = 0
+        var copied = 0
+        while at < line.count {
+            guard line[at] == UInt8(ascii: "\"") else {
+                at += 1
+                continue
+            }
+            let end = Mask.stringEnd(line, at)
+            if let word = word(line, at, end, hashed) {
+                shown += line[copied..<at] + Array("\"\(word)\"".utf8)
+                copied = end
+            }
+            at = end
+        }
+        return String(decoding: shown + line[copied...], as: UTF8.self)
+    }
+
+    /// What stands for the string from its opening quote; nil: itself. Keys are the event's own.
+    private func word(_ line: [UInt8], _ start: Int, _ end: Int, _ hashed: Set<Int>) -> String? {
+        if hashed.contains(start) { return Mask.digest }
+        guard !hidden.isEmpty, line[end...].first(where: { $0 > 0x20 }) != UInt8(ascii: ":") else { return nil }
+        return decoded(line[(start + 1)..<(end - 1)]).map(isHidden) == true ? Mask.secret : nil
+    }
+
+    /// Past the string whose opening quote is at `start`.
+    private static func stringEnd(_ line: [UInt8], _ start: Int) -> Int {
+        var at = start + 1
+        while line[at] != UInt8(ascii: "\"") { at += line[at] == UInt8(ascii: "\\") ? 2 : 1 }
+        return at + 1
+    }
+}
+
+/// What stands between the quotes of a valid string, decoded; nil for a lone surrogate.
+func decoded(_ body: ArraySlice<UInt8>) -> String? {
+    body.withUnsafeBufferPointer { body in
+        Text.withText(body) { text in text.map { String(decoding: $0, as: UTF8.self) } }
+    }
+}

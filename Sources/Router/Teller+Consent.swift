@@ -1,0 +1,87 @@
+// What the gate decided, in words.
+
+internal import Configuration
+internal import Events
+internal import Platform
+internal import Policy
+
+extension Teller {
+    var consent: String {
+        guard let section = plan.consent, let gate = finding.gate else { return "no consent section, the gate is off" }
+        func level(_ index: Int) -> String { shown(section.levels[index].name) }
+        let raised = gate.raisedBy.map { ", as events \(shown(section.events[$0].glob.pattern)) demand" } ?? ""
+
+        switch finding.verdict {
+        case .denied(.broken):
+            let broken = gate.signals.filter(\.isBroken)
+            return broken.map { "\($0.member.path) must be \($0.member.form), is \(value($0.member.path))" }.joined(separator: "; ")
+        case .denied(.unknown):
+            let refusing = gate.signals.isEmpty ? "carries no consent" : "grants nothing (\(paths(gate.signals)))"
+            return "the event \(refusing), and the unknown are denied"
+        case .denied(.level):
+            let words = "level \(level(gate.level)) is below \(level(gate.demanded))\(raised)"
+            return words + lowering(gate, section, level)
+        case .denied(.purpose): return missing(gate, level)
+        case .admitted, .filtered, .sampledOut: break
+        }
+
+        var parts: [String] = []
+        if gate.isDemanding {
+            let source = gate.isAssumed ? "assumed, the event carries no consent" : paths(gate.signals.filter(\.grants))
+            parts.append("level \(level(gate.level)) (\(source)), \(level(gate.demanded)) is demanded\(raised)")
+            if let purposes = route.consent?.purposes, !purposes.isEmpty {
+                parts.append("\(purposes.count == 1 ? "purpose" : "purposes") \(list(purposes.map(shown))) granted")
+            }
+        } else {
+            parts.append("nothing is demanded")
+        }
+        let cut = section.fields.filter { $0.level > gate.level && came[$0.path] != nil }
+        if !cut.isEmpty {
+            parts.append("cuts " + list(cut.map { "\(printable($0.path.description)), which demands \(level($0.level))" }))
+        }
+        return parts.joined(separator: "; ")
+    }
+
+    /// What keeps the level below what is demanded.
+    private func lowering(_ gate: GateFinding, _ section: ConsentPlan, _ level: (Int) -> String) -> String {
+        let lowering = gate.signals.filter { $0.level < gate.demanded }
+        var words = lowering.isEmpty ? "" : ", by \(paths(lowering))"
+        if gate.isAssumed, case .assume(let assumed) = section.unknown, assumed < gate.demanded {
+            words += "; the event \(gate.signals.isEmpty ? "carries no consent" : "grants nothing"), \(level(assumed)) is assumed"
+        }
+        return words.isEmpty ? ", as the event names none" : words
+    }
+
+    /// Which demanded purposes are not granted, and by what.
+    private func missing(_ gate: GateFinding, _ level: (Int) -> String) -> String {
+        let subject = "\(gate.missing.count == 1 ? "purpose" : "purposes") \(list(gate.missing.map(shown)))"
+        let lacking = gate.signals.filter { !$0.missing.isEmpty && $0.member != .management }
+        let refusing = lacking.filter { !$0.grants }
+        let silent = lacking.filter(\.grants)
+        var ways: [String] = []
+        if !refusing.isEmpty { ways.append("refused by \(paths(refusing))") }
+        if !silent.isEmpty { ways.append("not granted by \(paths(silent))") }
+        if ways.isEmpty { ways.append(gate.isAssumed ? "not granted by level \(level(gate.level)), which is assumed" : "not granted") }
+        return "\(subject) \(ways.joined(separator: ", "))"
+    }
+
+    private func paths(_ signals: [GateFinding.Signal]) -> String { list(signals.map(\.member.path.description)) }
+}
+
+extension GateFinding {
+    fileprivate var isAssumed: Bool { if case .known(_, true) = state { true } else { false } }
+}
+
+extension ConsentMember {
+    /// What it must be, to follow "must be".
+    fileprivate var form: String {
+        switch self {
+        case .level: "the name of a level"
+        case .purposes: "a list of names or an object of true and false"
+        case .categoryPreferences: "an object of true and false"
+        case .management: "an object"
+        case .allowed, .denied: "a list of names"
+        case .gpc: "true or false"
+        }
+    }
+}

@@ -1,0 +1,158 @@
+// Puts into words what a route found out about an event: each stage in one short sentence that names what decided.
+
+internal import Configuration
+internal import Events
+internal import Platform
+internal import Policy
+
+struct Teller {
+    let plan: Plan
+    let route: RoutePlan
+    let finding: Finding
+    /// The event as it came.
+    let came: EventMembers
+    private let mask: Mask
+    /// What some route hashes shows in no sentence.
+    private let hashed: [Path]
+
+    init(_ plan: Plan, _ route: RoutePlan, _ finding: Finding, _ came: EventMembers) {
+        self.plan = plan
+        self.route = route
+        self.finding = finding
+        self.came = came
+        mask = Mask(hidden: plan.hidden)
+        hashed = plan.routes.flatMap(\.hashed)
+    }
+
+    /// Of the stages up to the verdict. A route without a sample has no such stage.
+    var decisions: [Explanation.Decision] {
+        var decisions = [Explanation.Decision(stage: .filter, why: filter)]
+        if case .filtered = finding.verdict { return decisions }
+        decisions.append(Explanation.Decision(stage: .consent, why: consent))
+        if case .denied = finding.verdict { return decisions }
+        if let sample = route.sample, let sampled = finding.sample {
+            decisions.append(Explanation.Decision(stage: .sample, why: self.sample(sample, sampled)))
+        }
+        return decisions
+    }
+
+    // MARK: - Filter
+
+    private var filter: String {
+        let name = Path(keys: ["event"])
+        let globs = route.events.map { shown($0.pattern) }
+        if finding.verdict == .filtered(.events) { return "\(isNow(name)), \(noneOf(globs))" }
+        if let mismatch = finding.mismatch {
+            let match = route.match[mismatch]
+            return "\(isNow(match.path)), \(noneOf(match.anyOf.map(shown)))"
+        }
+        let named = globs.isEmpty ? [] : ["\(isNow(name)), \(globs.count == 1 ? "as" : "one of") \(list(globs))"]
+        let matched = route.match.map { isNow($0.path) }
+        return (named + matched).isEmpty ? "takes every event" : (named + matched).joined(separator: "; ")
+    }
+
+    private func isNow(_ path: Path) -> String { "\(printable(path.description)) is \(value(path))" }
+
+    private func noneOf(_ choices: [String]) -> String { "\(choices.count == 1 ? "not" : "none of") \(list(choices))" }
+
+    // MARK: - Sample
+
+    private func sample(_ plan: SamplePlan, _ finding: SampleFinding) -> String {
+        if finding.isKept { return "\(isNow(Path(keys: ["event"]))), always in the sample" }
+        if plan.rate >= 1 { return "the sample takes every event" }
+        if plan.rate <= 0 { return "the sample takes no event" }
+        let by = plan.by.map { printable($0.description) }
+        let hashes =
+            switch finding.basis {
+            case .member: "\(by ?? "") hashes to"
+            case .messageID: (by.map { "\($0) cannot be hashed, " } ?? "") + "messageId hashes to"
+            case .wholeEvent: "\(by.map { "\($0) and " } ?? "")messageId cannot be hashed, the event's bytes hash to"
+            }
+        return "\(hashes) \(Teller.fraction(finding.hash, for: plan.rate)), the sample takes below \(plan.rate)"
+    }
+
+    /// The hash as a fraction, cut off behind at least as many digits as the rate has: so that it never seems to be on
+    /// the other side.
+    private static func fraction(_ hash: UInt64, for rate: Double) -> String {
+        var digits = 2
+        var scale: UInt64 = 100
+        while digits < 15, rate * Double(scale) != (rate * Double(scale)).rounded() {
+            digits += 1
+            scale *= 10
+        }
+        let shown = String(hash.multipliedFullWidth(by: scale).high)
+        return "0." + String(repeating: "0", count: digits - shown.utf8.count) + shown
+    }
+
+    // MARK: - Transform
+
+    /// What became of each member that a transform names, in their order; `left` is the event as it leaves.
+    func transform(_ left: EventMembers) -> String {
+        var told: [(verb: String, paths: [String])] = []
+        var seen: Set<Path> = []
+        func tell(_ path: Path) {
+            guard seen.insert(path).inserted else { return }
+            let verb = fate(path, left)
+            let text = printable(path.description)
+            if told.last?.verb == verb { told[told.count - 1].paths.append(text) } else { told.append((verb, [text])) }
+        }
+        for transform in route.transforms {
+            switch transform {
+            case .drop(let paths), .hash(let paths, _): for path in paths { tell(path) }
+            case .set(let members): for member in members { tell(member.path) }
+            }
+        }
+        return told.map { "\($0.verb) \(list($0.paths))" }.joined(separator: "; ")
+    }
+
+    private func fate(_ path: Path, _ left: EventMembers) -> String {
+        switch (came[path], left[path]) {
+        case (nil, nil): "finds no"
+        case (_?, nil): "drops"
+        case (_, let after?) where route.hashed.contains(path) && EventMembers.isDigest(after): "hashes"
+        case (nil, _?): "adds"
+        case (let before?, let after?): before == after ? "leaves" : "sets"
+        }
+    }
+
+    // MARK: - Values
+
+    func shown(_ text: String) -> String { printable(mask.shown(text)) }
+
+    private func shown(_ scalar: Scalar) -> String {
+        switch scalar {
+        case .null: "null"
+        case .bool(let value): "\(value)"
+        case .number(let text): shortened(text)
+        case .string(let text): mask.isHidden(text) ? Mask.secret : quoted(text)
+        }
+    }
+
+    /// What the event holds there, in a few words.
+    func value(_ path: Path) -> String {
+        guard let text = came[path] else { return "absent" }
+        switch text[0] {
+        case UInt8(ascii: "{"): return "an object"
+        case UInt8(ascii: "["): return "a list"
+        case _ where hashed.contains { $0.holds(path) }: return Mask.digest
+        case UInt8(ascii: "\""):
+            guard let string = decoded(text[1..<(text.count - 1)]) else { return "a string with a lone surrogate" }
+            return mask.isHidden(string) ? Mask.secret : quoted(string)
+        default: return shortened(String(decoding: text, as: UTF8.self))
+        }
+    }
+
+    private func quoted(_ text: String) -> String { "'\(printable(shortened(text)))'" }
+
+    private func shortened(_ text: String) -> String { text.count <= 40 ? text : text.prefix(39) + "…" }
+
+    /// `a, b, c`; a long list is cut.
+    func list(_ words: [String]) -> String {
+        words.count <= 12 ? words.joined(separator: ", ") : words.prefix(12).joined(separator: ", ") + " and \(words.count - 12) more"
+    }
+}
+
+extension Path {
+    /// Whether the other is this path or leads into it.
+    func holds(_ other: Path) -> Bool { other.keys.count >= keys.count && Path(keys: Array(other.keys.prefix(keys.count))) == self }
+}

@@ -1,0 +1,55 @@
+// `switchyard explain`: what every stage of each route decides about one event, and why.
+
+import Configuration
+import Glibc
+import Platform
+import PluginHost
+import Router
+
+let explainCommand = Command(
+    name: "explain",
+    about: "Tells for one event what every stage of each route decides, and why.",
+    details: """
+        EVENT is a file that holds one event on one line; - or nothing is standard input.
+        Nothing is delivered. What routes hash, and what came from ${env:} or ${file:}, is masked.
+        An event that is invalid is rejected by every route, and the exit code is 65.
+        """,
+    argument: "EVENT",
+    options: [configOption, Option(name: "--json", about: "one JSON object, for machines")],
+    run: explain)
+
+private func explain(_ arguments: Arguments) throws -> Int32 {
+    let file = arguments.argument ?? "-"
+    let configuration = arguments["--config"] ?? Loading.defaultFile
+    if file == "-", configuration == "-" {
+        throw UsageFault("the event and the configuration cannot both come from standard input; name a file for one of them")
+    }
+    let folders = ModuleFolders.standard()
+    for warning in folders.warnings { Console.say(warning.description) }
+    let plan = try Loading.plan(configuration, folders)
+
+    if file == "-", isatty(0) == 1 { Console.say("type or paste one event, then press Enter and Ctrl-D") }
+    let text: [UInt8]
+    switch Loading.contents(of: file, most: 1 << 30) {
+    case .success(let bytes): text = bytes
+    case .failure(let fault):
+        Console.say("\(file == "-" ? "standard input" : printable(file)): \(fault)")
+        return ExitCode.undelivered
+    }
+    let explanation: Explanation
+    do throws(Explanation.WrongCount) {
+        explanation = try Explanation(of: text, from: file == "-" ? "stdin" : printable(file), by: plan)
+    } catch {
+        throw UsageFault(error.advice)
+    }
+    try Console.show(arguments.has("--json") ? explanation.json + "\n" : explanation.text(Style.ofStandardOutput))
+    return explanation.fault == nil ? ExitCode.delivered : ExitCode.invalidInput
+}
+
+extension Explanation.WrongCount {
+    fileprivate var advice: String {
+        if events == 0 { return "explain takes one event, was given none; for example: head -n 1 events.ndjson | switchyard explain" }
+        return "explain takes one event on one line, was given \(grouped(events)) lines; pick one with head -n 1, "
+            + "or put an event of several lines on one with jq -c ."
+    }
+}

@@ -1,0 +1,68 @@
+// An explanation as JSON, and for a person: in 80 columns, each route with its stages and the event as it leaves.
+
+import Platform
+import Router
+
+extension Explanation {
+    /// One object on one line.
+    var json: String {
+        let parts = routes.map { route in
+            let stage = route.outcome == .admitted ? nil : route.decisions.last?.stage.rawValue
+            let members = [
+                ("name", jsonQuoted(route.name)), ("verdict", jsonQuoted(route.outcome.rawValue)),
+                ("stage", stage.map(jsonQuoted) ?? "null"), ("reason", jsonQuoted(route.reason)), ("event", route.event ?? "null"),
+                ("to", "[\(route.to.map(jsonQuoted).joined(separator: ","))]"),
+            ]
+            return "{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
+        }
+        return "{\"routes\":[\(parts.joined(separator: ","))]}"
+    }
+
+    func text(_ style: Style) -> String {
+        if let fault {
+            let names = routes.map { printable($0.name) }.joined(separator: ", ")
+            return "\(style.bad("rejected"))  \(fault)\n" + wrapped("No route sees it: \(names)", indent: 0)
+        }
+        return routes.map { $0.text(style) }.joined(separator: "\n")
+    }
+}
+
+extension Explanation.Route {
+    fileprivate func text(_ style: Style) -> String {
+        let words = outcome.rawValue.split(separator: "_").joined(separator: " ")
+        let arrow = to.isEmpty ? "" : " → " + to.map { printable($0) }.joined(separator: ", ")
+        var text = "\(style.strong(printable(name)))  \(outcome == .admitted ? style.good(words) : style.bad(words))\(arrow)\n"
+        for decision in decisions { text += row(decision.stage.rawValue, wrapped(decision.why, indent: labelWidth), style) }
+        if let event {
+            let lines = JSONLayout.lines(event, width: columnsOfText - labelWidth).map {
+                String(repeating: " ", count: labelWidth) + $0 + "\n"
+            }
+            text += row("event", lines.joined(), style)
+        }
+        return text
+    }
+
+    /// `text` leaves room for the label on its first line.
+    private func row(_ label: String, _ text: String, _ style: Style) -> String {
+        "  " + style.faint(label) + text.dropFirst(2 + label.count)
+    }
+}
+
+private let columnsOfText = 80
+/// The longest stage is "transform".
+private let labelWidth = 13
+
+/// Broken at spaces; every line is indented.
+private func wrapped(_ text: String, indent: Int) -> String {
+    let margin = String(repeating: " ", count: indent)
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+        if !line.isEmpty, indent + line.count + 1 + word.count > columnsOfText {
+            lines.append(line)
+            line = ""
+        }
+        line += line.isEmpty ? String(word) : " " + word
+    }
+    return (lines + [line]).map { margin + $0 + "\n" }.joined()
+}

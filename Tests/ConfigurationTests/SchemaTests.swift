@@ -1,0 +1,105 @@
+// What the schema is held to by a validator that is not ours: Scripts/schema.sh has these files written, and Tests/Schema/validate.py
+// judges them.
+
+import Foundation
+import Testing
+
+@testable import Configuration
+
+@Suite("The schema of routes.json")
+struct SchemaTests {
+    @Test("the good files that a validator is given are good", arguments: Good.all.indices)
+    func goodFiles(index: Int) {
+        #expect(faults(Good.all[index]) == [])
+    }
+
+    @Test("every module that is installed has its settings in it, and no other may be named")
+    func modules() throws {
+        let (root, faults) = try Outline.read(Source(Array(SchemaTests.schema.utf8)), resolving: nil)
+        #expect(faults.isEmpty)
+        #expect(root["$schema"]?.text?.value == "https://json-schema.org/draft/2020-12/schema")
+        let definitions = try #require(root["$defs"])
+        let console = definitions["provider-console"]?["properties"]
+        #expect(console?.entries?.map(\.key.name) == ["plugin", "delivery", "isolate", "format", "stream"])
+        let named = definitions["provider"]?["properties"]?["plugin"]?["anyOf"]?.items?.first?["enum"]?.items
+        #expect(named?.compactMap(\.text?.value) == ["noop", "file", "console", "probe"])
+    }
+
+    @Test("every reference in it leads somewhere")
+    func references() throws {
+        let (root, _) = try Outline.read(Source(Array(SchemaTests.schema.utf8)), resolving: nil)
+        func check(_ node: Node) {
+            if let reference = node["$ref"]?.text?.value {
+                let name = reference.replacing("#/$defs/", with: "")
+                #expect(root["$defs"]?[name] != nil, "\(reference)")
+            }
+            for entry in node.entries ?? [] { check(entry.node) }
+            for item in node.items ?? [] { check(item) }
+        }
+        check(root)
+    }
+
+    @Test("the corpus for a validator is written", .enabled(if: SchemaTests.corpusFile != nil))
+    func writeCorpus() throws {
+        let corpus: [String: Any] = [
+            "schema": SchemaTests.schema,
+            "good": (Good.all + SchemaTests.variants.filter { faults($0).isEmpty }).map { ["what": "good", "text": $0] },
+            "broken": Broken.all.map { ["what": $0.what, "text": $0.text] },
+        ]
+        let data = try JSONSerialization.data(withJSONObject: corpus)
+        try data.write(to: URL(fileURLWithPath: SchemaTests.corpusFile!))
+    }
+
+    static let corpusFile = ProcessInfo.processInfo.environment["SWITCHYARD_SCHEMA_CORPUS"]
+
+    static let schema = RoutesFile.schema(for: Modules().names.compactMap { try? Modules().description(of: $0) })
+
+    /// The good file with each value in turn replaced by each of many: most are broken, and those that are not must pass the schema.
+    static let variants: [String] = {
+        let source = Source(Array(good.utf8))
+        guard let (root, _) = try? Outline.read(source, resolving: nil) else { return [] }
+        var ranges: [Range<Int>] = []
+        func collect(_ node: Node) {
+            ranges.append(node.range)
+            for item in node.items ?? [] { collect(item) }
+            for entry in node.entries ?? [] { collect(entry.node) }
+        }
+        collect(root)
+        let values = [
+            "null", "true", "0", "1", "1.0", "0.25", #""""#, #""a""#, #""out""#, #""none""#, #""standard""#, #""analytics""#, #""probe""#,
+            #""ééééééééé""#, #""${env:SECRET}""#, #""x${file:key}y""#, #""${env:MEMORY}""#, #""$${""#, #""1.5MiB""#, #""0ms""#,
+            #""drop_oldest""#,
+            #""a['b.c'].d""#, #""*""#, "[]", "{}", #"["a"]"#, #"["archive"]"#, #"{"assume":"none"}"#, #"{"level":"none"}"#,
+            #"{"purposes":["operations"]}"#, #"{"events":"x*"}"#,
+        ]
+        return ranges.flatMap { range in
+            values.map { value in
+                let bytes = source.bytes[..<range.lowerBound] + Array(value.utf8) + source.bytes[range.upperBound...]
+                return String(decoding: bytes, as: UTF8.self)
+            }
+        }
+    }()
+}
+
+/// Files with nothing wrong in them.
+enum Good {
+    static let all = [
+        good,
+        file(),
+        file(provider: #""plugin":"${env:PLUGIN}""#),
+        file(
+            provider: #""plugin":"file","path":"${env:OUT}","mode":"${env:MODE}","sync":"${env:SYNC}","rotate":{"bytes":"${env:MEMORY}"}"#),
+        file(provider: #""plugin":"console","delivery":{"batch":{"bytes":"${env:MEMORY}"},"queue":{"full":"${env:FULL}"}}"#),
+        file(#""keys":{"ids":"${env:SECRET}","words":"schlüssel-für-alle"}"#),
+        file(#""keys":{"short":"ééééééé€"}"#),
+        file(#""keys":{}"#, route: #""transform":[]"#),
+        file(#""limits":{"line":"1.5MiB","depth":100000}"#),
+        file(#""consent":{"levels":["none","all"],"unknown":"deny"}"#, route: #""consent":"all""#),
+        file(#""consent":{"levels":["none","${env:LEVEL}"],"unknown":"${env:DENY}","default":"${env:LEVEL}"}"#),
+        file(#""consent":{"levels":{"none":[]},"default":{"level":"none"},"gpc":[]}"#, route: #""consent":{"level":"none"}"#),
+        file(route: #""match":{"a[\"b.c\"]":["x",1,null],"['d']['e\\n']":true},"sample":{"rate":1,"keep":{"events":"a*"}}"#),
+        file(route: #""transform":[{"set":{"a.b":{"c":[1,{"d":null}]}}},{"drop":["x y.z"]}]"#),
+        file(route: #""match":{"a":["$","$$","a$b","$$${x","$${env}","$${env:}${env:OUT}$"]},"transform":[{"set":{"b":["$${"]}}]"#),
+        file(route: #""name":"ünïcödé 🚗","events":"*""#),
+    ]
+}

@@ -1,0 +1,328 @@
+import Foundation
+import Testing
+
+@Suite("explain")
+struct ExplainTests {
+    /// Everything that a route can have, and one file for each route.
+    private static let rich = """
+        { "keys": { "ids": "${env:IDS}" },
+          "consent": {
+            "levels": { "none": [], "essential": ["operations"], "standard": ["operations", "analytics"] },
+            "unknown": { "assume": "essential" }, "default": "standard",
+            "fields": { "traits.role": "standard" }, "events": { "item_bought": "standard" } },
+          "providers": {
+            "a": { "plugin": "file", "path": "a.ndjson" }, "b": { "plugin": "file", "path": "b.ndjson" },
+            "c": { "plugin": "file", "path": "c.ndjson" }, "d": { "plugin": "noop" } },
+          "routes": [
+            { "name": "errors", "events": ["error_*", "*_failed"], "consent": "none", "transform": [ { "drop": ["userId"] } ], "to": ["a", "d"] },
+            { "name": "product", "events": "item_*", "match": { "type": "track", "properties.source": ["app", "web"] },
+              "transform": [ { "drop": ["context.ip", "gone"] }, { "hash": { "fields": ["userId"], "key": "ids" } },
+                             { "set": { "context.by": "${env:BY}", "context.n": 1 } } ], "to": ["b"] },
+            { "name": "some", "consent": { "level": "essential", "purposes": ["operations"] },
+              "sample": { "rate": 0.25, "by": "userId", "keep": ["error_*"] }, "to": ["c"] } ] }
+        """
+    private static let environment = ["IDS": "0123456789abcdef-ids", "BY": "the-hidden-tag"]
+
+    private static let event =
+        #"{"type":"track","event":"item_viewed","userId":"u-1","properties":{"source":"web"},"traits":{"role":"x"},"context":{"ip":"10.0.0.1","consent":{"level":"standard"}}}"#
+
+    private struct Route: Decodable, Equatable {
+        var name: String
+        var verdict: String
+        var stage: String?
+        var reason: String
+        var to: [String]
+    }
+    private struct Answer: Decodable { var routes: [Route] }
+
+    private func explain(_ yard: Yard, _ event: String) throws -> [Route] {
+        let result = try yard.run(["explain", "--json"], environment: Self.environment, input: event)
+        return try JSONDecoder().decode(Answer.self, from: result.output).routes
+    }
+
+    private func object(_ result: Result) throws -> [[String: Any]] {
+        let object = try #require(try JSONSerialization.jsonObject(with: result.output) as? [String: Any])
+        #expect(object.keys.sorted() == ["routes"])
+        return try #require(object["routes"] as? [[String: Any]])
+    }
+
+    @Test("--json has exactly the keys that are promised, whatever the verdict")
+    func keys() throws {
+        let yard = try Yard(routes: Self.rich)
+        for event in [Self.event, "{}", #"{"event":"error_1"}"#, "nonsense"] {
+            for route in try object(yard.run(["explain", "--json"], environment: Self.environment, input: event)) {
+                #expect(route.keys.sorted() == ["event", "name", "reason", "stage", "to", "verdict"])
+                #expect((route["event"] is [String: Any]) == (route["verdict"] as? String == "admitted"))
+                #expect((route["to"] as? [String])?.isEmpty == (route["verdict"] as? String != "admitted"))
+                #expect((route["stage"] is NSNull) == (route["verdict"] as? String == "admitted"))
+            }
+        }
+    }
+
+    @Test("the reason names what decided")
+    func reasons() throws {
+        let yard = try Yard(routes: Self.rich)
+        func reason(_ event: String, _ route: Int) throws -> String {
+            let route = try explain(yard, event)[route]
+            return "\(route.verdict) at \(route.stage ?? "the end"): \(route.reason)"
+        }
+        func item(_ context: String, name: String = "item_viewed") -> String {
+            #"{"type":"track","event":"\#(name)","properties":{"source":"web"},"context":{\#(context)}}"#
+        }
+        #expect(try reason(#"{"event":"page_view"}"#, 0) == "filtered at filter: event is 'page_view', none of error_*, *_failed")
+        #expect(try reason("{}", 1) == "filtered at filter: event is absent, not item_*")
+        #expect(try reason(#"{"event":"item_x","type":"page"}"#, 1) == "filtered at filter: type is 'page', not 'track'")
+        #expect(
+            try reason(#"{"event":"item_x","type":"track","properties":{"source":7}}"#, 1)
+                == "filtered at filter: properties.source is 7, none of 'app', 'web'")
+        #expect(
+            try reason(item(#""consent":{"level":"essential"}"#), 1)
+                == "denied at consent: level essential is below standard, by context.consent.level")
+        #expect(
+            try reason(item(""), 1)
+                == "denied at consent: level essential is below standard; the event carries no consent, essential is assumed")
+        #expect(
+            try reason(item(#""gpc":true"#), 1)
+                == "denied at consent: level none is below standard, by context.gpc; the event grants nothing, essential is assumed")
+        #expect(
+            try reason(item(#""consent":{"level":"lots"},"gpc":1"#), 1)
+                == "denied at consent: context.consent.level must be the name of a level, is 'lots'; context.gpc must be true or false, is 1"
+        )
+        #expect(
+            try reason(item(#""consentManagement":{"allowedConsentIds":["analytics"],"deniedConsentIds":["operations"]}"#), 2)
+                == "denied at consent: level none is below essential, by context.consentManagement.allowedConsentIds, context.consentManagement.deniedConsentIds"
+        )
+        #expect(
+            try reason(item(#""consent":{"level":"essential"}"#, name: "item_bought"), 2)
+                == "denied at consent: level essential is below standard, as events item_bought demand, by context.consent.level")
+        #expect(
+            try reason(#"{"userId":"c","messageId":"m","context":{"consent":{"level":"standard"}}}"#, 2)
+                == "sampled_out at sample: userId hashes to 0.69, the sample takes below 0.25")
+        #expect(
+            try reason(#"{"event":"error_1","context":{"consent":{"level":"standard"}}}"#, 2)
+                == "admitted at the end: takes every event; level standard (context.consent.level), essential is demanded; "
+                + "purpose operations granted; event is 'error_1', always in the sample")
+    }
+
+    @Test("a purpose that is refused names who refused it")
+    func purposes() throws {
+        let yard = try Yard(
+            routes: """
+                { "consent": { "levels": { "none": [], "all": ["analytics", "ads"] }, "default": { "purposes": ["analytics"] } },
+                  "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }
+                """)
+        let refused = #"{"context":{"consent":{"level":"all"},"consentManagement":{"deniedConsentIds":["analytics"]}}}"#
+        #expect(try explain(yard, refused)[0].reason == "purpose analytics refused by context.consentManagement.deniedConsentIds")
+        let silent = #"{"context":{"consent":{"purposes":["ads"]}}}"#
+        #expect(try explain(yard, silent)[0].reason == "purpose analytics not granted by context.consent.purposes")
+        #expect(try explain(yard, "{}")[0].reason == "the event carries no consent, and the unknown are denied")
+        #expect(
+            try explain(yard, #"{"context":{"gpc":true}}"#)[0].reason
+                == "the event grants nothing (context.gpc), and the unknown are denied")
+        let granted = #"{"context":{"consent":{"level":"all"}}}"#
+        #expect(
+            try explain(yard, granted)[0].reason
+                == "takes every event; level all (context.consent.level), none is demanded; purpose analytics granted")
+    }
+
+    @Test("an admitted event shows as its providers get it, with hashes, secrets and what they were masked")
+    func masks() throws {
+        let yard = try Yard(routes: Self.rich)
+        for arguments in [["explain"], ["explain", "--json"]] {
+            let result = try yard.run(arguments, environment: Self.environment, input: Self.event)
+            #expect(result.code == 0)
+            #expect(result.errors == "")
+            #expect(!result.text.contains("hidden-tag"))
+            #expect(!result.text.contains("0123456789abcdef"))
+            #expect(result.text.contains("(hashed)"))
+            #expect(result.text.contains("(secret)"))
+        }
+        let product = try object(yard.run(["explain", "--json"], environment: Self.environment, input: Self.event))[1]
+        let event = try #require(product["event"] as? [String: Any])
+        #expect(event["userId"] as? String == "(hashed)")
+        let context = try #require(event["context"] as? [String: Any])
+        #expect(context["by"] as? String == "(secret)")
+        #expect(context["n"] as? Int == 1)
+        #expect(context["ip"] == nil)
+        let reason = try #require(product["reason"] as? String)
+        #expect(reason.hasSuffix("drops context.ip; finds no gone; hashes userId; adds context.by, context.n"))
+    }
+
+    @Test("a member that some route hashes shows in no reason, and what a placeholder made shows nowhere")
+    func maskedReasons() throws {
+        let yard = try Yard(
+            routes: """
+                { "keys": { "ids": "0123456789abcdef" }, "providers": { "out": { "plugin": "noop" } },
+                  "routes": [ { "match": { "userId": "someone" }, "to": ["out"] },
+                              { "match": { "tag": "${env:TAG}" }, "events": ["${env:NAME}"], "to": ["out"] },
+                              { "events": "x", "match": { "tag": ["${env:TAG}", "b"] }, "to": ["out"] },
+                              { "transform": [ { "hash": { "fields": ["userId"], "key": "ids" } } ], "to": ["out"] } ] }
+                """)
+        let secrets = ["TAG": "tag-secret", "NAME": "name-secret"]
+        let result = try yard.run(["explain", "--json"], environment: secrets, input: #"{"event":"x","userId":"u-77","tag":"c"}"#)
+        let routes = try JSONDecoder().decode(Answer.self, from: result.output).routes
+        #expect(routes[0].reason == "userId is (hashed), not 'someone'")
+        #expect(routes[1].reason == "event is 'x', not (secret)")
+        #expect(routes[2].reason == "tag is 'c', none of (secret), 'b'")
+        #expect(!result.text.contains("-secret"))
+        #expect(!result.text.contains("u-77"))
+    }
+
+    @Test("an event that is none is rejected by every route, with its place, and the exit code is 65")
+    func rejected() throws {
+        let yard = try Yard(routes: Self.rich)
+        let result = try yard.run(["explain", "--json"], environment: Self.environment, input: "\n{\"a\":tru}\n")
+        #expect(result.code == 65)
+        let routes = try JSONDecoder().decode(Answer.self, from: result.output).routes
+        #expect(routes.map(\.verdict) == ["rejected", "rejected", "rejected"])
+        for route in routes {
+            #expect(route.stage == "input")
+            #expect(route.reason == "stdin:2:9: expected true, false or null, found 0x7d '}'")
+        }
+        let run = try yard.run(environment: Self.environment, input: "\n{\"a\":tru}\n")
+        #expect(run.errors.contains(routes[0].reason), "run says the same: \(run.errors)")
+        let person = try yard.run(["explain"], environment: Self.environment, input: "\n{\"a\":tru}\n")
+        #expect(person.code == 65)
+        #expect(
+            person.lines == [
+                "rejected  stdin:2:9: expected true, false or null, found 0x7d '}'", "No route sees it: errors, product, some",
+            ])
+    }
+
+    @Test("a line over the limit, and an event that is too deep, are rejected as in a run")
+    func limits() throws {
+        let yard = try Yard(
+            routes:
+                #"{ "limits": { "line": "20B", "depth": 2 }, "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }"#
+        )
+        #expect(try explain(yard, #"{"a":"0123456789012345"}"#)[0].reason.contains("more than limits.line allows (20)"))
+        #expect(try explain(yard, #"{"a":{"b":{}}}"#)[0].reason.contains("nests deeper than 2 levels"))
+    }
+
+    @Test(
+        "it takes exactly one event, and says how to get one",
+        arguments: [
+            ("", "explain takes one event, was given none"), ("\n \n", "explain takes one event, was given none"),
+            ("{}\n{}\n", "explain takes one event on one line, was given 2 lines"),
+            (
+                "{\n  \"a\": 1\n}\n",
+                "explain takes one event on one line, was given 3 lines; pick one with head -n 1, or put an event of several lines on one with jq -c ."
+            ),
+        ])
+    func oneEvent(input: String, message: String) throws {
+        let result = try Yard(routes: passThrough).run(["explain"], input: input)
+        #expect(result.errors.hasPrefix("switchyard: " + message))
+        #expect(result.errorLines.count == 1)
+        #expect(result.text == "")
+        #expect(result.code == 64)
+    }
+
+    @Test("the event may lie in a file, with any line end, and a file that is not there is said")
+    func files() throws {
+        let yard = try Yard(routes: passThrough)
+        try yard.write("{\"a\":1}\r\n", to: "event.json")
+        let fromFile = try yard.run(["explain", "--json", "event.json"])
+        #expect(
+            fromFile.text
+                == #"{"routes":[{"name":"routes[0]","verdict":"admitted","stage":null,"reason":"takes every event; no consent section, the gate is off","event":{"a":1},"to":["out"]}]}"#
+                + "\n")
+        #expect(try yard.run(["explain", "--json", "-"], input: "{\"a\":1}").text == fromFile.text)
+        let gone = try yard.run(["explain", "gone.json"])
+        #expect(gone.code == 69)
+        #expect(gone.errors == "switchyard: gone.json: No such file or directory\n")
+        #expect(try yard.run(["explain", "-c", "-"], input: "{}").code == 64)
+        #expect(try yard.run(["explain", "-c", "gone.json"], input: "{}").code == 78)
+    }
+
+    @Test("for a person it stays within 80 columns, without colour in a pipe, and without what could steer a terminal")
+    func person() throws {
+        let yard = try Yard(routes: Self.rich)
+        let event =
+            #"{"type":"track","event":"item_viewed","userId":"u","properties":{"source":"web","list":[1,2,{"long":"\#(String(repeating: "x", count: 30))"}],"words":["\#((0..<30).map { "w\($0)" }.joined(separator: "\",\""))"],"bidi":"a\#u{202e}b\#u{9b}31m"},"context":{"consent":{"level":"standard"}}}"#
+        let result = try yard.run(["explain"], environment: Self.environment.merging(["TERM": "xterm"]) { $1 }, input: event)
+        #expect(result.code == 0)
+        #expect(result.lines.allSatisfy { $0.count <= 80 }, "\(result.text)")
+        #expect(!result.text.unicodeScalars.contains { $0.value == 0x1b || $0.value == 0x9b || $0.value == 0x202e })
+        #expect(result.text.contains(#""a\u202eb\u009b31m""#))
+        let words = result.lines
+        #expect(words.first == "errors  filtered")
+        #expect(words.contains("product  admitted → b"))
+        for stage in ["filter", "consent", "transform", "event"] { #expect(words.contains { $0.hasPrefix("  \(stage) ") }) }
+    }
+
+    @Test("an event that nests as deep as may be is shown")
+    func deep() throws {
+        let yard = try Yard(
+            routes: #"{ "limits": { "depth": 100000 }, "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }"#)
+        let event = "{\"a\":" + String(repeating: "[", count: 99_000) + String(repeating: "]", count: 99_000) + "}"
+        #expect(try yard.run(["explain"], input: event).code == 0)
+        #expect(try yard.run(["explain", "--json"], input: event).text.contains(event))
+    }
+
+    @Test("it agrees with the router on every event, verdict by verdict and byte by byte")
+    func agrees() throws {
+        let yard = try Yard(routes: Self.rich)
+        var random = Seeded(state: 11)
+        let events = (0..<60).map { Self.randomEvent($0, &random) }
+        let run = try yard.run(["--stats", "json"], environment: Self.environment, input: events.joined(separator: "\n") + "\n")
+        #expect(run.code == 0)
+        let last = try #require(run.errorLines.last)
+        let account = try #require(try JSONSerialization.jsonObject(with: Data(last.utf8)) as? [String: Any])
+
+        var left = ["a.ndjson", "b.ndjson", "c.ndjson"].map { yard.lines($0) }
+        var verdicts = [[String: Int]](repeating: [:], count: 3)
+        for event in events {
+            let result = try yard.run(["explain", "--json"], environment: Self.environment, input: event)
+            for (index, route) in try object(result).enumerated() {
+                let verdict = try #require(route["verdict"] as? String)
+                verdicts[index][verdict, default: 0] += 1
+                guard verdict == "admitted" else { continue }
+                guard !left[index].isEmpty else {
+                    Issue.record("explain admits more than the router: \(event)")
+                    return
+                }
+                let delivered = left[index].removeFirst()
+                // The bytes that were delivered, with the digest and the constant masked as promised.
+                let masked = Self.masked(delivered)
+                #expect(result.text.contains("\"event\":\(masked),\"to\""), "\(masked)\n\(result.text)")
+            }
+        }
+        #expect(left.flatMap { $0 }.isEmpty, "the router delivers more than explain admits")
+        for (index, route) in try #require(account["routes"] as? [[String: Any]]).enumerated() {
+            let counts = route.compactMapValues { $0 as? Int }
+            for verdict in ["admitted", "filtered", "denied", "sampled_out"] {
+                let counted = counts.filter { $0.key.hasPrefix(verdict) }.values.reduce(0, +)
+                #expect(verdicts[index][verdict] ?? 0 == counted, "route \(index): \(verdict)")
+            }
+        }
+    }
+
+    private static func masked(_ line: String) -> String {
+        let tagged = line.replacingOccurrences(of: "\"the-hidden-tag\"", with: "\"(secret)\"")
+        return tagged.replacingOccurrences(of: "\"[0-9a-f]{64}\"", with: "\"(hashed)\"", options: .regularExpression)
+    }
+
+    private static func randomEvent(_ number: Int, _ random: inout Seeded) -> String {
+        func pick(_ choices: [String]) -> String { choices.randomElement(using: &random)! }
+        let user = pick(["", #""userId":"u\#(number)","#, #""userId":{"id":\#(number)},"#])
+        let level = pick([
+            "", #","consent":{"level":"standard"}"#, #","consent":{"level":"standard"}"#, #","consent":{"level":"essential"}"#,
+            #","gpc":true"#, #","consent":{"level":1}"#,
+        ])
+        return
+            #"{"n":\#(number), "event":"\#(pick(["item_viewed", "item_viewed", "item_bought", "error_1", "page"]))",\#(user)"type":"\#(pick(["track", "track", "page"]))","#
+            + #""properties":{"source":"\#(pick(["web", "app", "cli"]))"},"traits":{"role":"x"},"context":{"ip":"10.0.0.1"\#(level)}}"#
+    }
+}
+
+/// A generator whose numbers are the same in every run.
+struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var z = state
+        z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
+        z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
+        return z ^ z >> 31
+    }
+}

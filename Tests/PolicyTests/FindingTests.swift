@@ -1,0 +1,192 @@
+import Configuration
+import Events
+import Testing
+
+@testable import Policy
+
+/// What is found out must be why the verdict fell, on thousands of events.
+@Suite struct FindingTests {
+    private static let names = ["none", "essential", "standard", "detailed"]
+    private static let purposes = ["operations", "analytics", "research"]
+
+    /// Plans and events that come to every verdict in every way.
+    private struct Generator {
+        var random: Seeded
+
+        mutating func chance(_ n: Int) -> Bool { Int.random(in: 0..<n, using: &random) == 0 }
+        mutating func pick<T>(_ items: [T]) -> T { items[Int.random(in: 0..<items.count, using: &random)] }
+
+        mutating func plan(hasPurposes: Bool) -> Plan {
+            var plan = Plan()
+            plan.providers = [ProviderPlan(name: "p", plugin: "noop", settings: Secret([]))]
+            plan.keys = [Key(name: "ids", secret: Secret(Array("0123456789abcdef".utf8)))]
+            var consent = ConsentPlan()
+            consent.levels = FindingTests.names.enumerated().map { index, name in
+                .init(name: name, purposes: hasPurposes ? Array(FindingTests.purposes.prefix(index)) : nil)
+            }
+            consent.subject = [path("userId")]
+            consent.unknown = pick([.deny, .assume(1), .assume(2)])
+            consent.gpc = pick([nil, [], ["research"]])
+            if !hasPurposes { consent.gpc = pick([nil, []]) }
+            if chance(2) { consent.fields = [(path("a"), 3), (path("context.x"), 1)] }
+            if chance(2) { consent.events = [(Glob("b*"), 0), (Glob("a*"), 2), (Glob("*z"), 3)] }
+            if !chance(5) { plan.consent = consent }
+            plan.routes = (0..<4).map { _ in
+                route {
+                    if chance(2) { $0.events = pick([[Glob("a*")], [Glob("b_z"), Glob("c")]]) }
+                    if chance(2) { $0.match = [MatchPlan(path: path("n"), anyOf: [.number("1"), .number("2")])] }
+                    if chance(4) { $0.match.append(MatchPlan(path: path("type"), anyOf: [.string("track")])) }
+                    $0.consent = ConsentDemand(level: Int.random(in: 0...3, using: &random))
+                    if hasPurposes, chance(2) { $0.consent?.purposes = pick([["operations"], ["analytics", "research"]]) }
+                    if chance(2) {
+                        $0.sample = SamplePlan(
+                            rate: pick([0, 0.25, 0.5, 1]), by: pick([nil, path("userId")]), keep: pick([[], [Glob("c")]]))
+                    }
+                    $0.transforms = pick([[], [.drop([path("a")])], [.hash([path("userId")], key: 0), .set([(path("b"), "1")])]])
+                }
+            }
+            return plan
+        }
+
+        mutating func names() -> String {
+            "[" + FindingTests.purposes.filter { _ in chance(2) }.map { "\"\($0)\"" }.joined(separator: ",") + "]"
+        }
+        mutating func flags() -> String {
+            "{"
+                + FindingTests.purposes.filter { _ in !chance(4) }.map { "\"\($0)\":\(chance(3) ? "false" : "true")" }.joined(
+                    separator: ",") + "}"
+        }
+
+        mutating func event() -> String {
+            var members: [String] = []
+            var context: [String] = []
+            var consent: [String] = []
+            if !chance(8) { members.append(#""event":\#(pick([#""a_1""#, #""b_z""#, #""c""#, "5"]))"#) }
+            if !chance(4) { members.append(#""n":\#(pick(["1", "1.0", "2", "3", "null"]))"#) }
+            if !chance(4) { members.append(#""type":"\#(pick(["track", "page"]))""#) }
+            if !chance(4) { members.append(#""userId":"u\#(Int.random(in: 0..<50, using: &random))""#) }
+            if chance(2) { members.append(#""messageId":"m""#) }
+            if chance(2) { members.append(#""a":1"#) }
+            if chance(2) { consent.append(#""level":\#(chance(12) ? "7" : "\"\(pick(FindingTests.names))\"")"#) }
+            if chance(3) { consent.append(#""purposes":\#(chance(12) ? "\"x\"" : chance(2) ? names() : flags())"#) }
+            if chance(3) { consent.append(#""categoryPreferences":\#(chance(12) ? "[]" : flags())"#) }
+            if !consent.isEmpty || chance(5) { context.append(#""consent":{\#(consent.joined(separator: ","))}"#) }
+            if chance(3) {
+                var management: [String] = []
+                if chance(2) { management.append(#""allowedConsentIds":\#(chance(12) ? "[1]" : names())"#) }
+                if chance(2) { management.append(#""deniedConsentIds":\#(chance(12) ? "{}" : names())"#) }
+                context.append(#""consentManagement":\#(chance(12) ? "true" : "{\(management.joined(separator: ","))}")"#)
+            }
+            if chance(4) { context.append(#""gpc":\#(pick(["true", "true", "false", "1"]))"#) }
+            if chance(2) { context.append(#""x":1"#) }
+            members.append(#""context":{\#(context.joined(separator: ","))}"#)
+            return "{\(members.shuffled(using: &random).joined(separator: ","))}"
+        }
+    }
+
+    @Test("on thousands of events every route finds a reason for exactly the verdict that the router counts", arguments: [true, false])
+    func agrees(hasPurposes: Bool) {
+        var fallen: Set<Verdict> = []
+        for seed in 0..<60 {
+            var generator = Generator(random: Seeded(state: UInt64(seed)))
+            let plan = generator.plan(hasPurposes: hasPurposes)
+            let routing = Bench(plan)
+            let explaining = Bench(plan)
+            for _ in 0..<60 {
+                let event = generator.event()
+                let before = routing.tally
+                #expect(routing.take(event))
+                let findings = explaining.findings(event)
+                #expect(findings.count == plan.routes.count)
+                for (index, finding) in findings.enumerated() {
+                    let counted = Tally.columns.filter { routing.tally[index, $0] > before[index, $0] }
+                    #expect(counted == [finding.verdict], "\(event)")
+                    fallen.insert(finding.verdict)
+                    if let doubt = doubt(finding, plan.routes[index], plan) {
+                        Issue.record("seed \(seed), route \(index): \(doubt)\n\(finding)\n\(event)")
+                        return
+                    }
+                }
+            }
+        }
+        #expect(fallen.count == Tally.columns.count - (hasPurposes ? 0 : 1), "\(fallen)")
+    }
+
+    /// What speaks against the finding as the reason for its verdict; nil: nothing.
+    private func doubt(_ finding: Finding, _ route: RoutePlan, _ plan: Plan) -> String? {
+        if (finding.mismatch != nil) != (finding.verdict == .filtered(.match)) { return "a mismatch that decides nothing" }
+        if case .filtered = finding.verdict { return finding.gate == nil && finding.sample == nil ? nil : "a stage behind the filter" }
+        if (finding.gate == nil) != (plan.consent == nil) { return "a gate without consent" }
+        if let gate = finding.gate, let doubt = doubt(gate, finding.verdict, route, plan) { return doubt }
+        if case .denied = finding.verdict { return finding.sample == nil ? nil : "a stage behind the gate" }
+        guard let sample = route.sample else { return finding.sample == nil ? nil : "a sample that the route does not take" }
+        guard let found = finding.sample else { return "no sample" }
+        let isIn = found.isKept || Double(found.hash) * 0x1p-64 < sample.rate
+        return isIn == (finding.verdict == .admitted) ? nil : "the hash is on the other side"
+    }
+
+    private func doubt(_ gate: GateFinding, _ verdict: Verdict, _ route: RoutePlan, _ plan: Plan) -> String? {
+        let demanded = route.consent?.level ?? 0
+        if gate.demanded < demanded || (gate.demanded > demanded) != (gate.raisedBy != nil) { return "the demand was raised by nothing" }
+        let broken = gate.signals.contains { $0.isBroken }
+        switch verdict {
+        case .denied(.broken): return gate.state == .broken && broken ? nil : "nothing is broken"
+        case .denied(.unknown): return gate.state == .unknown && !gate.signals.contains { $0.grants } ? nil : "something is known"
+        case .denied(.level):
+            guard case .known(let level, let isAssumed) = gate.state, level < gate.demanded else { return "the level would do" }
+            if gate.signals.contains(where: { $0.level < gate.demanded }) { return nil }
+            if isAssumed, case .assume(let assumed)? = plan.consent?.unknown, assumed < gate.demanded { return nil }
+            // Levels without purposes: what names only purposes has the lowest level.
+            return plan.consent?.levels.last?.purposes == nil && !gate.signals.contains { $0.member == .level }
+                ? nil : "nothing lowers the level"
+        case .denied(.purpose):
+            if gate.missing.isEmpty { return "no purpose is missing" }
+            guard case .known(_, let isAssumed) = gate.state else { return "nothing is known" }
+            let told = Set(gate.signals.flatMap(\.missing))
+            return isAssumed || Set(gate.missing).isSubset(of: told) ? nil : "nobody refuses \(gate.missing)"
+        case .admitted, .sampledOut:
+            guard gate.isDemanding else { return nil }
+            guard case .known(let level, _) = gate.state else { return "nothing is known" }
+            if broken { return "something is broken" }
+            return level >= gate.demanded && gate.missing.isEmpty ? nil : "it should have been denied"
+        case .filtered: return nil
+        }
+    }
+
+    @Test("the first match that does not hold is named")
+    func mismatch() {
+        let plan = plan(
+            route {
+                $0.match = [MatchPlan(path: path("a"), anyOf: [.number("1")]), MatchPlan(path: path("b"), anyOf: [.null, .bool(true)])]
+            })
+        #expect(Bench(plan).findings(#"{"a":1.0,"b":false}"#)[0].mismatch == 1)
+        #expect(Bench(plan).findings(#"{"a":2,"b":false}"#)[0].mismatch == 0)
+        #expect(Bench(plan).findings(#"{"a":1,"b":null}"#)[0].mismatch == nil)
+    }
+
+    @Test("each member that carries consent is heard alone")
+    func signals() {
+        var plan = plan(route { $0.consent = ConsentDemand(level: 0, purposes: ["analytics"]) })
+        var consent = ConsentPlan()
+        consent.levels = [.init(name: "none", purposes: []), .init(name: "all", purposes: ["operations", "analytics"])]
+        plan.consent = consent
+        let event =
+            #"{"context":{"gpc":true,"consent":{"level":"all","purposes":["analytics"]},"consentManagement":{"deniedConsentIds":["analytics"]}}}"#
+        let finding = Bench(plan).findings(event)[0]
+        #expect(finding.verdict == .denied(.purpose))
+        #expect(finding.gate?.missing == ["analytics"])
+        let signals = finding.gate?.signals ?? []
+        #expect(signals.map(\.member) == [.level, .purposes, .management, .denied, .gpc])
+        #expect(signals.map(\.grants) == [true, true, false, false, false])
+        #expect(signals.map(\.missing) == [[], [], [], ["analytics"], ["analytics"]])
+    }
+
+    @Test("what a sample hashed is named")
+    func basis() {
+        let plan = plan(route { $0.sample = SamplePlan(rate: 0.5, by: path("user")) })
+        let bench = Bench(plan)
+        #expect(bench.findings(#"{"user":"u","messageId":"m"}"#)[0].sample?.basis == .member)
+        #expect(bench.findings(#"{"user":{},"messageId":"m"}"#)[0].sample?.basis == .messageID)
+        #expect(bench.findings(#"{"user":null}"#)[0].sample?.basis == .wholeEvent)
+    }
+}
