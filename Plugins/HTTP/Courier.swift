@@ -37,9 +37,7 @@ final class Courier: @unchecked Sendable {
         headers = (rules.headers.map(\.line) + ["Expect:"]).reduce(nil) { curl_slist_append($0, $1) }
         ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, rules.inFlight)
         // What libcurl cannot do here is found out now, not with the first events.
-        guard Transfer(rules, headers: headers, clock) != nil else {
-            throw SettingsFault("libcurl \(String(cString: ccurl_version())) lacks what the settings ask for")
-        }
+        _ = try Transfer(rules, headers: headers, clock)
         thread.withLock { $0 = Thread.start("http") { self.run() } }
     }
 

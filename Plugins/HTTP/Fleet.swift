@@ -53,8 +53,8 @@ final class Fleet {
     }
 
     private func begin(_ shipment: Shipment) {
-        guard let transfer = spare.popLast() ?? Transfer(rules, headers: headers, clock) else {
-            return shipment.putOff(.retry("libcurl has no memory, or lacks what the settings ask for"))
+        guard let transfer = spare.popLast() ?? (try? Transfer(rules, headers: headers, clock)) else {
+            return shipment.putOff(.retry("libcurl has no memory"))
         }
         transfer.begin(shipment)
         underWay[ObjectIdentifier(transfer)] = transfer

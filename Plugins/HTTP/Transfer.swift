@@ -24,14 +24,17 @@ final class Transfer {
     private var retryAfter: UInt64?
     private var body: [UInt8] = []
 
-    /// `headers` must outlive the transfer. Nil: libcurl has no memory, or cannot do what is asked of it.
-    init?(_ rules: HTTPRules, headers: UnsafeMutablePointer<curl_slist>?, _ clock: Clock) {
-        guard let easy = curl_easy_init() else { return nil }
+    /// `headers` must outlive the transfer.
+    init(_ rules: HTTPRules, headers: UnsafeMutablePointer<curl_slist>?, _ clock: Clock) throws(SettingsFault) {
+        guard let easy = curl_easy_init() else { throw SettingsFault("libcurl has no memory") }
         self.easy = easy
         self.rules = rules
         self.clock = clock
         words.pointee = 0
-        guard configure(headers) else { return nil }
+        if let option = configure(headers) {
+            let name = String(cString: curl_easy_option_by_id(option).pointee.name)
+            throw SettingsFault("libcurl \(String(cString: ccurl_version())) does not take the setting \(name)")
+        }
     }
 
     deinit {
@@ -113,18 +116,17 @@ final class Transfer {
 
     // MARK: - What holds for every request
 
-    private func configure(_ headers: UnsafeMutablePointer<curl_slist>?) -> Bool {
-        var isFine = true
-        func set(_ option: CURLoption, _ value: Int) { isFine = isFine && ccurl_set_long(easy, option, value) == CURLE_OK }
-        func set(_ option: CURLoption, _ value: String?) { isFine = isFine && ccurl_set_text(easy, option, value) == CURLE_OK }
-        func set(_ option: CURLoption, pointer: UnsafeRawPointer?) {
-            isFine = isFine && ccurl_set_pointer(easy, option, pointer) == CURLE_OK
-        }
+    /// The option that libcurl refused; nil: it took them all.
+    private func configure(_ headers: UnsafeMutablePointer<curl_slist>?) -> CURLoption? {
+        var refused: CURLoption?
+        func note(_ option: CURLoption, _ result: CURLcode) { if result != CURLE_OK, refused == nil { refused = option } }
+        func set(_ option: CURLoption, _ value: Int) { note(option, ccurl_set_long(easy, option, value)) }
+        func set(_ option: CURLoption, _ value: String?) { note(option, ccurl_set_text(easy, option, value)) }
+        func set(_ option: CURLoption, pointer: UnsafeRawPointer?) { note(option, ccurl_set_pointer(easy, option, pointer)) }
 
         // Where to, and by what.
         set(CURLOPT_URL, rules.address.text)
         set(CURLOPT_PROTOCOLS_STR, rules.address.isSecure ? "https" : "http")
-        set(CURLOPT_REDIR_PROTOCOLS_STR, "")
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_UNRESTRICTED_AUTH, 0)
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
@@ -137,7 +139,7 @@ final class Transfer {
         // Where HTTP/2 may be offered, wait for the connection that is being made rather than make a second one.
         set(CURLOPT_PIPEWAIT, rules.address.isSecure ? 1 : 0)
         set(CURLOPT_TCP_KEEPALIVE, 1)
-        isFine = isFine && ccurl_set_open(easy, openSocket) == CURLE_OK
+        note(CURLOPT_OPENSOCKETFUNCTION, ccurl_set_open(easy, openSocket))
 
         // What is sent.
         set(CURLOPT_POST, 1)
@@ -179,8 +181,9 @@ final class Transfer {
         set(CURLOPT_ERRORBUFFER, pointer: words)
         set(CURLOPT_HEADERDATA, pointer: context)
         set(CURLOPT_WRITEDATA, pointer: context)
-        isFine = isFine && ccurl_set_receive(easy, CURLOPT_HEADERFUNCTION, receiveHead) == CURLE_OK
-        return isFine && ccurl_set_receive(easy, CURLOPT_WRITEFUNCTION, receiveBody) == CURLE_OK
+        note(CURLOPT_HEADERFUNCTION, ccurl_set_receive(easy, CURLOPT_HEADERFUNCTION, receiveHead))
+        note(CURLOPT_WRITEFUNCTION, ccurl_set_receive(easy, CURLOPT_WRITEFUNCTION, receiveBody))
+        return refused
     }
 
     /// The transfer that an easy handle belongs to.
