@@ -28,7 +28,33 @@ final class Instance: @unchecked Sendable {
         var last: UInt64 = 0
     }
 
-    private let state = Monitor(State())
+    /// What callbacks lead to: not the instance, which would then be destroyed from within one if that held it last.
+    private final class Record: Sendable {
+        let state = Monitor(State())
+
+        func complete(
+            _ token: UInt64, _ outcome: switchyard_outcome, _ events: UnsafePointer<switchyard_event_outcome>?, _ count: Int
+        ) {
+            func text(_ bytes: switchyard_bytes) -> String {
+                String(decoding: UnsafeBufferPointer(start: bytes.data, count: bytes.size), as: UTF8.self)
+            }
+            var ending = Ending(kind: outcome.kind, code: outcome.code, after: outcome.retry_after_ms, message: text(outcome.message))
+            for event in UnsafeBufferPointer(start: events, count: count) {
+                ending.events[Int(event.index)] = Ending.kinds[Int(event.outcome.kind)] + " \(event.outcome.code)"
+            }
+            state.withLock { state in
+                for memory in state.memory.removeValue(forKey: token) ?? [] {
+                    memory.initializeMemory(as: UInt8.self, repeating: 0xEE)
+                    memory.deallocate()
+                }
+                state.endings[token, default: []].append(ending)
+            }
+            state.wake()
+        }
+    }
+
+    private let record = Record()
+    private var state: Monitor<State> { record.state }
     private let host = UnsafeMutablePointer<switchyard_host>.allocate(capacity: 1)
     // Not by the exported symbol: linked with other adapters for the tests, the first one of that name stands.
     private let table = export(HTTPProvider.self)
@@ -39,9 +65,9 @@ final class Instance: @unchecked Sendable {
         host.initialize(
             to: switchyard_host(
                 abi_version: SWITCHYARD_ABI_VERSION, struct_size: UInt32(MemoryLayout<switchyard_host>.size),
-                context: Unmanaged.passUnretained(self).toOpaque(), log: { _, _, _ in },
+                context: Unmanaged.passUnretained(record).toOpaque(), log: { _, _, _ in },
                 complete: { context, token, batch, events, count in
-                    Unmanaged<Instance>.fromOpaque(context!).takeUnretainedValue().complete(token, batch!.pointee, events, count)
+                    Unmanaged<Record>.fromOpaque(context!).takeUnretainedValue().complete(token, batch!.pointee, events, count)
                 },
                 closed: { _, _ in }))
         var error = [CChar](repeating: 0, count: 512)
@@ -65,26 +91,6 @@ final class Instance: @unchecked Sendable {
         guard let handle else { return }
         self.handle = nil
         table.pointee.destroy(handle)
-    }
-
-    private func complete(
-        _ token: UInt64, _ outcome: switchyard_outcome, _ events: UnsafePointer<switchyard_event_outcome>?, _ count: Int
-    ) {
-        func text(_ bytes: switchyard_bytes) -> String {
-            String(decoding: UnsafeBufferPointer(start: bytes.data, count: bytes.size), as: UTF8.self)
-        }
-        var ending = Ending(kind: outcome.kind, code: outcome.code, after: outcome.retry_after_ms, message: text(outcome.message))
-        for event in UnsafeBufferPointer(start: events, count: count) {
-            ending.events[Int(event.index)] = Ending.kinds[Int(event.outcome.kind)] + " \(event.outcome.code)"
-        }
-        state.withLock { state in
-            for memory in state.memory.removeValue(forKey: token) ?? [] {
-                memory.initializeMemory(as: UInt8.self, repeating: 0xEE)
-                memory.deallocate()
-            }
-            state.endings[token, default: []].append(ending)
-        }
-        state.wake()
     }
 
     /// Begins a delivery; its token.

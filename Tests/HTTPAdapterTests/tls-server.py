@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A TLS server for the tests, which speaks just enough HTTP/1.1 and HTTP/2. It tells its port and each request on standard output.
+"""A TLS server for the tests, which speaks just enough HTTP/1.1 and HTTP/2. It tells its port, and what comes of each connection, on standard output.
 
 usage: tls-server.py CERTIFICATE KEY [--client-ca FILE] [--newest 1.2] [--h2] [--goaway before|after]
 """
@@ -36,7 +36,7 @@ def exactly(stream, size):
     return data
 
 
-def http1(stream, number):
+def http1(stream, number, note):
     data = b""
     while True:
         while b"\r\n\r\n" not in data:
@@ -48,11 +48,11 @@ def http1(stream, number):
         size = next((int(l.split(b":")[1]) for l in head.split(b"\r\n") if l.lower().startswith(b"content-length:")), 0)
         data += exactly(stream, max(0, size - len(data)))
         data = data[size:]
-        tell(f"request http/1.1 connection {number} {stream.version()}")
+        note(f"http/1.1 connection {number} {stream.version()}")
         stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 
 
-def http2(stream, number, goaway):
+def http2(stream, number, goaway, note):
     def send(kind, flags, of, payload=b""):
         stream.sendall(struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", of) + payload)
 
@@ -70,8 +70,9 @@ def http2(stream, number, goaway):
             send(PING, ACK, 0, payload)
         elif kind == DATA and size:
             send(WINDOW_UPDATE, 0, 0, struct.pack(">I", size))
+            send(WINDOW_UPDATE, 0, of, struct.pack(">I", size))
         if kind in (DATA, HEADERS) and flags & END_STREAM:
-            tell(f"request h2 connection {number} stream {of}")
+            note(f"h2 connection {number} stream {of}")
             if goaway == "before" and number == 1:
                 send(GOAWAY, 0, 0, struct.pack(">II", 0, 0))
                 return
@@ -82,14 +83,23 @@ def http2(stream, number, goaway):
 
 
 def serve(plain, number, context, goaway):
+    requests = 0
+
+    def note(text):
+        nonlocal requests
+        requests += 1
+        tell(f"request {text}")
+
     try:
         with plain, context.wrap_socket(plain, server_side=True) as stream:
             if stream.selected_alpn_protocol() == "h2":
-                http2(stream, number, goaway)
+                http2(stream, number, goaway, note)
             else:
-                http1(stream, number)
-    except (Left, OSError) as error:
-        tell(f"ended {number} {type(error).__name__}")
+                http1(stream, number, note)
+    except (Left, OSError):
+        pass
+    if not requests:
+        tell(f"connection {number} ended without a request")
 
 
 def main():
