@@ -92,11 +92,11 @@ final class Server: Sendable {
 
         /// Ends the connection with a reset instead of properly.
         func reset() {
-            var option = linger_option(on: 1, seconds: 0)
-            setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger_option>.size))
+            var option = Linger(on: 1, seconds: 0)
+            setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<Linger>.size))
         }
 
-        private struct linger_option {
+        private struct Linger {
             var on: Int32
             var seconds: Int32
         }
