@@ -8,8 +8,8 @@ set -euo pipefail
 # a|b: either will do; the first is installed when neither is there.
 declare -A packages=(
     [build]="libjansson-dev libssl-dev zlib1g-dev libzstd-dev libcurl4-openssl-dev|libcurl4-gnutls-dev pkg-config|pkgconf binutils"
-    [test]="g++ libsimdjson-dev"
-    [bench]="g++ libsimdjson-dev jq python3"
+    [test]="g++ libsimdjson-dev openssl python3"
+    [bench]="g++ libsimdjson-dev jq python3 nginx-light|nginx-core|nginx"
     [instructions]="valgrind"
 )
 

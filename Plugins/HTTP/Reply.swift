@@ -70,8 +70,10 @@ extension HTTPRules {
             if reply.isSent { return .unknown("\(origin) gave no whole answer within \(totalTimeout) ms") }
             return .retry("\(origin) did not take the request in time")
         default:
-            if reply.isSent { return .unknown("the connection to \(origin) was lost before it answered: \(words)") }
-            return .retry("the connection to \(origin) was lost before the events were sent: \(words)")
+            // Elsewhere libcurl's words hold numbers that are others each time.
+            let why = reply.result == CURLE_RECV_ERROR || reply.result == CURLE_SEND_ERROR ? detail : words
+            if reply.isSent { return .unknown("the connection to \(origin) was lost before it answered: \(why)") }
+            return .retry("the connection to \(origin) was lost before the events were sent: \(why)")
         }
     }
 
