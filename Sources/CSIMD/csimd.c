@@ -22,26 +22,28 @@ INLINE uint64_t stops_words(const uint8_t *p) {
   return mask;
 }
 
-size_t csimd_mark_words(const uint8_t *line, uint64_t *masks, size_t capacity) {
-  const size_t length = (size_t)((const uint8_t *)memchr(line, '\n', SIZE_MAX) - line);
+size_t csimd_mark_words(const uint8_t *p, size_t skipped, uint64_t *masks, size_t capacity) {
+  const size_t length = (size_t)((const uint8_t *)memchr(p + skipped, '\n', SIZE_MAX) - p);
   if (length / 64 >= capacity) return SIZE_MAX;
-  for (size_t i = 0; i <= length / 64; i++) masks[i] = stops_words(line + 64 * i);
+  for (size_t i = 0; i <= length / 64; i++) masks[i] = stops_words(p + 64 * i);
   return length;
 }
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* A vector form: STOPS gives the stops of 64 bytes and tells by `newlines` whether a newline is among them. The stops up
-   to a newline that is the line's own are exact; which of them it is, is asked once. */
-#define MARK(NAME, TARGET, STOPS)                                                          \
-  TARGET size_t NAME(const uint8_t *line, uint64_t *masks, size_t capacity) {              \
-    for (size_t i = 0; i < capacity; i++) {                                                \
-      uint64_t newlines;                                                                   \
-      masks[i] = STOPS(line + 64 * i, &newlines);                                          \
-      if (newlines != 0) return 64 * i + (size_t)__builtin_ctzll(newlines);                \
-    }                                                                                      \
-    return SIZE_MAX;                                                                       \
+/* A vector form: STOPS gives the stops of 64 bytes and which of them are newlines. */
+#define MARK(NAME, TARGET, STOPS)                                                              \
+  TARGET size_t NAME(const uint8_t *p, size_t skipped, uint64_t *masks, size_t capacity) {     \
+    uint64_t newlines;                                                                         \
+    masks[0] = STOPS(p, &newlines);                                                            \
+    newlines &= ~(uint64_t)0 << skipped;                                                       \
+    size_t i = 0;                                                                              \
+    while (newlines == 0) {                                                                    \
+      if (++i == capacity) return SIZE_MAX;                                                    \
+      masks[i] = STOPS(p + 64 * i, &newlines);                                                 \
+    }                                                                                          \
+    return 64 * i + (size_t)__builtin_ctzll(newlines);                                         \
   }
 
 INLINE uint64_t bits_sse2(__m128i a, __m128i b, __m128i c, __m128i d) {
@@ -82,17 +84,4 @@ AVX2 INLINE uint64_t stops_avx2(const uint8_t *p, uint64_t *newlines) {
 MARK(csimd_mark_avx2, AVX2, stops_avx2)
 
 bool csimd_has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"); }
-
-#define AVX512 __attribute__((target("avx512f,avx512bw,bmi")))
-AVX512 INLINE uint64_t stops_avx512(const uint8_t *p, uint64_t *newlines) {
-  __m512i x = _mm512_loadu_si512(p);
-  *newlines = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\n'));
-  return _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('"')) | _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\\')) |
-         _mm512_cmplt_epi8_mask(x, _mm512_set1_epi8(0x20));
-}
-MARK(csimd_mark_avx512, AVX512, stops_avx512)
-
-bool csimd_has_avx512(void) {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi");
-}
 #endif

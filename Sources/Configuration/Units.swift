@@ -100,3 +100,18 @@ struct Quantity {
 extension String {
     fileprivate var trimmingSpaces: String { String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
 }
+
+extension Duration {
+    /// A time as the configuration writes it, such as `500ms`; nil when it is none.
+    public init?(configured text: String) {
+        guard let milliseconds = try? Quantity.time.parse(text) else { return nil }
+        self = .milliseconds(milliseconds)
+    }
+
+    /// As the configuration would write it, in the largest unit that makes a whole number.
+    public var configured: String {
+        let milliseconds = Int(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
+        let unit = Quantity.time.units.last { milliseconds % $0.scale == 0 && milliseconds >= $0.scale } ?? Quantity.time.units[0]
+        return "\(milliseconds / unit.scale)\(unit.name)"
+    }
+}

@@ -9,7 +9,6 @@ public final class PathTrie: @unchecked Sendable {
     public let count: Int
 
     let nodes: UnsafeMutablePointer<Node>
-    let places: UnsafeMutablePointer<Int32>
     let entries: UnsafeMutablePointer<Entry>
     let texts: UnsafeMutablePointer<UInt8>
 
@@ -19,15 +18,15 @@ public final class PathTrie: @unchecked Sendable {
     private let childLists: [[Int]]
     private let slots: [Path: Int]
 
-    /// The table of one object's wanted keys: `1 << (32 - shift)` places from `first`, each with the number of an entry or 0.
+    /// The wanted keys of one object: a table of `1 << (32 - shift)` places.
     struct Node {
-        /// A bit for the first byte and length of each wanted key: most others end here, without waiting for the tables.
+        /// A bit for the first byte and length of each wanted key: most others end here, without waiting for the table.
         var filter: UInt64
+        var table: UnsafePointer<Entry>
         var multiplier: UInt32
         var shift: UInt32
-        var first: Int32
-        /// The slot of the empty key, which the tables cannot hold.
-        var empty: Int32
+        /// The slot of the empty key, which the table cannot hold.
+        var empty = 0
     }
 
     /// One wanted key. A key of up to sixteen bytes is wholly in its first and last word, so most need no further comparison.
@@ -36,14 +35,15 @@ public final class PathTrie: @unchecked Sendable {
         var last: UInt64 = 0
         /// Which bytes of the words are the key's.
         var mask: UInt64 = 0
-        var count: Int32 = 0
+        /// 0 for an empty place.
+        var count = 0
         /// Where the last word begins.
-        var offset: Int32 = 0
-        var slot: Int32 = 0
+        var offset = 0
+        var slot = 0
         /// Where the whole key lies in `texts`.
-        var text: Int32 = 0
-        /// The next entry of the same place, 0 for none: only for keys that no multiplier tells apart.
-        var next: Int32 = 0
+        var text = 0
+        /// How many entries further the next one of the same place is, 0 for none: only for keys that no multiplier tells apart.
+        var next = 0
     }
 
     public init(_ wanted: [Path]) {
@@ -71,7 +71,7 @@ public final class PathTrie: @unchecked Sendable {
         }
         var table = KeyTables(keys: keys)
         for list in children { table.add(list) }
-        (nodes, places, entries, texts) = table.finish()
+        (nodes, entries, texts) = table.finish()
         self.count = paths.count
         self.paths = paths
         self.keyTexts = keys
@@ -82,7 +82,6 @@ public final class PathTrie: @unchecked Sendable {
 
     deinit {
         nodes.deallocate()
-        places.deallocate()
         entries.deallocate()
         texts.deallocate()
     }
@@ -101,13 +100,19 @@ public final class PathTrie: @unchecked Sendable {
 
 /// Builds the tables of all nodes.
 private struct KeyTables {
-    let keys: [String]
-    var nodes: [PathTrie.Node] = []
-    var places: [Int32] = []
-    /// Entry 0 is none.
-    var entries = [PathTrie.Entry()]
-    var texts: [UInt8] = [0]
-    var offsets: [Int] = []
+    private struct Shape {
+        var filter: UInt64
+        var first: Int
+        var multiplier: UInt32
+        var shift: UInt32
+        var empty: Int
+    }
+
+    private let keys: [String]
+    private var shapes: [Shape] = []
+    private var entries: [PathTrie.Entry] = []
+    private var texts: [UInt8] = [0]
+    private var offsets: [Int] = []
 
     init(keys: [String]) {
         self.keys = keys
@@ -134,18 +139,24 @@ private struct KeyTables {
             multiplier = multiplier &* 0x915f_77f5 &+ 0x6a09_e667 | 1
             if attempt % 64 == 0 { bits += 1 }
         }
-        let first = places.count
-        places += Array(repeating: 0, count: 1 << Int(bits))
+        let first = entries.count
+        entries += Array(repeating: PathTrie.Entry(), count: 1 << Int(bits))
         for (slot, seed) in zip(wanted, seeds) {
             let at = first + place(seed, multiplier, 32 - bits)
-            var added = entry(slot)
-            added.next = places[at]
-            places[at] = Int32(entries.count)
-            entries.append(added)
+            if entries[at].count == 0 {
+                entries[at] = entry(slot)
+                continue
+            }
+            var last = at
+            while entries[last].next != 0 { last += entries[last].next }
+            entries[last].next = entries.count - last
+            entries.append(entry(slot))
         }
-        let filter = wanted.reduce(0) { $0 | filterBit(keys[$1].utf8.first ?? 0, keys[$1].utf8.count) }
-        let empty = slots.first { keys[$0].isEmpty } ?? 0
-        nodes.append(PathTrie.Node(filter: filter, multiplier: multiplier, shift: 32 - bits, first: Int32(first), empty: Int32(empty)))
+        let empty = slots.first { keys[$0].isEmpty }
+        // An empty key begins with the quote behind it.
+        var filter = empty == nil ? 0 : filterBit(UInt8(ascii: "\""), 0)
+        for slot in wanted { filter |= filterBit(keys[slot].utf8.first ?? 0, keys[slot].utf8.count) }
+        shapes.append(Shape(filter: filter, first: first, multiplier: multiplier, shift: 32 - bits, empty: empty ?? 0))
     }
 
     private func seed(_ slot: Int) -> UInt32 {
@@ -159,15 +170,19 @@ private struct KeyTables {
             let mask: UInt64 = count >= 8 ? .max : 1 << UInt64(count * 8) - 1
             let offset = max(count - 8, 0)
             return PathTrie.Entry(
-                first: load64(key) & mask, last: load64(key + offset) & mask, mask: mask, count: Int32(count), offset: Int32(offset),
-                slot: Int32(slot), text: Int32(offsets[slot]))
+                first: load64(key) & mask, last: load64(key + offset) & mask, mask: mask, count: count, offset: offset, slot: slot,
+                text: offsets[slot])
         }
     }
 
-    func finish() -> (
-        UnsafeMutablePointer<PathTrie.Node>, UnsafeMutablePointer<Int32>, UnsafeMutablePointer<PathTrie.Entry>, UnsafeMutablePointer<UInt8>
-    ) {
-        (copy(nodes), copy(places), copy(entries), copy(texts))
+    func finish() -> (UnsafeMutablePointer<PathTrie.Node>, UnsafeMutablePointer<PathTrie.Entry>, UnsafeMutablePointer<UInt8>) {
+        let table = copy(entries)
+        let nodes = shapes.map { shape in
+            PathTrie.Node(
+                filter: shape.filter, table: UnsafePointer(table + shape.first), multiplier: shape.multiplier, shift: shape.shift,
+                empty: shape.empty)
+        }
+        return (copy(nodes), table, copy(texts))
     }
 
     private func copy<Element>(_ elements: [Element]) -> UnsafeMutablePointer<Element> {
@@ -192,15 +207,11 @@ private struct KeyTables {
 
 /// What the scanner holds of a trie: pointers, so that no reference is counted for each event.
 struct KeyLookup {
-    let nodes: UnsafePointer<PathTrie.Node>
-    let places: UnsafePointer<Int32>
-    let entries: UnsafePointer<PathTrie.Entry>
-    let texts: Bytes
+    private let nodes: UnsafePointer<PathTrie.Node>
+    private let texts: Bytes
 
     init(_ trie: PathTrie) {
         nodes = UnsafePointer(trie.nodes)
-        places = UnsafePointer(trie.places)
-        entries = UnsafePointer(trie.entries)
         texts = Bytes(trie.texts)
     }
 
@@ -208,25 +219,22 @@ struct KeyLookup {
     /// The key stands in quotes, and eight bytes from its first are readable.
     @inline(__always) func child(_ slot: Int, _ key: Bytes, _ count: Int) -> Int {
         let node = nodes + slot
-        if node.pointee.filter & filterBit(key[0], count) == 0 { return count == 0 ? Int(node.pointee.empty) : 0 }
-        // A quote and nothing is some bit as well.
-        if count == 0 { return Int(node.pointee.empty) }
-        let at = Int(node.pointee.first) &+ place(keySeed(key, count), node.pointee.multiplier, node.pointee.shift)
-        var number = places[at]
-        while number != 0 {
-            let entry = entries + Int(number)
+        if node.pointee.filter & filterBit(key[0], count) == 0 { return 0 }
+        if count == 0 { return node.pointee.empty }
+        var entry = node.pointee.table + place(keySeed(key, count), node.pointee.multiplier, node.pointee.shift)
+        while true {
             let first = load64(key) ^ entry.pointee.first
-            let last = load64(key + Int(entry.pointee.offset)) ^ entry.pointee.last
-            if (first | last) & entry.pointee.mask == 0, Int(entry.pointee.count) == count, count <= 16 || isSameMiddle(entry, key, count) {
-                return Int(entry.pointee.slot)
+            let last = load64(key + entry.pointee.offset) ^ entry.pointee.last
+            if (first | last) & entry.pointee.mask == 0, entry.pointee.count == count, count <= 16 || isSameMiddle(entry, key, count) {
+                return entry.pointee.slot
             }
-            number = entry.pointee.next
+            if entry.pointee.next == 0 { return 0 }
+            entry += entry.pointee.next
         }
-        return 0
     }
 
     @inline(never) private func isSameMiddle(_ entry: UnsafePointer<PathTrie.Entry>, _ key: Bytes, _ count: Int) -> Bool {
-        let text = texts + Int(entry.pointee.text)
+        let text = texts + entry.pointee.text
         var i = 8
         while i < count - 8 {
             if text[i] != key[i] { return false }

@@ -3,7 +3,7 @@
 // It never reads more than 64 bytes behind a line's newline. A newline is legal nowhere inside a line, so it stops
 // every loop and no other bounds are checked.
 
-public struct Scanner: ~Copyable {
+public struct Scanner: ~Copyable, @unchecked Sendable {
     /// The most levels that `depth` can allow. Nesting costs no native stack, only 9 bytes for each level.
     public static let deepest = 100_000
 
@@ -53,98 +53,104 @@ public struct Scanner: ~Copyable {
     /// nil with `fault` set when it is no event; in either case `lineEnd` tells where the next line begins.
     public mutating func scan(_ block: Bytes, _ start: UInt32) -> ScannedEvent? {
         slots.update(repeating: Slot(), count: slotCount)
-        let line = block + Int(start)
-        let length = stops.mark(line)
-        lineEnd = start &+ UInt32(truncatingIfNeeded: length)
-        guard read(line, start) else { return nil }
-        let end = length > 0 && line[length &- 1] == UInt8(ascii: "\r") ? lineEnd &- 1 : lineEnd
+        let newline = stops.mark(block, Int(start))
+        lineEnd = UInt32(truncatingIfNeeded: newline)
+        guard read(block, Int(start)) else { return nil }
+        let isCarriageReturn = newline > start && block[newline &- 1] == UInt8(ascii: "\r")
+        let end = isCarriageReturn ? lineEnd &- 1 : lineEnd
         return ScannedEvent(block: block, start: start, end: end, slots: UnsafePointer(slots))
     }
 
-    /// Reads the line whole. `i` counts from its start; `base` is where that is in the block. This loop reads the event and
-    /// the wanted objects in it; what nobody looks into is left to `skip`.
-    @inline(never) private mutating func read(_ line: Bytes, _ base: UInt32) -> Bool {
-        let masks = UnsafePointer(stops.masks)
+    /// Reads the line whole. `i` counts from the start of the block, as all offsets here do. This loop reads the event and the
+    /// objects in it; arrays, into which no path leads, are left to `skipArray`.
+    @inline(never) private mutating func read(_ text: Bytes, _ start: Int) -> Bool {
+        let marks = stops.marks(start)
         let slots = slots
         let lookup = lookup
         var level = 1
         var slot = PathTrie.root
         var members: UInt32 = 0
 
-        var i = skipBlanks(line, 0)
-        guard line[i] == UInt8(ascii: "{") else { return failBeforeObject(line, base, i) }
-        slots[slot].start = base &+ UInt32(truncatingIfNeeded: i)
-        i = skipBlanks(line, i &+ 1)
-        if line[i] == UInt8(ascii: "}") {
-            slots[slot].end = base &+ UInt32(truncatingIfNeeded: i &+ 1)
-            return endLine(line, base, i &+ 1)
+        var i = skipBlanks(text, start)
+        guard text[i] == UInt8(ascii: "{") else { return failBeforeObject(text, start, i) }
+        slots[slot].start = UInt32(truncatingIfNeeded: i)
+        i = skipBlanks(text, i &+ 1)
+        if text[i] == UInt8(ascii: "}") {
+            slots[slot].end = UInt32(truncatingIfNeeded: i &+ 1)
+            return endLine(text, i &+ 1)
         }
 
         nextMember: while true {
-            guard line[i] == UInt8(ascii: "\"") else { return fail(.expectedKey, line, base, i) }
+            guard text[i] == UInt8(ascii: "\"") else { return fail(.expectedKey, text, i) }
             let key = i
-            let keyEnd = KeyEnd(masks, i)
+            let keyEnd = KeyEnd(marks, i)
             let child: Int
             i = keyEnd.end
-            if line[i] == UInt8(ascii: "\"") {
-                child = lookup.child(slot, line + (key &+ 1), i &- key &- 1)
+            if load16(text + i) == 0x3a22 {  // ":
+                child = lookup.child(slot, text + (key &+ 1), i &- key &- 1)
+                i &+= 2
             } else {
-                var isEscaped = false
-                i = restOfString(line, base, i, &isEscaped)
-                guard i > 0 else { return false }
-                child = rareChild(slot, line + (key &+ 1), i &- key &- 1, isEscaped)
+                if text[i] == UInt8(ascii: "\"") {
+                    child = lookup.child(slot, text + (key &+ 1), i &- key &- 1)
+                } else {
+                    var isEscaped = false
+                    i = restOfString(text, marks, i, &isEscaped)
+                    guard i > 0 else { return false }
+                    child = rareChild(slot, text + (key &+ 1), i &- key &- 1, isEscaped)
+                }
+                i = skipBlanks(text, i &+ 1)
+                guard text[i] == UInt8(ascii: ":") else { return fail(.expectedColon, text, i) }
+                i &+= 1
             }
-            i = colon(line, i)
-            guard line[i] == UInt8(ascii: ":") else { return fail(.expectedColon, line, base, i) }
-            i = skipBlanks(line, i &+ 1)
+            i = skipBlanks(text, i)
 
             if child != 0 {
-                guard slots[child].end == 0 else { return failDuplicate(child, line, base, key) }
-                slots[child].key = base &+ UInt32(truncatingIfNeeded: key)
-                slots[child].start = base &+ UInt32(truncatingIfNeeded: i)
-                if line[i] == UInt8(ascii: "{") {
-                    guard level < depth else { return fail(.depth, line, base, i) }
-                    let first = skipBlanks(line, i &+ 1)
-                    if line[first] != UInt8(ascii: "}") {
-                        i = first
-                        enclosing[level] = Container(slot: Int32(truncatingIfNeeded: slot), members: members)
-                        level &+= 1
-                        slot = child
-                        members = 0
-                        continue nextMember
-                    }
-                }
+                guard slots[child].end == 0 else { return failDuplicate(child, text, key) }
+                slots[child].key = UInt32(truncatingIfNeeded: key)
+                slots[child].start = UInt32(truncatingIfNeeded: i)
             }
-            let c = line[i]
+            let c = text[i]
             if c == UInt8(ascii: "\"") {
-                i = keyEnd.valueStop(masks, i)
-                i = line[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(line, base, i)
-            } else if c | 0x20 == UInt8(ascii: "{") {
-                i = skipContainer(line, base, i, level)
+                i = keyEnd.valueStop(marks, i)
+                i = text[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(text, marks, i)
+            } else if c == UInt8(ascii: "{") {
+                guard level < depth else { return fail(.depth, text, i) }
+                i = skipBlanks(text, i &+ 1)
+                if text[i] != UInt8(ascii: "}") {
+                    enclosing[level] = Container(slot: Int32(truncatingIfNeeded: slot), members: members)
+                    level &+= 1
+                    slot = child
+                    members = 0
+                    continue nextMember
+                }
+                i &+= 1
+            } else if c == UInt8(ascii: "[") {
+                i = skipArray(text, marks, i, level)
             } else {
-                i = skipWord(line, base, i)
+                i = skipWord(text, i)
             }
             guard i > 0 else { return false }
-            if child != 0 { slots[child].end = base &+ UInt32(truncatingIfNeeded: i) }
+            // Slot 0 takes what nobody wants, which costs less than to ask.
+            slots[child].end = UInt32(truncatingIfNeeded: i)
 
             // What follows a member: another one, or the ends of the objects that it was the last of.
             while true {
                 members &+= 1
-                if line[i] == UInt8(ascii: ",") {
-                    i = skipBlanks(line, i &+ 1)
+                if load16(text + i) == 0x222c {  // ,"
+                    i &+= 1
                     continue nextMember
                 }
-                i = skipBlanks(line, i)
-                if line[i] == UInt8(ascii: ",") {
-                    i = skipBlanks(line, i &+ 1)
+                i = skipBlanks(text, i)
+                if text[i] == UInt8(ascii: ",") {
+                    i = skipBlanks(text, i &+ 1)
                     continue nextMember
                 }
-                guard line[i] == UInt8(ascii: "}") else { return fail(.expectedMember, line, base, i) }
+                guard text[i] == UInt8(ascii: "}") else { return fail(.expectedMember, text, i) }
                 i &+= 1
                 slots[slot].members = members
-                slots[slot].end = base &+ UInt32(truncatingIfNeeded: i)
+                slots[slot].end = UInt32(truncatingIfNeeded: i)
                 level &-= 1
-                if level == 0 { return endLine(line, base, i) }
+                if level == 0 { return endLine(text, i) }
                 slot = Int(enclosing[level].slot)
                 members = enclosing[level].members
             }
@@ -152,131 +158,130 @@ public struct Scanner: ~Copyable {
     }
 
     /// One past the end of the number, true, false or null at i; 0 with the fault set when it is none.
-    @inline(__always) private mutating func skipWord(_ line: Bytes, _ base: UInt32, _ start: Int) -> Int {
-        let c = line[start]
+    @inline(__always) private mutating func skipWord(_ text: Bytes, _ start: Int) -> Int {
+        let c = text[start]
         if isDigit(c) || c == UInt8(ascii: "-") {
-            let (end, isValid) = numberEnd(line, start)
-            return isValid ? end : failNumber(line, base, end)
+            let (end, isValid) = numberEnd(text, start)
+            return isValid ? end : failNumber(text, end)
         }
-        let word = load32(line + start)
+        let word = load32(text + start)
         if word == 0x6575_7274 || word == 0x6c6c_756e { return start &+ 4 }  // true, null
-        if word == 0x736c_6166, line[start &+ 4] == UInt8(ascii: "e") { return start &+ 5 }  // false
-        return failValue(line, base, start)
+        if word == 0x736c_6166, text[start &+ 4] == UInt8(ascii: "e") { return start &+ 5 }  // false
+        return failValue(text, start)
     }
 
-    /// Proves the object or array at i, of which nothing is wanted; one past its end, 0 with the fault set when it is none.
+    /// Proves the array at i, in which nothing is wanted; one past its end, 0 with the fault set when it is none.
     /// `outer` is how many levels enclose it.
-    @inline(never) private mutating func skipContainer(_ line: Bytes, _ base: UInt32, _ start: Int, _ outer: Int) -> Int {
-        let masks = UnsafePointer(stops.masks)
+    @inline(never) private mutating func skipArray(_ text: Bytes, _ marks: Marks, _ start: Int, _ outer: Int) -> Int {
         let isList = isList
         var level = outer
         var isArray = false
         var i = start
         nextContainer: while true {
-            guard level < depth else { return failAt(.depth, line, base, i) }
-            let bracket = line[i]
+            guard level < depth else { return failAt(.depth, text, i) }
+            let bracket = text[i]
             isList[level] = isArray
             level &+= 1
             isArray = bracket == UInt8(ascii: "[")
-            i = skipBlanks(line, i &+ 1)
+            i = skipBlanks(text, i &+ 1)
             // '}' and ']' are two after their opening brackets.
-            var hasMore = line[i] != bracket &+ 2
+            var hasMore = text[i] != bracket &+ 2
             while true {
                 if hasMore {
                     if isArray {
-                        let c = line[i]
+                        let c = text[i]
                         if c == UInt8(ascii: "\"") {
-                            i = nextStop(masks, i &+ 1)
-                            i = line[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(line, base, i)
+                            i = marks.next(i &+ 1)
+                            i = text[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(text, marks, i)
                         } else if c | 0x20 == UInt8(ascii: "{") {
                             continue nextContainer
                         } else {
-                            i = skipWord(line, base, i)
+                            i = skipWord(text, i)
                         }
                     } else {
-                        guard line[i] == UInt8(ascii: "\"") else { return failAt(.expectedKey, line, base, i) }
-                        let keyEnd = KeyEnd(masks, i)
+                        guard text[i] == UInt8(ascii: "\"") else { return failAt(.expectedKey, text, i) }
+                        let keyEnd = KeyEnd(marks, i)
                         i = keyEnd.end
-                        if line[i] != UInt8(ascii: "\"") {
-                            i = stringEnd(line, base, i)
+                        if text[i] != UInt8(ascii: "\"") {
+                            i = stringEnd(text, marks, i)
                             guard i > 0 else { return 0 }
                             i &-= 1
                         }
-                        i = colon(line, i)
-                        guard line[i] == UInt8(ascii: ":") else { return failAt(.expectedColon, line, base, i) }
-                        i = skipBlanks(line, i &+ 1)
-                        let c = line[i]
+                        i = colon(text, i)
+                        guard text[i] == UInt8(ascii: ":") else { return failAt(.expectedColon, text, i) }
+                        i = skipBlanks(text, i &+ 1)
+                        let c = text[i]
                         if c == UInt8(ascii: "\"") {
-                            i = keyEnd.valueStop(masks, i)
-                            i = line[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(line, base, i)
+                            i = keyEnd.valueStop(marks, i)
+                            i = text[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(text, marks, i)
                         } else if c | 0x20 == UInt8(ascii: "{") {
                             continue nextContainer
                         } else {
-                            i = skipWord(line, base, i)
+                            i = skipWord(text, i)
                         }
                     }
                     guard i > 0 else { return 0 }
-                    i = skipBlanks(line, i)
-                    if line[i] == UInt8(ascii: ",") {
-                        i = skipBlanks(line, i &+ 1)
+                    i = skipBlanks(text, i)
+                    if text[i] == UInt8(ascii: ",") {
+                        i = skipBlanks(text, i &+ 1)
                         continue
                     }
                 }
-                guard line[i] == (isArray ? UInt8(ascii: "]") : UInt8(ascii: "}")) else {
-                    return failAt(isArray ? .expectedElement : .expectedMember, line, base, i)
+                guard text[i] == (isArray ? UInt8(ascii: "]") : UInt8(ascii: "}")) else {
+                    return failAt(isArray ? .expectedElement : .expectedMember, text, i)
                 }
                 i &+= 1
                 level &-= 1
                 if level == outer { return i }
                 isArray = isList[level]
                 // What was closed was a value itself.
-                i = skipBlanks(line, i)
-                hasMore = line[i] == UInt8(ascii: ",")
-                if hasMore { i = skipBlanks(line, i &+ 1) }
+                i = skipBlanks(text, i)
+                hasMore = text[i] == UInt8(ascii: ",")
+                if hasMore { i = skipBlanks(text, i &+ 1) }
             }
         }
     }
 
     /// One past the end of a string that is not plain, from its first byte that is not.
-    @inline(never) private mutating func stringEnd(_ line: Bytes, _ base: UInt32, _ start: Int) -> Int {
+    @inline(never) private mutating func stringEnd(_ text: Bytes, _ marks: Marks, _ start: Int) -> Int {
         var isEscaped = false
-        let end = restOfString(line, base, start, &isEscaped)
+        let end = restOfString(text, marks, start, &isEscaped)
         return end > 0 ? end &+ 1 : 0
     }
 
-    @inline(__always) private mutating func endLine(_ line: Bytes, _ base: UInt32, _ end: Int) -> Bool {
-        let i = skipBlanks(line, end)
-        return line[i] == UInt8(ascii: "\n") || fail(.textAfterEvent, line, base, i)
+    @inline(__always) private mutating func endLine(_ text: Bytes, _ end: Int) -> Bool {
+        slots[0] = Slot()
+        let i = skipBlanks(text, end)
+        return text[i] == UInt8(ascii: "\n") || fail(.textAfterEvent, text, i)
     }
 
     /// From the first byte of a string that is not plain to its closing quote; 0 with the fault set when it has none.
-    @inline(never) private mutating func restOfString(_ line: Bytes, _ base: UInt32, _ start: Int, _ isEscaped: inout Bool) -> Int {
-        let masks = UnsafePointer(stops.masks)
+    @inline(never) private mutating func restOfString(_ text: Bytes, _ marks: Marks, _ start: Int, _ isEscaped: inout Bool) -> Int {
         var i = start
         while true {
-            switch line[i] {
+            switch text[i] {
             case UInt8(ascii: "\""): return i
             case UInt8(ascii: "\\"):
                 isEscaped = true
                 repeat {
-                    let n = escapeLength(line + i)
+                    let n = escapeLength(text + i)
                     if n == 0 {
-                        return failAt(.escape, line, base, i + escapeFault(line + i))
+                        return failAt(.escape, text, i + escapeFault(text + i))
                     }
                     i &+= n
-                } while line[i] == UInt8(ascii: "\\")
+                } while text[i] == UInt8(ascii: "\\")
             case 0x80...:
                 repeat {
-                    let n = utf8Length(line + i)
+                    let n = utf8Length(text + i)
                     if n == 0 {
-                        return failAt(.utf8, line, base, i)
+                        return failAt(.utf8, text, i)
                     }
                     i &+= n
-                } while line[i] >= 0x80
+                } while text[i] >= 0x80
             default:
-                return failAt(.controlInString, line, base, i)
+                return failAt(.controlInString, text, i)
             }
-            i = nextStop(masks, i)
+            i = marks.next(i)
         }
     }
 
@@ -295,79 +300,92 @@ public struct Scanner: ~Copyable {
 
 // The ways to fail are kept out of the loop's way.
 extension Scanner {
-    @inline(never) private mutating func fail(_ kind: Fault.Kind, _ line: Bytes, _ base: UInt32, _ i: Int, member: Path? = nil) -> Bool {
+    @inline(never) private mutating func fail(_ kind: Fault.Kind, _ text: Bytes, _ i: Int, member: Path? = nil) -> Bool {
         var i = i
-        if line[i] == UInt8(ascii: "\n") && i > 0 && line[i - 1] == UInt8(ascii: "\r") { i -= 1 }
-        let isLineEnd = line[i] == UInt8(ascii: "\n") || (line[i] == UInt8(ascii: "\r") && line[i + 1] == UInt8(ascii: "\n"))
+        if text[i] == UInt8(ascii: "\n") && i > 0 && text[i - 1] == UInt8(ascii: "\r") { i -= 1 }
+        let isLineEnd = text[i] == UInt8(ascii: "\n") || (text[i] == UInt8(ascii: "\r") && text[i + 1] == UInt8(ascii: "\n"))
         fault = Fault(
-            kind, offset: base + UInt32(i), found: line[i], isLineEnd: isLineEnd, member: member, limit: kind == .depth ? depth : 0)
+            kind, offset: UInt32(i), found: text[i], isLineEnd: isLineEnd, member: member, limit: kind == .depth ? depth : 0)
         return false
     }
 
     /// For the functions whose result is where they came to: never 0, since an event begins before all else.
-    @inline(never) private mutating func failAt(_ kind: Fault.Kind, _ line: Bytes, _ base: UInt32, _ i: Int) -> Int {
-        _ = fail(kind, line, base, i)
+    @inline(never) private mutating func failAt(_ kind: Fault.Kind, _ text: Bytes, _ i: Int) -> Int {
+        _ = fail(kind, text, i)
         return 0
     }
 
-    @inline(never) private mutating func failBeforeObject(_ line: Bytes, _ base: UInt32, _ i: Int) -> Bool {
-        let isMark = i == 0 && line[0] == 0xef && line[1] == 0xbb && line[2] == 0xbf
-        return fail(line[i] == UInt8(ascii: "\n") ? .blank : isMark ? .byteOrderMark : .notAnObject, line, base, i)
+    @inline(never) private mutating func failBeforeObject(_ text: Bytes, _ start: Int, _ i: Int) -> Bool {
+        let isMark = i == start && text[i] == 0xef && text[i + 1] == 0xbb && text[i + 2] == 0xbf
+        return fail(text[i] == UInt8(ascii: "\n") ? .blank : isMark ? .byteOrderMark : .notAnObject, text, i)
     }
 
-    @inline(never) private mutating func failDuplicate(_ slot: Int, _ line: Bytes, _ base: UInt32, _ key: Int) -> Bool {
-        fail(.duplicate, line, base, key, member: paths.path(of: slot))
+    @inline(never) private mutating func failDuplicate(_ slot: Int, _ text: Bytes, _ key: Int) -> Bool {
+        fail(.duplicate, text, key, member: paths.path(of: slot))
     }
 
     /// Tells a word that is nearly a literal from what cannot begin a value.
-    @inline(never) private mutating func failValue(_ line: Bytes, _ base: UInt32, _ i: Int) -> Int {
+    @inline(never) private mutating func failValue(_ text: Bytes, _ i: Int) -> Int {
         let literal: StaticString
-        switch line[i] {
+        switch text[i] {
         case UInt8(ascii: "t"): literal = "true"
         case UInt8(ascii: "f"): literal = "false"
         case UInt8(ascii: "n"): literal = "null"
-        default: return failAt(.expectedValue, line, base, i)
+        default: return failAt(.expectedValue, text, i)
         }
         var n = 1
-        while line[i + n] == literal.utf8Start[n] { n += 1 }
-        return failAt(.literal, line, base, i + n)
+        while text[i + n] == literal.utf8Start[n] { n += 1 }
+        return failAt(.literal, text, i + n)
     }
 
-    @inline(never) private mutating func failNumber(_ line: Bytes, _ base: UInt32, _ i: Int) -> Int {
-        failAt(isDigit(line[i]) ? .leadingZero : .number, line, base, i)
+    @inline(never) private mutating func failNumber(_ text: Bytes, _ i: Int) -> Int {
+        failAt(isDigit(text[i]) ? .leadingZero : .number, text, i)
     }
 }
 
 /// From a key's closing quote to the byte that must be its colon.
-@inline(__always) private func colon(_ line: Bytes, _ quote: Int) -> Int {
-    line[quote &+ 1] == UInt8(ascii: ":") ? quote &+ 1 : skipBlanks(line, quote &+ 1)
+@inline(__always) private func colon(_ text: Bytes, _ quote: Int) -> Int {
+    text[quote &+ 1] == UInt8(ascii: ":") ? quote &+ 1 : skipBlanks(text, quote &+ 1)
 }
 
-@inline(__always) private func skipBlanks(_ line: Bytes, _ start: Int) -> Int {
+@inline(__always) private func skipBlanks(_ text: Bytes, _ start: Int) -> Int {
     var i = start
-    if line[i] > 0x20 { return i }
-    while line[i] == 0x20 || line[i] == 0x09 || line[i] == 0x0d { i &+= 1 }
+    if text[i] > 0x20 { return i }
+    while text[i] == 0x20 || text[i] == 0x09 || text[i] == 0x0d { i &+= 1 }
     return i
 }
 
 /// The end of the number at i, or where it goes wrong.
-@inline(__always) private func numberEnd(_ line: Bytes, _ start: Int) -> (end: Int, isValid: Bool) {
+@inline(__always) private func numberEnd(_ text: Bytes, _ start: Int) -> (end: Int, isValid: Bool) {
+    // Most numbers are digits, perhaps with a point among them, and end within eight bytes: those take one branch.
+    let others = otherThanDigits(load64(text + start))
+    let point = others.trailingZeroBitCount &>> 3
+    let rest = others & (others &- 1)
+    let isFraction = text[start &+ (point & 7)] == UInt8(ascii: ".")
+    let end = isFraction ? rest.trailingZeroBitCount &>> 3 : point
+    let isLong = end >= 8
+    let isOdd = point == 0 || (text[start] == UInt8(ascii: "0") && point > 1) || (isFraction && end == point &+ 1)
+    if !isLong && !isOdd && text[start &+ end] | 0x20 != UInt8(ascii: "e") { return (start &+ end, true) }
+    return anyNumberEnd(text, start)
+}
+
+@inline(never) private func anyNumberEnd(_ text: Bytes, _ start: Int) -> (end: Int, isValid: Bool) {
     var i = start
-    if line[i] == UInt8(ascii: "-") { i &+= 1 }
-    let whole = digitCount(line + i)
+    if text[i] == UInt8(ascii: "-") { i &+= 1 }
+    let whole = digitCount(text + i)
     if whole == 0 { return (i, false) }
-    if whole > 1 && line[i] == UInt8(ascii: "0") { return (i &+ 1, false) }
+    if whole > 1 && text[i] == UInt8(ascii: "0") { return (i &+ 1, false) }
     i &+= whole
-    if line[i] == UInt8(ascii: ".") {
+    if text[i] == UInt8(ascii: ".") {
         i &+= 1
-        let fraction = digitCount(line + i)
+        let fraction = digitCount(text + i)
         if fraction == 0 { return (i, false) }
         i &+= fraction
     }
-    if line[i] | 0x20 == UInt8(ascii: "e") {
+    if text[i] | 0x20 == UInt8(ascii: "e") {
         i &+= 1
-        if line[i] == UInt8(ascii: "+") || line[i] == UInt8(ascii: "-") { i &+= 1 }
-        let exponent = digitCount(line + i)
+        if text[i] == UInt8(ascii: "+") || text[i] == UInt8(ascii: "-") { i &+= 1 }
+        let exponent = digitCount(text + i)
         if exponent == 0 { return (i, false) }
         i &+= exponent
     }

@@ -10,7 +10,6 @@ public enum Lookahead: String, Sendable, CaseIterable {
     #if arch(x86_64)
         case sse2
         case avx2
-        case avx512
     #endif
 
     /// Whether this processor can.
@@ -20,7 +19,6 @@ public enum Lookahead: String, Sendable, CaseIterable {
         #if arch(x86_64)
             case .sse2: true
             case .avx2: csimd_has_avx2()
-            case .avx512: csimd_has_avx512()
         #endif
         }
     }
@@ -32,39 +30,43 @@ public enum Lookahead: String, Sendable, CaseIterable {
 
 /// One bit for each byte of a line: set where a string's plain text can end. Recycled for every line.
 struct Stops: ~Copyable {
-    private(set) var masks: UnsafeMutablePointer<UInt64>
+    private var room: UnsafeMutablePointer<UInt64>
     private var capacity = 1 << 12
     private let lookahead: Lookahead
 
     init(_ lookahead: Lookahead) {
         precondition(lookahead.isSupported, "this processor has no \(lookahead)")
         self.lookahead = lookahead
-        masks = Stops.room(for: capacity)
+        room = Stops.room(for: capacity)
     }
 
-    deinit { masks.deallocate() }
+    deinit { room.deallocate() }
 
-    /// Marks the line and returns its length. 63 bytes behind its newline must be readable.
-    @inline(__always) mutating func mark(_ line: Bytes) -> Int {
+    /// Marks the line and returns where its newline is, from the start of the block. 63 bytes behind it must be readable.
+    @inline(__always) mutating func mark(_ block: Bytes, _ start: Int) -> Int {
+        // From a multiple of 64, so that the marks of a line are found by offsets into the block.
+        let first = start & ~63
         while true {
             let length =
                 switch lookahead {
-                case .words: csimd_mark_words(line, masks, capacity)
+                case .words: csimd_mark_words(block + first, start & 63, room, capacity)
                 #if arch(x86_64)
-                    case .sse2: csimd_mark_sse2(line, masks, capacity)
-                    case .avx2: csimd_mark_avx2(line, masks, capacity)
-                    case .avx512: csimd_mark_avx512(line, masks, capacity)
+                    case .sse2: csimd_mark_sse2(block + first, start & 63, room, capacity)
+                    case .avx2: csimd_mark_avx2(block + first, start & 63, room, capacity)
                 #endif
                 }
-            if length != Int.max && length != -1 { return length }
+            if length >= 0 { return first &+ length }
             grow()
         }
     }
 
+    /// The marks of the line that begins at `start`.
+    @inline(__always) func marks(_ start: Int) -> Marks { Marks(masks: UnsafeRawPointer(room) - (start & ~63) &>> 3) }
+
     @inline(never) private mutating func grow() {
-        masks.deallocate()
+        room.deallocate()
         capacity *= 4
-        masks = Stops.room(for: capacity)
+        room = Stops.room(for: capacity)
     }
 
     /// One mask more than is written, since a look across the last one reads the bytes behind it.
@@ -75,23 +77,29 @@ struct Stops: ~Copyable {
     }
 }
 
-/// The marks from byte i of the line on, at least 57 of them; bit 0 is byte i.
-@inline(__always) func window(_ masks: UnsafePointer<UInt64>, _ i: Int) -> UInt64 {
-    (UnsafeRawPointer(masks) + i &>> 3).loadUnaligned(as: UInt64.self) &>> UInt64(truncatingIfNeeded: i & 7)
-}
+/// The marks of a line, by offsets into its block.
+struct Marks {
+    /// Biased by the line's place, so that it serves only for that line.
+    fileprivate let masks: UnsafeRawPointer
 
-/// The first marked byte at or after byte i of the line. The line's newline is marked, so there always is one.
-@inline(__always) func nextStop(_ masks: UnsafePointer<UInt64>, _ start: Int) -> Int {
-    let marks = window(masks, start)
-    return marks != 0 ? start &+ marks.trailingZeroBitCount : farStop(masks, start)
-}
+    /// The marks from byte i on, at least 57 of them; bit 0 is byte i.
+    @inline(__always) fileprivate func window(_ i: Int) -> UInt64 {
+        (masks + i &>> 3).loadUnaligned(as: UInt64.self) &>> UInt64(truncatingIfNeeded: i & 7)
+    }
 
-@inline(never) private func farStop(_ masks: UnsafePointer<UInt64>, _ start: Int) -> Int {
-    var i = start
-    while true {
-        let marks = window(masks, i)
-        if marks != 0 { return i &+ marks.trailingZeroBitCount }
-        i = (i | 7) &+ 57
+    /// The first marked byte at or after byte i. The line's newline is marked, so there always is one.
+    @inline(__always) func next(_ i: Int) -> Int {
+        let marks = window(i)
+        return marks != 0 ? i &+ marks.trailingZeroBitCount : far(i)
+    }
+
+    @inline(never) fileprivate func far(_ start: Int) -> Int {
+        var i = start
+        while true {
+            let marks = window(i)
+            if marks != 0 { return i &+ marks.trailingZeroBitCount }
+            i = (i | 7) &+ 57
+        }
     }
 }
 
@@ -100,24 +108,24 @@ struct KeyEnd {
     /// The first stop behind the opening quote: the closing quote of a plain key.
     let end: Int
     private let from: Int
-    private let marks: UInt64
+    private let behind: UInt64
 
-    @inline(__always) init(_ masks: UnsafePointer<UInt64>, _ quote: Int) {
+    @inline(__always) init(_ marks: Marks, _ quote: Int) {
         from = quote &+ 1
-        let all = window(masks, from)
+        let all = marks.window(from)
         if all != 0 {
             end = from &+ all.trailingZeroBitCount
-            marks = all & (all &- 1)
+            behind = all & (all &- 1)
         } else {
-            end = farStop(masks, from)
-            marks = 0
+            end = marks.far(from)
+            behind = 0
         }
     }
 
     /// The first stop behind the opening quote of the key's value.
-    @inline(__always) func valueStop(_ masks: UnsafePointer<UInt64>, _ quote: Int) -> Int {
-        let behind = marks & (marks &- 1)
-        if behind != 0, from &+ marks.trailingZeroBitCount == quote { return from &+ behind.trailingZeroBitCount }
-        return nextStop(masks, quote &+ 1)
+    @inline(__always) func valueStop(_ marks: Marks, _ quote: Int) -> Int {
+        let rest = behind & (behind &- 1)
+        if rest != 0, from &+ behind.trailingZeroBitCount == quote { return from &+ rest.trailingZeroBitCount }
+        return marks.next(quote &+ 1)
     }
 }

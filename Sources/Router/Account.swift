@@ -8,6 +8,11 @@ public struct Account: Sendable {
     public struct Provider: Sendable {
         public var name: String
         public var lane: LaneAccount
+        /// Whether the destination went away, such as a pipe whose reader left.
+        public var isClosed: Bool
+
+        /// Events that it did not get, or not yet.
+        public var undelivered: Int { lane.totalTaken - lane.total(.delivered) }
     }
 
     /// Lines that were not blank.
@@ -25,10 +30,11 @@ public struct Account: Sendable {
 
     public var valid: Int { received - rejected }
 
-    /// Events that some provider did not get although a route admitted them, or not yet.
-    public var undelivered: Int {
-        providers.reduce(0) { $0 + $1.lane.totalTaken - $1.lane.total(.delivered) }
-    }
+    /// Whether every admitted event reached every provider of its route.
+    public var isComplete: Bool { providers.allSatisfy { $0.undelivered == 0 && !$0.isClosed } }
+
+    /// Whether events were lost to another cause than a reader that chose to leave.
+    public var lostSome: Bool { providers.contains { $0.undelivered > 0 && !$0.isClosed } }
 
     /// Whether every event that came in is accounted for, at every route and every provider.
     public var balances: Bool {

@@ -18,7 +18,7 @@ let runCommand = Command(
         Option(name: "--show-input", about: "quote invalid lines in messages; they may be private"),
         Option(name: "--stats", value: "FORMAT", about: "the account at the end: text, json or none (default: when something was lost)"),
         Option(name: "--state", value: "DIR", about: "the folder for dead letters (default: ~/.local/state/switchyard)"),
-        Option(name: "--drain", value: "SECONDS", about: "how long to deliver what is left after the end of input (default: 30)"),
+        Option(name: "--drain", value: "TIME", about: "how long to deliver what is left after the end of input (default: 30s)"),
     ],
     run: run)
 
@@ -26,7 +26,7 @@ let configOption = Option(name: "--config", short: "-c", value: "FILE", about: "
 
 private func run(_ arguments: Arguments) throws -> Int32 {
     let workers = try count(arguments, "--workers", 1...1024) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-    let drain = try count(arguments, "--drain", 0...86_400) ?? 30
+    let drain = try time(arguments, "--drain") ?? .seconds(30)
     let stats = try arguments["--stats"].map(AccountFormat.init(word:))
 
     let folders = ModuleFolders.standard()
@@ -37,7 +37,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let state = Loading.stateFolder(arguments["--state"])
     var options = RouterOptions(deadLetters: state + "/dead-letters.ndjson")
     options.workers = workers
-    options.drain = .seconds(drain)
+    options.drain = drain
     options.showInput = arguments.has("--show-input")
     options.seed = UInt64.random(in: 0 ... .max)
     if let path = arguments["--rejects"] {
@@ -51,20 +51,19 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let router = Router(plan, outlets: outlets, options: options, say: Console.say)
     Signals.serve(router)
     let account = router.run()
-    let isComplete = account.undelivered == 0
-    switch stats ?? (isComplete ? AccountFormat.none : .text) {
+    switch stats ?? (account.lostSome ? .text : AccountFormat.none) {
     case .text: Console.note(account.text)
     case .json: Console.note(account.json + "\n")
     case .none: break
     }
-    if account.rejected > 0, stats == nil, isComplete {
+    if account.rejected > 0, stats == nil, !account.lostSome {
         Console.say("\(grouped(account.rejected)) of \(grouped(account.received)) lines were no valid events")
     }
     guard account.balances else {
         Console.say("the account does not balance: this is a fault of the program")
         return ExitCode.internal
     }
-    if !isComplete || account.inputFault != nil { return ExitCode.undelivered }
+    if !account.isComplete || account.inputFault != nil { return ExitCode.undelivered }
     return account.rejected > 0 && arguments.has("--strict") ? ExitCode.invalidInput : ExitCode.delivered
 }
 
@@ -87,6 +86,14 @@ private func makeOutlets(_ plan: Plan, _ folders: ModuleFolders) throws -> [Outl
     }
     guard faults.isEmpty else { throw ConfigurationFailure(lines: faults) }
     return outlets
+}
+
+private func time(_ arguments: Arguments, _ option: String) throws(UsageFault) -> Duration? {
+    guard let text = arguments[option] else { return nil }
+    guard let duration = Duration(configured: text) else {
+        throw UsageFault("\(option) must be a time such as 500ms, 30s or 5m, is '\(text)'")
+    }
+    return duration
 }
 
 private func count(_ arguments: Arguments, _ option: String, _ range: ClosedRange<Int>) throws(UsageFault) -> Int? {

@@ -6,17 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Each marks one line: a bit for every byte, up to its newline, that cannot be skipped inside a string: a quote, a
-   backslash, a control or a non-ASCII byte. Returns the offset of the newline, which must be there; or SIZE_MAX when the
-   line needs more masks than `capacity`. Reads up to 63 bytes behind the newline. */
-size_t csimd_mark_words(const uint8_t *line, uint64_t *masks, size_t capacity);
+/* Each marks the line that begins `skipped` (below 64) bytes behind `p`: a bit for every byte from p up to the line's newline
+   that cannot be skipped inside a string: a quote, a backslash, a control or a non-ASCII byte. Returns the offset of that
+   newline from p, which must be there; or SIZE_MAX when the line needs more masks than `capacity`. Reads up to 63 bytes
+   behind the newline. */
+size_t csimd_mark_words(const uint8_t *p, size_t skipped, uint64_t *masks, size_t capacity);
 
 #if defined(__x86_64__)
-size_t csimd_mark_sse2(const uint8_t *line, uint64_t *masks, size_t capacity);
+size_t csimd_mark_sse2(const uint8_t *p, size_t skipped, uint64_t *masks, size_t capacity);
 /* Only where csimd_has_avx2 says so. */
-size_t csimd_mark_avx2(const uint8_t *line, uint64_t *masks, size_t capacity);
+size_t csimd_mark_avx2(const uint8_t *p, size_t skipped, uint64_t *masks, size_t capacity);
 bool csimd_has_avx2(void);
-/* Only where csimd_has_avx512 says so. */
-size_t csimd_mark_avx512(const uint8_t *line, uint64_t *masks, size_t capacity);
-bool csimd_has_avx512(void);
 #endif
