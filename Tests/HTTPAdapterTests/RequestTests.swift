@@ -62,7 +62,7 @@ struct RequestTests {
         #expect(server.requests.allSatisfy { $0.headers["content-encoding"] == method })
         let texts = server.requests.map { String(decoding: method == "gzip" ? gunzip($0.body) : unzstd($0.body), as: UTF8.self) }
         #expect(texts == [large, events].map { $0.map { $0 + "\n" }.joined() })
-        #expect(server.requests[0].body.count < texts[0].utf8.count / 2)
+        #expect((server.requests.first?.body.count ?? .max) < large.joined().utf8.count / 2)
     }
 
     @Test("single events are compressed one by one", arguments: ["gzip", "zstd"])
@@ -151,8 +151,8 @@ struct RequestTests {
         defer { server.close() }
         let instance = try Instance(url: "http://collector.invalid/in", "\"proxy\": \"http://me:pa55@127.0.0.1:\(server.port)\"")
         #expect(instance.deliver().name == "delivered")
-        #expect(server.requests[0].line == "POST http://collector.invalid/in HTTP/1.1")
-        #expect(server.requests[0].headers["proxy-authorization"] == "Basic bWU6cGE1NQ==")
+        #expect(server.requests.first?.line == "POST http://collector.invalid/in HTTP/1.1")
+        #expect(server.requests.first?.headers["proxy-authorization"] == "Basic bWU6cGE1NQ==")
     }
 
     @Test("a proxy that refuses a tunnel is a fault when it will do so again, and never hears the headers of the requests")
@@ -166,8 +166,8 @@ struct RequestTests {
             let ending = instance.deliver()
             #expect(ending.name == name, "\(ending)")
             #expect(ending.message.hasPrefix("the proxy http://127.0.0.1:\(server.port) answered"))
-            #expect(server.requests[0].line == "CONNECT collector.invalid:443 HTTP/1.1")
-            #expect(server.requests[0].headers["authorization"] == nil)
+            #expect(server.requests.first?.line == "CONNECT collector.invalid:443 HTTP/1.1")
+            #expect(server.requests.first?.headers["authorization"] == nil)
         }
     }
 }

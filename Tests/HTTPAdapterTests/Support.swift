@@ -131,7 +131,7 @@ final class Instance: @unchecked Sendable {
 
     /// How it ended, once it has; each ends exactly once.
     func ending(_ token: UInt64) -> Ending {
-        let endings: [Ending] = state.wait { state in
+        let endings: [Ending] = state.waitUntilReady { state in
             guard let endings = state.endings[token] else { return .notBefore(nil) }
             return .ready(endings)
         }
