@@ -7,7 +7,7 @@ final class HTTPProvider: ConcurrentProvider {
     static let version = "0.1.0"
     static let description = Description(
         name: "http", version: version, summary: "Sends events to a URL over HTTP/1.1 or HTTP/2.", settings: HTTPRules.schema,
-        concurrency: HTTPRules.mostInFlight)
+        concurrency: HTTPRules.mostInFlight, delivery: Description.Delivery(ordered: false))
 
     private let courier: Courier
     private let packer: Monitor<Packer>

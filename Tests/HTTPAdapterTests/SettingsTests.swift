@@ -73,7 +73,10 @@ struct HTTPSettingsTests {
     @Test("the description offers what the settings read")
     func description() {
         let json = HTTPProvider.description.json(erase: false)
-        for text in ["\"name\":\"http\"", "\"concurrency\":64", "\"enum\":[\"ndjson\",\"array\",\"event\"]", "\"enum\":[\"1.2\",\"1.3\"]"] {
+        for text in [
+            "\"name\":\"http\"", "\"concurrency\":64", "\"ordered\":false", "\"enum\":[\"ndjson\",\"array\",\"event\"]",
+            "\"enum\":[\"1.2\",\"1.3\"]",
+        ] {
             #expect(json.contains(text))
         }
     }
