@@ -43,6 +43,7 @@ let package = Package(
         .executable(name: "switchyard", targets: ["switchyard"]),
         adapterProduct("Console"),
         adapterProduct("File"),
+        adapterProduct("HTTP"),
         adapterProduct("NoOp"),
     ],
     targets: [
@@ -69,6 +70,7 @@ let package = Package(
         .target(name: "CPlatform"),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
 
@@ -83,12 +85,14 @@ let package = Package(
         .testTarget(
             name: "AdapterTests", dependencies: ["Console", "File", "NoOp", "PluginKit", "CZlib", "CZstd"], swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
+        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
         tests("RouterTests", ["Router", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
         tests("EndToEndTests", []),
     ]
         + [
             adapter("Console", ["CPlatform"]),
             adapter("File", ["CPlatform", "CZlib", "CZstd"]),
+            adapter("HTTP", ["CCurl", "CZlib", "CZstd"]),
             adapter("NoOp"),
         ]
 )
