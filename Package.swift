@@ -47,6 +47,7 @@ let package = Package(
         adapterProduct("Console"),
         adapterProduct("Exec"),
         adapterProduct("File"),
+        adapterProduct("HTTP"),
         adapterProduct("NoOp"),
     ],
     targets: [
@@ -73,6 +74,7 @@ let package = Package(
         .target(name: "CPlatform"),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
 
@@ -90,7 +92,8 @@ let package = Package(
         // A program, so that the author of any adapter can hold a built module against the contract.
         .executableTarget(
             name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Configuration", "Platform"], path: "Tests/Contract",
-            exclude: ["bad.c", "scripted.json"], swiftSettings: strict),
+            exclude: ["bad.c", "scripted.json", "server.py"], swiftSettings: strict),
+        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
         tests("RouterTests", ["Router", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
         tests("EndToEndTests", []),
     ]
@@ -98,6 +101,7 @@ let package = Package(
             adapter("Console", ["CPlatform"]),
             adapter("Exec"),
             adapter("File", ["CPlatform", "CZlib", "CZstd"]),
+            adapter("HTTP", ["CCurl", "CZlib", "CZstd"]),
             adapter("NoOp", hasCases: false),
         ]
 )

@@ -12,7 +12,12 @@ contract=$built/switchyard-contract
 if [ $# -gt 0 ]; then exec "$contract" "$@"; fi
 
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+python3 Tests/Contract/server.py "$folder/address" &
+server=$!
+trap 'kill $server 2>/dev/null || true; rm -rf "$folder"' EXIT
+until [ -s "$folder/address" ]; do kill -0 $server && sleep 0.1; done
+SWITCHYARD_CONTRACT_HTTP=$(<"$folder/address")
+export SWITCHYARD_CONTRACT_HTTP
 failed=0
 
 compile() { # source, name of the module, options ...

@@ -27,6 +27,7 @@ class Contender:
     input: str
     seconds: list = field(default_factory=list)
     peak_kb: int = 0
+    cpu_seconds: list = field(default_factory=list)
 
     @property
     def bytes(self):
@@ -42,6 +43,7 @@ class Contender:
     def round(self):
         result = run(self.command, self.input)
         self.seconds.append(result.seconds)
+        self.cpu_seconds.append(result.cpu_seconds)
         self.peak_kb = max(self.peak_kb, result.peak_kb)
 
 
@@ -49,6 +51,7 @@ class Contender:
 class Result:
     seconds: float
     peak_kb: int
+    cpu_seconds: float
 
 
 def spawn(command, stdin, stdout, stderr):
@@ -84,7 +87,7 @@ def run(command, input, output=os.devnull):
             stderr.seek(0)
             words = stderr.read().decode(errors="replace").strip().splitlines()[-5:]
             raise Failure("\n    ".join([f"exit {code}: {shlex.join(command)} < {input}"] + words))
-        return Result(seconds, usage.ru_maxrss)
+        return Result(seconds, usage.ru_maxrss, usage.ru_utime + usage.ru_stime)
 
 
 def interleave(contenders, rounds, progress):
@@ -95,6 +98,7 @@ def interleave(contenders, rounds, progress):
             contender.round()
             if number == 0 and rounds > 0:
                 contender.seconds.clear()
+                contender.cpu_seconds.clear()
     progress("")
 
 

@@ -27,7 +27,10 @@ extension RoutesFile {
             #"{"if":{"properties":{"plugin":{"const":\#(JSONText.quoted(module.name))}},"required":["plugin"]},"#
                 + #""then":\#(SchemaParts.ref(definition(of: module)))}"#
         }
-        return #"{"type":"object","properties":{"plugin":\#(plugin),"delivery":\#(SchemaParts.delivery),"isolate":\#(ProviderForms.isolation.schema)},"required":["plugin"]"#
+        let own = JSONText.object([
+            ("plugin", plugin), ("delivery", SchemaParts.delivery), ("isolate", ProviderForms.isolation.schema),
+        ])
+        return #"{"type":"object","properties":\#(own),"required":["plugin"]"#
             + (choices.isEmpty ? "}" : ",\"allOf\":\(JSONText.list(choices))}")
     }
 

@@ -31,7 +31,7 @@ struct DescriptionTests {
     func least() throws {
         let module = try ModuleDescription(json: #"{"name":"a-b_1","version":"","settings":{"type":"object"}}"#)
         #expect(module.concurrency == 1 && !module.canErase && module.limits == ModuleDescription.Limits())
-        #expect(module.delivery.batch.events == 500 && module.delivery.ordered)
+        #expect(module.delivery.batch.events == 500 && !module.delivery.ordered)
     }
 
     @Test("how a lane of the module delivers is read like the key of routes.json")

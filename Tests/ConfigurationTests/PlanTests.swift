@@ -24,7 +24,7 @@ struct PlanTests {
         #expect(delivery.queue.memory == 4_000_000 && delivery.queue.full == .block)
         #expect(
             delivery.retry.first == .milliseconds(500) && delivery.retry.most == .seconds(60) && delivery.retry.total == .seconds(86_400))
-        #expect(delivery.immediate.isEmpty && delivery.ordered)
+        #expect(delivery.immediate.isEmpty && !delivery.ordered)
     }
 
     @Test("the full file is understood to the last key")

@@ -32,6 +32,8 @@ struct Cases {
         }
         func wrong(_ what: String) -> ModuleFault { ModuleFault("\(file): \(what)") }
         let text = try String(contentsOfFile: file, encoding: .utf8).replacingOccurrences(of: "${dir}", with: folder)
+            .replacingOccurrences(
+                of: "${http}", with: ProcessInfo.processInfo.environment["SWITCHYARD_CONTRACT_HTTP"] ?? "http://127.0.0.1:1")
         guard let root = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any],
             let cases = root["cases"] as? [[String: Any]], !cases.isEmpty
         else { throw wrong("must be an object with a list of 'cases'") }

@@ -179,6 +179,7 @@ struct ListingTests {
         var about = ModuleDescription(name: "file", version: "1.0.0", summary: "Appends events to a file", settings: .object(all))
         about.limits.events = 100
         about.limits.bytes = 5000
+        about.delivery.ordered = true
         #expect(
             Listing.details(InstalledModule(name: "file", path: "/p/file.so", state: .success(about))) == """
                 file 1.0.0

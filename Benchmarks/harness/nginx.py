@@ -1,0 +1,62 @@
+"""An nginx on loopback that takes every request and answers 204: the other end of what is sent over HTTP."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+
+from harness.measure import Failure
+
+PROGRAM = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+
+CONFIGURATION = """
+daemon off;
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log crit;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    keepalive_requests 1000000000;
+    client_max_body_size 64m;
+    client_body_buffer_size 2m;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{
+        listen 127.0.0.1:{port};
+        return 204;
+    }}
+}}
+"""
+
+
+@contextlib.contextmanager
+def serving(folder):
+    """Runs until the block ends; its port. What it writes goes into the folder."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    path = os.path.join(folder, "nginx.conf")
+    with open(path, "w") as file:
+        file.write(CONFIGURATION.format(folder=folder, port=port))
+    server = subprocess.Popen([PROGRAM, "-p", folder, "-c", path], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until_open(server, port)
+        yield port
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def wait_until_open(server, port):
+    for _ in range(500):
+        if server.poll() is not None:
+            raise Failure(f"nginx ended at once with exit code {server.returncode}")
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.01)
+    raise Failure(f"nginx does not answer on port {port}")

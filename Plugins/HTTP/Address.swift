@@ -1,0 +1,49 @@
+// A URL, taken apart by libcurl's own parser, so that what is checked is what is used. Its path and query may hold secrets: what is
+// shown to people is the origin alone.
+
+internal import CCurl
+internal import PluginKit
+
+struct Address: Sendable {
+    /// The whole URL as it is requested.
+    let text: String
+    /// Scheme, host and, where it is not the scheme's own, port.
+    let origin: String
+    let isSecure: Bool
+    let hasUser: Bool
+    let hasFragment: Bool
+    /// What stands after the question mark, in which keys are often written.
+    let query: String
+
+    /// `name` is the setting that it comes from, for the words of a fault.
+    init(_ text: String, setting name: String) throws(SettingsFault) {
+        // A zero byte would end the text early for libcurl, and the rest would never have been looked at.
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
+            throw SettingsFault("\(name) holds a space or a control character; such bytes are written as %20 and the like")
+        }
+        let url = curl_url()
+        defer { curl_url_cleanup(url) }
+        let status = curl_url_set(url, CURLUPART_URL, text, UInt32(CURLU_URLENCODE))
+        guard status == CURLUE_OK else {
+            if status == CURLUE_BAD_SCHEME || status == CURLUE_UNSUPPORTED_SCHEME { throw Address.schemeFault(name) }
+            throw SettingsFault("\(name) is not a URL: \(String(cString: curl_url_strerror(status)))")
+        }
+        func part(_ part: CURLUPart) -> String? {
+            var text: UnsafeMutablePointer<CChar>?
+            guard curl_url_get(url, part, &text, 0) == CURLUE_OK, let text else { return nil }
+            defer { curl_free(text) }
+            return String(cString: text)
+        }
+        let scheme = part(CURLUPART_SCHEME) ?? ""
+        guard scheme == "http" || scheme == "https" else { throw Address.schemeFault(name) }
+        guard let whole = part(CURLUPART_URL), let host = part(CURLUPART_HOST) else { throw SettingsFault("\(name) names no host") }
+        self.text = whole
+        isSecure = scheme == "https"
+        origin = "\(scheme)://\(printable(host))" + (part(CURLUPART_PORT).map { ":\($0)" } ?? "")
+        hasUser = part(CURLUPART_USER) != nil || part(CURLUPART_PASSWORD) != nil
+        hasFragment = part(CURLUPART_FRAGMENT) != nil
+        query = part(CURLUPART_QUERY) ?? ""
+    }
+
+    private static func schemeFault(_ name: String) -> SettingsFault { SettingsFault("\(name) must begin with https:// or http://") }
+}

@@ -1,0 +1,92 @@
+// The requests under way and those that wait for their turn. All of it belongs to the courier's one thread.
+
+internal import CCurl
+internal import PluginKit
+
+final class Fleet {
+    private let rules: HTTPRules
+    private let clock: Clock
+    private let multi: UnsafeMutableRawPointer
+    private let headers: UnsafeMutablePointer<curl_slist>?
+    /// Those that have requests to begin, with the instant at which they have waited long enough.
+    private var waiting: [(shipment: Shipment, until: Instant)] = []
+    private var underWay: [ObjectIdentifier: Transfer] = [:]
+    /// Used before, with their settings; kept for the next requests.
+    private var spare: [Transfer] = []
+
+    var isIdle: Bool { waiting.isEmpty && underWay.isEmpty }
+
+    init(_ rules: HTTPRules, _ clock: Clock, multi: UnsafeMutableRawPointer, headers: UnsafeMutablePointer<curl_slist>?) {
+        self.rules = rules
+        self.clock = clock
+        self.multi = multi
+        self.headers = headers
+    }
+
+    func add(_ shipments: [Shipment]) {
+        guard !shipments.isEmpty else { return }
+        let until = clock.now() + .milliseconds(rules.totalTimeout)
+        waiting += shipments.map { ($0, until) }
+    }
+
+    /// Moves everything as far as it goes without waiting.
+    func advance() {
+        repeat {
+            beginRequests()
+            var running: Int32 = 0
+            curl_multi_perform(multi, &running)
+        } while settleEnded() && !waiting.isEmpty
+    }
+
+    private func beginRequests() {
+        while let (shipment, until) = waiting.first {
+            if clock.now() >= until { shipment.putOff(.retry("no request became free within \(rules.totalTimeout) ms")) }
+            if shipment.wantsMore {
+                guard underWay.count < rules.inFlight else { return }
+                begin(shipment)
+            }
+            if !shipment.wantsMore {
+                waiting.removeFirst()
+                _ = shipment.endIfDone()
+            }
+        }
+    }
+
+    private func begin(_ shipment: Shipment) {
+        guard let transfer = spare.popLast() ?? (try? Transfer(rules, headers: headers, clock)) else {
+            return shipment.putOff(.retry("libcurl has no memory"))
+        }
+        transfer.begin(shipment)
+        underWay[ObjectIdentifier(transfer)] = transfer
+        if curl_multi_add_handle(multi, transfer.easy) != CURLM_OK { end(transfer, .retry("libcurl has no memory")) }
+    }
+
+    /// Whether any request has ended.
+    private func settleEnded() -> Bool {
+        var any = false
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let transfer = Transfer.of(message.pointee.easy_handle) else { continue }
+            // The message does not outlive the removal of its handle.
+            end(transfer, rules.outcome(of: transfer.reply(ccurl_result(message))))
+            any = true
+        }
+        return any
+    }
+
+    private func end(_ transfer: Transfer, _ outcome: Outcome) {
+        curl_multi_remove_handle(multi, transfer.easy)
+        underWay[ObjectIdentifier(transfer)] = nil
+        spare.append(transfer)
+        _ = transfer.end(outcome)?.endIfDone()
+    }
+
+    /// Ends everything at once: what was sent is unknown, the rest is to be sent again.
+    func abandon() {
+        let words = "the provider was closed"
+        for (shipment, _) in waiting { shipment.putOff(.retry(words)) }
+        for transfer in Array(underWay.values) { end(transfer, transfer.isSent ? .unknown(words) : .retry(words)) }
+        for (shipment, _) in waiting { _ = shipment.endIfDone() }
+        waiting = []
+    }
+}

@@ -1,0 +1,38 @@
+// The provider `http`: sends batches to a URL. It promises that an event is called delivered only when the server took it with a 2xx, and
+// that credentials go nowhere but to the origin of the URL; it never follows a redirect and never skips the check of a certificate.
+
+public import PluginKit
+
+final class HTTPProvider: ConcurrentProvider {
+    static let version = "0.1.0"
+    static let description = Description(
+        name: "http", version: version, summary: "Sends events to a URL over HTTP/1.1 or HTTP/2.", settings: HTTPRules.schema,
+        concurrency: HTTPRules.mostInFlight, delivery: Description.Delivery(ordered: false))
+
+    private let courier: Courier
+    private let packer: Monitor<Packer>
+
+    convenience init(settings: Settings, host: Host) throws {
+        try self.init(settings: settings, host: host, clock: .system)
+    }
+
+    init(settings: Settings, host: Host, clock: Clock) throws {
+        let rules = try HTTPRules(settings)
+        packer = Monitor(try Packer(rules.body, rules.compression))
+        courier = try Courier(rules, clock)
+    }
+
+    func deliver(_ delivery: consuming Delivery) {
+        guard delivery.batch.count > 0 else { return delivery.finish(.delivered) }
+        // Packed here, on the lane's thread, so that the one thread of the transfers only moves bytes.
+        let lines = delivery.batch.lines
+        guard let cargo = packer.withLock({ $0.pack(lines) }) else { return delivery.finish(.retry("the events could not be compressed")) }
+        courier.take(Shipment(delivery, cargo))
+    }
+
+    func flush(_ completion: consuming Completion) { courier.flush(completion) }
+
+    func close() { courier.close() }
+}
+
+@c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(HTTPProvider.self) }

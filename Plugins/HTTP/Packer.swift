@@ -1,0 +1,113 @@
+// Makes the bodies of a batch in the form and the compression that the settings ask for. An array is the lines themselves, their bytes
+// untouched, with commas between them.
+
+internal import CZlib
+internal import CZstd
+internal import PluginKit
+
+final class Packer {
+    private let form: HTTPRules.Body
+    private let press: (any Press)?
+
+    init(_ form: HTTPRules.Body, _ compression: HTTPRules.Compression) throws(SettingsFault) {
+        self.form = form
+        switch compression {
+        case .none: press = nil
+        case .gzip: press = try GzipPress()
+        case .zstd: press = try ZstdPress()
+        }
+    }
+
+    /// Nil when there is no memory to compress with.
+    func pack(_ lines: Lines) -> Cargo? {
+        let plain: Cargo
+        switch form {
+        case .ndjson: plain = Cargo(whole: lines)
+        case .event: plain = Cargo(single: lines)
+        case .array:
+            let array = Packer.array(lines)
+            plain = Cargo(array, ends: [array.count])
+        }
+        guard let press else { return plain }
+        var packed: [UInt8] = []
+        var ends: [Int] = []
+        for index in 0..<plain.count {
+            guard press.append(plain.body(index), to: &packed) else { return nil }
+            ends.append(packed.count)
+        }
+        return Cargo(packed, ends: ends)
+    }
+
+    /// Every newline ends a line, since none can lie inside one: the last becomes the bracket, the others become commas.
+    private static func array(_ lines: Lines) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: lines.bytes.count + 1) { array, count in
+            array[0] = UInt8(ascii: "[")
+            UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(array)[1...]).copyMemory(from: lines.bytes)
+            for line in 0..<lines.count { array[lines.end(of: line)] = UInt8(ascii: ",") }
+            count = lines.bytes.count + 1
+            array[count - 1] = UInt8(ascii: "]")
+        }
+    }
+}
+
+/// Compresses whole bodies, one at a time; its state is kept from one to the next.
+private protocol Press: AnyObject {
+    func append(_ body: UnsafeRawBufferPointer, to packed: inout [UInt8]) -> Bool
+}
+
+extension [UInt8] {
+    /// Grows by what `fill` writes into that much room; false and unchanged when it fails.
+    fileprivate mutating func grow(by most: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int?) -> Bool {
+        let start = count
+        append(contentsOf: repeatElement(0, count: most))
+        let written = withUnsafeMutableBytes { fill(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
+        removeLast(most - (written ?? 0))
+        return written != nil
+    }
+}
+
+private final class GzipPress: Press {
+    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+
+    init() throws(SettingsFault) {
+        stream.initialize(to: z_stream())
+        // 16 above the window size asks for the gzip format.
+        let ready = deflateInit2_(
+            stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+        guard ready == Z_OK else { throw SettingsFault("compression: there is no memory for gzip") }
+    }
+
+    deinit {
+        deflateEnd(stream)
+        stream.deallocate()
+    }
+
+    func append(_ body: UnsafeRawBufferPointer, to packed: inout [UInt8]) -> Bool {
+        deflateReset(stream)
+        return packed.grow(by: Int(deflateBound(stream, uLong(body.count)))) { room in
+            stream.pointee.next_in = UnsafeMutablePointer(mutating: body.bindMemory(to: Bytef.self).baseAddress)
+            stream.pointee.avail_in = uInt(body.count)
+            stream.pointee.next_out = room.bindMemory(to: Bytef.self).baseAddress
+            stream.pointee.avail_out = uInt(room.count)
+            return deflate(stream, Z_FINISH) == Z_STREAM_END ? room.count - Int(stream.pointee.avail_out) : nil
+        }
+    }
+}
+
+private final class ZstdPress: Press {
+    private let context: OpaquePointer
+
+    init() throws(SettingsFault) {
+        guard let context = ZSTD_createCCtx() else { throw SettingsFault("compression: there is no memory for zstd") }
+        self.context = context
+    }
+
+    deinit { ZSTD_freeCCtx(context) }
+
+    func append(_ body: UnsafeRawBufferPointer, to packed: inout [UInt8]) -> Bool {
+        packed.grow(by: ZSTD_compressBound(body.count)) { room in
+            let size = ZSTD_compress2(context, room.baseAddress, room.count, body.baseAddress, body.count)
+            return ZSTD_isError(size) == 0 ? size : nil
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// What a request came to, and what that means for its events. When in doubt whether the server has the events, they are unknown; only a
+// whole answer with a 2xx makes them delivered.
+
+internal import CCurl
+internal import PluginKit
+
+struct Reply {
+    var result: CURLcode
+    /// The status of the final answer; 0: none came.
+    var status: Int
+    /// The status that a proxy refused a tunnel with; 0: it did not.
+    var proxyStatus: Int
+    /// Whether any byte of the body left.
+    var isSent: Bool
+    /// Whether the answer was cut because it was too long.
+    var isCut: Bool
+    var retryAfter: UInt64?
+    /// Where a redirect points to.
+    var location: String?
+    /// The beginning of the answer's body.
+    var body: [UInt8]
+    /// libcurl's own words for what went wrong.
+    var detail: String
+    var systemError: Int32
+}
+
+extension HTTPRules {
+    func outcome(of reply: Reply) -> Outcome {
+        guard reply.status >= 200 else { return outcome(withoutStatus: reply) }
+        let code = reply.status
+        let answered = "\(address.origin) answered \(code)"
+        switch code {
+        case 200..<300:
+            if reply.result == CURLE_OK || reply.isCut { return .delivered }
+            return .unknown(code: code, "\(answered), but the connection was lost before the answer was whole")
+        // Only what says the same each time is told, so that it is told once.
+        case 408, 425, 429, 500..<600: return .retry(code: code, answered, afterMilliseconds: reply.retryAfter)
+        // These judge the body.
+        case 400, 409, 413, 422: return .rejected(code: code, answered + words(of: reply.body))
+        case 300..<400:
+            let target = reply.location.flatMap { try? Address($0, setting: "") }.map { " to \($0.origin)" } ?? ""
+            return .fault(code: code, "\(answered): a redirect\(target), and none is followed; correct url")
+        case 401, 403: return .fault(code: code, answered + words(of: reply.body) + "; correct the credentials in headers")
+        case 407: return .fault(code: code, "\(answered): the proxy wants a user and password; write them into proxy")
+        case 404, 405, 410: return .fault(code: code, answered + words(of: reply.body) + "; correct url or method")
+        case 400..<500: return .fault(code: code, answered + words(of: reply.body))
+        default: return .unknown(code: code, "\(answered), which has no meaning")
+        }
+    }
+
+    private func outcome(withoutStatus reply: Reply) -> Outcome {
+        if reply.proxyStatus >= 300, let proxy {
+            let answered = "the proxy \(proxy.origin) answered \(reply.proxyStatus)"
+            return reply.proxyStatus >= 500 || [408, 425, 429].contains(reply.proxyStatus)
+                ? .retry(code: reply.proxyStatus, answered) : .fault(code: reply.proxyStatus, "\(answered); correct proxy")
+        }
+        let origin = address.origin
+        let words = String(cString: curl_easy_strerror(reply.result))
+        let detail = reply.detail.isEmpty ? words : concealed(printable(reply.detail))
+        let system = reply.systemError == 0 ? words : systemWords(reply.systemError)
+        switch reply.result {
+        case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR:
+            return .fault("a file of tls cannot be used: \(detail)")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED, CURLE_SSL_SHUTDOWN_FAILED,
+            CURLE_SSL_INVALIDCERTSTATUS:
+            return .retry("no trusted TLS with \(origin): \(detail)")
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: return .retry("cannot reach \(origin): \(detail)")
+        case CURLE_COULDNT_CONNECT: return .retry(code: Int(reply.systemError), "cannot reach \(origin): \(system)")
+        case CURLE_OPERATION_TIMEDOUT:
+            if reply.isSent { return .unknown("\(origin) gave no whole answer within \(totalTimeout) ms") }
+            return .retry("\(origin) did not take the request in time")
+        default:
+            // Elsewhere libcurl's words hold numbers that are others each time.
+            let why = reply.result == CURLE_RECV_ERROR || reply.result == CURLE_SEND_ERROR ? detail : words
+            if reply.isSent { return .unknown("the connection to \(origin) was lost before it answered: \(why)") }
+            return .retry("the connection to \(origin) was lost before the events were sent: \(why)")
+        }
+    }
+
+    // MARK: - The server's words
+
+    /// The first line of an answer, after a colon, safe to show: without control characters and without what must stay secret.
+    private func words(of body: [UInt8]) -> String {
+        let blank: Set<UInt8> = [0x20, 0x09, 0x0a, 0x0d]
+        var line = Array(body.drop { blank.contains($0) }.prefix { $0 != 0x0a && $0 != 0x0d })
+        for secret in secrets { line = HTTPRules.concealing(Array(secret.utf8), in: line) }
+        if line.count > 300 {
+            line.removeLast(line.count - 300)
+            // Not within a character.
+            while let last = line.last, last >= 0x80 { line.removeLast() }
+            line += Array("...".utf8)
+        }
+        return line.isEmpty ? "" : ": " + printable(line)
+    }
+
+    private func concealed(_ text: String) -> String {
+        String(decoding: secrets.reduce(Array(text.utf8)) { HTTPRules.concealing(Array($1.utf8), in: $0) }, as: UTF8.self)
+    }
+
+    private static func concealing(_ secret: [UInt8], in line: [UInt8]) -> [UInt8] {
+        var shown: [UInt8] = []
+        var at = 0
+        while at < line.count {
+            if line[at...].starts(with: secret) {
+                shown += Array("***".utf8)
+                at += secret.count
+            } else {
+                shown.append(line[at])
+                at += 1
+            }
+        }
+        return shown
+    }
+}

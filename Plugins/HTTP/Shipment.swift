@@ -1,0 +1,70 @@
+// A delivery under way, as the requests that it takes. It is answered once, when each of its requests has its fate. After one that was
+// put off no further ones begin: what holds for one event (a busy server, a wrong password) holds for those behind it.
+
+internal import PluginKit
+
+final class Shipment: @unchecked Sendable {
+    private let cargo: Cargo
+    private var delivery: Delivery?
+    /// What became of each request, as far as it is known.
+    private var fates: [Outcome?]
+    private var begun = 0
+    private var underWay = 0
+    /// The fate of all requests that have not begun.
+    private var rest: Outcome?
+
+    init(_ delivery: consuming Delivery, _ cargo: Cargo) {
+        self.delivery = consume delivery
+        self.cargo = cargo
+        fates = Array(repeating: nil, count: cargo.count)
+    }
+
+    /// Whether it wants another request to begin.
+    var wantsMore: Bool { rest == nil && begun < cargo.count }
+
+    /// Begins the next request.
+    func begin() -> (index: Int, body: UnsafeRawBufferPointer) {
+        let index = begun
+        begun += 1
+        underWay += 1
+        return (index, cargo.body(index))
+    }
+
+    /// No further request begins; those that have not begun share this fate.
+    func putOff(_ outcome: Outcome) {
+        if rest == nil { rest = outcome }
+    }
+
+    /// A request has ended. Its body is not read any more.
+    func settle(_ index: Int, _ outcome: Outcome) {
+        underWay -= 1
+        fates[index] = outcome
+        switch outcome {
+        case .delivered, .rejected: break
+        // What was not sent cannot have been delivered.
+        case .unknown(let code, let message): putOff(.retry(code: code, message))
+        case .retry, .fault, .closed, .mixed: putOff(outcome)
+        }
+    }
+
+    /// Whether the delivery is over, having answered it when it is.
+    func endIfDone() -> Bool {
+        guard !wantsMore, underWay == 0 else { return false }
+        delivery.take()?.finish(outcome)
+        return true
+    }
+
+    private var outcome: Outcome {
+        if fates.count == 1 { return fates[0] ?? rest ?? .delivered }
+        if begun < fates.count, let rest { return .mixed(rest: rest, events: list { _ in true }) }
+        let others = list { if case .delivered = $0 { false } else { true } }
+        return others.isEmpty ? .delivered : .mixed(rest: .delivered, events: others)
+    }
+
+    private func list(_ isListed: (Outcome) -> Bool) -> [(index: Int, outcome: Outcome)] {
+        fates.indices.compactMap { index in
+            guard let fate = fates[index], isListed(fate) else { return nil }
+            return (index, fate)
+        }
+    }
+}

@@ -1,0 +1,211 @@
+// One of libcurl's easy handles, used for one request after the other. It belongs to the thread of the courier. Whatever the environment
+// and the user's home say, it does only what the settings say.
+
+internal import CCurl
+internal import Glibc
+internal import PluginKit
+
+final class Transfer {
+    /// The most bytes of an answer, its headers included; the rest of a longer one is not read.
+    static let longestAnswer = 64 << 10
+    private static let keptOfBody = 16 << 10
+
+    let easy: UnsafeMutableRawPointer
+    private let rules: HTTPRules
+    private let clock: Clock
+    /// Where libcurl puts its words for a failure.
+    private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+
+    private(set) var shipment: Shipment?
+    private(set) var index = 0
+    private var received = 0
+    private var isCut = false
+    private var hasStatus = false
+    private var retryAfter: UInt64?
+    private var body: [UInt8] = []
+
+    /// `headers` must outlive the transfer.
+    init(_ rules: HTTPRules, headers: UnsafeMutablePointer<curl_slist>?, _ clock: Clock) throws(SettingsFault) {
+        guard let easy = curl_easy_init() else { throw SettingsFault("libcurl has no memory") }
+        self.easy = easy
+        self.rules = rules
+        self.clock = clock
+        words.pointee = 0
+        if let option = configure(headers) {
+            let name = String(cString: curl_easy_option_by_id(option).pointee.name)
+            throw SettingsFault("libcurl \(String(cString: ccurl_version())) does not take the setting \(name)")
+        }
+    }
+
+    deinit {
+        curl_easy_cleanup(easy)
+        words.deallocate()
+    }
+
+    // MARK: - A request
+
+    func begin(_ shipment: Shipment) {
+        let (index, bytes) = shipment.begin()
+        self.shipment = shipment
+        self.index = index
+        words.pointee = 0
+        received = 0
+        isCut = false
+        hasStatus = false
+        retryAfter = nil
+        body.removeAll(keepingCapacity: true)
+        ccurl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count))
+        // Lent, not copied: the bytes stay until the shipment is told that the request has ended.
+        ccurl_set_pointer(easy, CURLOPT_POSTFIELDS, bytes.baseAddress)
+    }
+
+    /// Tells the shipment, which is returned.
+    func end(_ outcome: Outcome) -> Shipment? {
+        defer { shipment = nil }
+        shipment?.settle(index, outcome)
+        return shipment
+    }
+
+    /// Whether any byte of the body left, so that the server may have the events.
+    var isSent: Bool {
+        var size: curl_off_t = 0
+        ccurl_get_size(easy, CURLINFO_SIZE_UPLOAD_T, &size)
+        return size > 0
+    }
+
+    func reply(_ result: CURLcode) -> Reply {
+        func number(_ info: CURLINFO) -> Int {
+            var value = 0
+            ccurl_get_long(easy, info, &value)
+            return value
+        }
+        var location: UnsafePointer<CChar>?
+        ccurl_get_text(easy, CURLINFO_REDIRECT_URL, &location)
+        return Reply(
+            result: result, status: hasStatus ? number(CURLINFO_RESPONSE_CODE) : 0, proxyStatus: number(CURLINFO_HTTP_CONNECTCODE),
+            isSent: isSent, isCut: isCut, retryAfter: retryAfter, location: location.map { String(cString: $0) }, body: body,
+            detail: String(cString: words), systemError: Int32(clamping: number(CURLINFO_OS_ERRNO)))
+    }
+
+    // MARK: - What comes back
+
+    /// A line of the head, of an interim answer too. False ends the transfer.
+    private func receive(head line: UnsafeRawBufferPointer) -> Bool {
+        if line.starts(with: "HTTP/".utf8) {
+            hasStatus = true
+            retryAfter = nil
+        } else if let colon = line.firstIndex(of: UInt8(ascii: ":")), colon == 11,
+            zip(line, "retry-after".utf8).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 })
+        {
+            let value = line[(colon + 1)...].filter { $0 != 0x0a && $0 != 0x0d }
+            retryAfter = RetryAfter.milliseconds(value, wall: clock.wall())
+        }
+        return count(line.count)
+    }
+
+    private func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
+        body.append(contentsOf: bytes.prefix(Transfer.keptOfBody - body.count))
+        return count(bytes.count)
+    }
+
+    private func count(_ size: Int) -> Bool {
+        received += size
+        isCut = received > Transfer.longestAnswer
+        return !isCut
+    }
+
+    // MARK: - What holds for every request
+
+    /// The option that libcurl refused; nil: it took them all.
+    private func configure(_ headers: UnsafeMutablePointer<curl_slist>?) -> CURLoption? {
+        var refused: CURLoption?
+        func note(_ option: CURLoption, _ result: CURLcode) { if result != CURLE_OK, refused == nil { refused = option } }
+        func set(_ option: CURLoption, _ value: Int) { note(option, ccurl_set_long(easy, option, value)) }
+        func set(_ option: CURLoption, _ value: String?) { note(option, ccurl_set_text(easy, option, value)) }
+        func set(_ option: CURLoption, pointer: UnsafeRawPointer?) { note(option, ccurl_set_pointer(easy, option, pointer)) }
+
+        // Where to, and by what.
+        set(CURLOPT_URL, rules.address.text)
+        set(CURLOPT_PROTOCOLS_STR, rules.address.isSecure ? "https" : "http")
+        set(CURLOPT_FOLLOWLOCATION, 0)
+        set(CURLOPT_UNRESTRICTED_AUTH, 0)
+        set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+        set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        // An empty proxy is none, and an empty list of exceptions is none: otherwise the environment would be asked for both.
+        set(CURLOPT_PROXY, rules.proxy?.text ?? "")
+        set(CURLOPT_NOPROXY, "")
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        set(CURLOPT_HTTP_VERSION, Int(rules.address.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
+        // Where HTTP/2 may be offered, wait for the connection that is being made rather than make a second one.
+        set(CURLOPT_PIPEWAIT, rules.address.isSecure ? 1 : 0)
+        set(CURLOPT_TCP_KEEPALIVE, 1)
+        note(CURLOPT_OPENSOCKETFUNCTION, ccurl_set_open(easy, openSocket))
+
+        // What is sent.
+        set(CURLOPT_POST, 1)
+        if rules.method != .post { set(CURLOPT_CUSTOMREQUEST, rules.method.rawValue) }
+        set(CURLOPT_HTTPHEADER, pointer: headers)
+        set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+
+        // How long it may take. Names are looked up by threads of libcurl, which are not waited for once the time is up.
+        set(CURLOPT_NOSIGNAL, 1)
+        set(CURLOPT_QUICK_EXIT, 1)
+        set(CURLOPT_CONNECTTIMEOUT_MS, rules.connectTimeout)
+        set(CURLOPT_TIMEOUT_MS, rules.totalTimeout)
+
+        // Whom to trust.
+        let oldest = Int(rules.tls.minimum == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2)
+        for (version, peer, host) in [
+            (CURLOPT_SSLVERSION, CURLOPT_SSL_VERIFYPEER, CURLOPT_SSL_VERIFYHOST),
+            (CURLOPT_PROXY_SSLVERSION, CURLOPT_PROXY_SSL_VERIFYPEER, CURLOPT_PROXY_SSL_VERIFYHOST),
+        ] {
+            set(version, oldest)
+            set(peer, 1)
+            set(host, 2)
+        }
+        if let ca = rules.tls.ca {
+            set(CURLOPT_CAINFO, ca)
+            // Otherwise the system's folder would be trusted as well.
+            set(CURLOPT_CAPATH, nil)
+        }
+        if let certificate = rules.tls.certificate {
+            set(CURLOPT_SSLCERT, certificate)
+            set(CURLOPT_SSLKEY, rules.tls.key ?? certificate)
+            // A key that is encrypted after all fails, instead of asking for a password at the terminal.
+            set(CURLOPT_KEYPASSWD, "")
+        }
+
+        // What comes back.
+        let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+        set(CURLOPT_PRIVATE, pointer: context)
+        set(CURLOPT_ERRORBUFFER, pointer: words)
+        set(CURLOPT_HEADERDATA, pointer: context)
+        set(CURLOPT_WRITEDATA, pointer: context)
+        note(CURLOPT_HEADERFUNCTION, ccurl_set_receive(easy, CURLOPT_HEADERFUNCTION, receiveHead))
+        note(CURLOPT_WRITEFUNCTION, ccurl_set_receive(easy, CURLOPT_WRITEFUNCTION, receiveBody))
+        return refused
+    }
+
+    /// The transfer that an easy handle belongs to.
+    static func of(_ easy: UnsafeMutableRawPointer?) -> Transfer? {
+        var context: UnsafeMutableRawPointer?
+        ccurl_get_pointer(easy, CURLINFO_PRIVATE, &context)
+        return context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private let receiveHead: ccurl_receive = { bytes, size, count, context in
+        let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+        return transfer.receive(head: UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+    }
+
+    private let receiveBody: ccurl_receive = { bytes, size, count, context in
+        let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+        return transfer.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+    }
+
+    /// A program that the router starts does not inherit connections.
+    private let openSocket: ccurl_open = { _, _, address in
+        let address = address!.pointee
+        return socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
+    }
+}

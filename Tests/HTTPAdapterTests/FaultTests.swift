@@ -1,0 +1,236 @@
+import PluginKit
+import Testing
+
+@Suite("http: servers that misbehave")
+struct FaultTests {
+    private let impatient = #""timeout": {"total": 300, "connect": 300}"#
+
+    private func deliver(_ settings: String = "", _ serve: @escaping @Sendable (Server, Server.Connection) -> Void) throws -> Ending {
+        let server = Server { server, connection in
+            serve(server, connection)
+        }
+        let instance = try Instance(url: server.url, settings)
+        let ending = instance.deliver()
+        instance.close()
+        server.close()
+        return ending
+    }
+
+    @Test("one that never answers leaves the events unknown")
+    func hang() throws {
+        let ending = try deliver(impatient) { _, connection in
+            _ = connection.request()
+            connection.linger()
+        }
+        #expect(ending.name == "unknown" && ending.message.hasSuffix("gave no whole answer within 300 ms"))
+    }
+
+    @Test("one that drips its answer leaves the events unknown")
+    func drip() throws {
+        let ending = try deliver(impatient) { _, connection in
+            _ = connection.request()
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+            while connection.linger(milliseconds: 20), connection.send(".") {}
+        }
+        #expect(ending.name == "unknown" && ending.code == 200)
+    }
+
+    @Test("one that drips its head leaves the events unknown")
+    func dripHead() throws {
+        let ending = try deliver(impatient) { _, connection in
+            _ = connection.request()
+            connection.send("HTTP/1.1 200 OK\r\nX: ")
+            while connection.linger(milliseconds: 20), connection.send(".") {}
+        }
+        #expect(ending.name == "unknown")
+    }
+
+    @Test("one that takes no connection is tried again")
+    func refused() throws {
+        let port = closedPort()
+        let ending = try Instance(url: "http://127.0.0.1:\(port)").deliver()
+        #expect(ending.name == "retry" && ending.message == "cannot reach http://127.0.0.1:\(port): Connection refused")
+    }
+
+    @Test("a name that is not found is tried again")
+    func nameNotFound() throws {
+        let ending = try Instance(url: "http://no-such-host.invalid/x").deliver()
+        #expect(ending.name == "retry" && ending.message.hasPrefix("cannot reach http://no-such-host.invalid: "))
+    }
+
+    @Test("one that resets before it reads is sent the events again")
+    func resetBeforeReading() throws {
+        let ending = try deliver { _, connection in connection.reset() }
+        // Whether a byte had left by then is a race in the kernels, and both come to a resend.
+        #expect(ending.name == "unknown" || ending.name == "retry")
+    }
+
+    @Test("one that resets after it has read leaves the events unknown")
+    func resetAfterReading() throws {
+        let ending = try deliver { _, connection in
+            _ = connection.request()
+            connection.reset()
+        }
+        #expect(ending.name == "unknown" && ending.message.hasSuffix("was lost before it answered: Recv failure: Connection reset by peer"))
+    }
+
+    @Test("one that closes without an answer leaves the events unknown")
+    func empty() throws {
+        let ending = try deliver { _, connection in _ = connection.request() }
+        #expect(ending.name == "unknown")
+    }
+
+    @Test(
+        "one that answers garbage leaves the events unknown",
+        arguments: [
+            "\u{0}\u{1}\u{2}", "hello\r\n\r\n", "HTTP/9.9 lots\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 200", "HTTP/1.1 99 Low\r\n\r\n",
+        ])
+    func garbage(answer: String) throws {
+        let ending = try deliver { _, connection in
+            _ = connection.request()
+            connection.send(answer)
+        }
+        #expect(ending.name == "unknown", "\(ending)")
+    }
+
+    @Test("an answer that is cut off leaves the events unknown when it says 2xx, and counts when it says otherwise")
+    func truncated() throws {
+        for (status, name) in [(200, "unknown"), (503, "retry"), (400, "rejected")] {
+            let ending = try deliver { _, connection in
+                _ = connection.request()
+                connection.send("HTTP/1.1 \(status) X\r\nContent-Length: 100\r\n\r\nhalf")
+            }
+            #expect(ending.name == name && Int(ending.code) == status)
+        }
+    }
+
+    @Test("an answer without end is cut, and its status counts")
+    func endless() throws {
+        for (status, name) in [(200, "delivered"), (400, "rejected"), (500, "retry")] {
+            let ending = try deliver { _, connection in
+                _ = connection.request()
+                connection.send("HTTP/1.1 \(status) X\r\nTransfer-Encoding: chunked\r\n\r\n")
+                while connection.send("400\r\n\(String(repeating: "y", count: 1024))\r\n") {}
+            }
+            #expect(ending.name == name)
+        }
+    }
+
+    @Test("a head without end is cut")
+    func endlessHead() throws {
+        let ending = try deliver { _, connection in
+            _ = connection.request()
+            connection.send("HTTP/1.1 503 X\r\n")
+            while connection.send("X-More: \(String(repeating: "y", count: 1024))\r\n") {}
+        }
+        #expect(ending.name == "retry")
+    }
+
+    @Test("a kept connection that the server has closed in the meantime is replaced without a failure")
+    func staleConnection() throws {
+        let server = Server { server, connection in
+            if let request = connection.request() {
+                server.note(request)
+                connection.answer("200 OK")
+            }
+        }
+        defer { server.close() }
+        let instance = try Instance(url: server.url)
+        for _ in 0..<5 { #expect(instance.deliver().name == "delivered") }
+        #expect(server.requests.count == 5)
+    }
+}
+
+@Suite("http: the end of an instance")
+struct ClosingTests {
+    @Test("closing ends what was sent as unknown and what was not as to be sent again, before it returns")
+    func close() throws {
+        let server = Server { server, connection in
+            if let request = connection.request() { server.note(request) }
+            connection.linger()
+        }
+        defer { server.close() }
+        let instance = try Instance(url: server.url, #""in_flight": 2"#)
+        let tokens = (0..<5).map { _ in instance.begin(["{\"n\":1}"]) }
+        server.wait(requests: 2)
+        instance.close()
+        #expect(tokens.allSatisfy(instance.hasEnded))
+        #expect(tokens.map { instance.ending($0).name } == ["unknown", "unknown", "retry", "retry", "retry"])
+    }
+
+    @Test("closing tells the events of a batch that were sent from those that were not")
+    func closeWithinBatch() throws {
+        let server = Server { server, connection in
+            while let request = connection.request() {
+                server.note(request)
+                if request.text.contains("2") { connection.linger() } else { connection.answer("200 OK") }
+            }
+        }
+        defer { server.close() }
+        let instance = try Instance(url: server.url, #""in_flight": 1, "body": "event""#)
+        let token = instance.begin((0..<5).map { "{\"n\":\($0)}" })
+        server.wait(requests: 3)
+        instance.close()
+        let ending = instance.ending(token)
+        #expect(ending.name == "retry" && ending.events == [0: "delivered 0", 1: "delivered 0", 2: "unknown 0"])
+    }
+
+    @Test("closing ends a connection that is still being made")
+    func closeWhileConnecting() throws {
+        // The server says nothing to the greeting of TLS.
+        let server = Server { server, connection in
+            server.note(Request(line: "", headers: [:], body: []))
+            connection.linger()
+        }
+        defer { server.close() }
+        let instance = try Instance(url: "https://127.0.0.1:\(server.port)")
+        let token = instance.begin(["{}"])
+        server.wait(requests: 1)
+        instance.close()
+        #expect(instance.ending(token).name == "retry")
+    }
+
+    @Test("a flush waits for what is under way")
+    func flush() throws {
+        let gate = Monitor(false)
+        let server = Server.answering { _, connection in
+            gate.wait(while: { !$0 })
+            connection.answer("200 OK")
+        }
+        defer { server.close() }
+        let instance = try Instance(url: server.url)
+        let token = instance.begin(["{}"])
+        server.wait(requests: 1)
+        let flush = instance.beginFlush()
+        #expect(!instance.hasEnded(flush))
+        gate.withLock { $0 = true }
+        gate.wake()
+        #expect(instance.ending(flush).name == "delivered")
+        #expect(instance.hasEnded(token) && instance.ending(token).name == "delivered")
+    }
+
+    @Test("a flush of an idle instance ends at once")
+    func idleFlush() throws {
+        let instance = try Instance(url: "http://127.0.0.1:1")
+        #expect(instance.ending(instance.beginFlush()).name == "delivered")
+    }
+
+    @Test("an empty batch is delivered without a request")
+    func emptyBatch() throws {
+        #expect(try Instance(url: "http://127.0.0.1:1").deliver([]).name == "delivered")
+    }
+
+    @Test("a batch that waits too long for its turn is to be sent again")
+    func noTurn() throws {
+        let server = Server { server, connection in
+            _ = connection.request()
+            connection.linger()
+        }
+        defer { server.close() }
+        let instance = try Instance(url: server.url, #""in_flight": 1, "timeout": {"total": 300}"#)
+        let tokens = (0..<3).map { _ in instance.begin(["{}"]) }
+        #expect(instance.ending(tokens[0]).name == "unknown")
+        #expect(instance.ending(tokens[2]).name == "retry")
+        #expect(instance.ending(tokens[2]).message == "no request became free within 300 ms")
+    }
+}
