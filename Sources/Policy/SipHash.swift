@@ -62,13 +62,16 @@ private struct SipState {
             word(UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: at, as: UInt64.self)))
             at += 8
         }
-        var last = UInt64(truncatingIfNeeded: text.count) << 56
-        var shift: UInt64 = 0
-        while at < text.count {
-            last |= UInt64(text.base[at]) << shift
-            shift += 8
-            at += 1
+        let length = UInt64(truncatingIfNeeded: text.count) << 56
+        let rest = text.count &- at
+        if text.count >= 8 {
+            // The word that ends with the text holds what is left in its top bytes; no byte is left when `rest` is 0.
+            let last = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: text.count &- 8, as: UInt64.self))
+            word(length | (rest == 0 ? 0 : last &>> UInt64(truncatingIfNeeded: 64 &- 8 &* rest)))
+            return
         }
+        var last = length
+        for i in 0..<rest { last |= UInt64(text.base[i]) &<< UInt64(truncatingIfNeeded: 8 &* i) }
         word(last)
     }
 
