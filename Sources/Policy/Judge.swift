@@ -27,7 +27,8 @@ public struct Judge: ~Copyable {
         rules = ruleset.rules
         gate = Gate(rules.gate)
         sampler = Sampler(slots: rules.sampled, messageID: rules.messageIDSlot)
-        editor = Editor(edits: rules.edits, growth: rules.growth, digests: Digests(rules.digests, keys: rules.keys))
+        editor = Editor(
+            edits: rules.edits, growth: rules.growth, digests: Digests(rules.digests, keys: rules.keys, rooms: rules.rooms))
         subjects = Subjects(slots: rules.subjects, key: rules.subjectKey)
         immediate = .allocate(capacity: max(1, rules.immediate.count))
         immediate.initialize(repeating: Immediate(), count: max(1, rules.immediate.count))

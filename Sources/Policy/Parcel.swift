@@ -62,7 +62,7 @@ public struct Parcel: ~Copyable, Sendable {
         isImmediate: Bool, arrival: Int64, subjects: UnsafeBufferPointer<SubjectKey>
     ) -> Line {
         let start = bytes.count
-        bytes.reserve(Int(event.end - event.start) + editor.growth(admitted.edit) + 1)
+        bytes.reserve(Int(event.end - event.start) + editor.growth(admitted.edit) + 1 + Words.slack)
         let first = UnsafeMutablePointer(mutating: bytes.base) + start
         let id = messageID.map { UInt32(truncatingIfNeeded: $0.base - event.block) } ?? .max
         var writer = EditWriter(block: event.block, out: first, id: id)

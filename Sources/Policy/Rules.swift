@@ -26,5 +26,7 @@ struct Rules: @unchecked Sendable {
     /// By edit, for those of whole events: the most bytes that an event can gain.
     var growth: UnsafeBufferPointer<Int>
     var digests: UnsafeBufferPointer<DigestRule>
+    /// How many digests of edited values there are.
+    var rooms: Int
     var keys: UnsafeBufferPointer<HMACKey>
 }

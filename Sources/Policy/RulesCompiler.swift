@@ -43,7 +43,8 @@ struct RulesCompiler {
             messageIDSlot: paths.slot(of: wanted.messageID) ?? 0,
             immediate: store.list(plan.providers.map { Globs($0.delivery.immediate, in: store) }),
             sampled: store.list(sampled), subjects: store.list(subjects), subjectKey: subjectKey,
-            edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), keys: keys)
+            edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), rooms: edits.rooms,
+            keys: keys)
     }
 
     private func slot(_ path: Path) -> Int { paths.slot(of: path)! }
