@@ -2,7 +2,6 @@
 
 internal import Configuration
 internal import Events
-internal import Glibc
 
 /// A list of globs, of which one must match.
 struct Globs: BitwiseCopyable {
@@ -15,7 +14,12 @@ struct Globs: BitwiseCopyable {
     @inline(__always) var isEmpty: Bool { rules.isEmpty }
 
     @inline(__always) func match(_ name: ByteRun) -> Bool {
-        for rule in rules where rule.matches(name) { return true }
+        var rule = rules.baseAddress!
+        let end = rule + rules.count
+        while rule < end {
+            if rule.pointee.matches(name) { return true }
+            rule += 1
+        }
         return false
     }
 }

@@ -79,17 +79,18 @@ public struct Judge: ~Copyable {
     }
 
     @inline(__always) private mutating func decide(_ event: ScannedEvent, _ index: Int) -> Decision {
-        let route = rules.routes[index]
-        if !route.events.isEmpty {
-            guard let text = name.read(event, slot: rules.nameSlot), route.events.match(text) else { return .refused(.filtered(.events)) }
+        let route = rules.routes.baseAddress! + index
+        if !route.pointee.events.isEmpty {
+            guard let text = name.read(event, slot: rules.nameSlot), route.pointee.events.match(text) else {
+                return .refused(.filtered(.events))
+            }
         }
-        for rule in route.match where !rule.matches(event.slots[rule.slot], event.block, &decoder) {
-            return .refused(.filtered(.match))
-        }
-        switch gate.pass(event, route: index, demand: route.gate, name: &name, nameSlot: rules.nameSlot) {
+        for rule in route.pointee.match where !rule.matches(event, &decoder) { return .refused(.filtered(.match)) }
+        let demand = route.pointer(to: \.gate)!
+        switch gate.pass(event, route: index, demand: demand, name: &name, nameSlot: rules.nameSlot) {
         case .denied(let denial): return .refused(.denied(denial))
         case .admitted(let admitted):
-            guard let sample = route.sample else { return .admitted(admitted) }
+            guard let sample = route.pointee.sample else { return .admitted(admitted) }
             let sampled = sampler.pass(admitted, sample, event, turn: turn, name: &name, nameSlot: rules.nameSlot)
             guard let sampled else { return .refused(.sampledOut) }
             return .admitted(sampled)
@@ -100,7 +101,7 @@ public struct Judge: ~Copyable {
     @inline(__always) private mutating func append(
         _ admitted: consuming Admitted, _ event: ScannedEvent, _ arrival: Int64, _ parcels: UnsafeMutablePointer<Parcel>
     ) {
-        let providers = rules.routes[admitted.route].providers
+        let providers = (rules.routes.baseAddress! + admitted.route).pointee.providers
         guard let first = providers.first else { return }
         let subjects = subjects.read(event)
         let messageID = event.slots[rules.messageIDSlot].string(in: event.block)

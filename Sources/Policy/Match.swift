@@ -2,10 +2,9 @@
 
 internal import Configuration
 internal import Events
-internal import Glibc
 
 struct MatchRule: BitwiseCopyable {
-    let slot: Int
+    private let slot: Int
     private let anyOf: UnsafeBufferPointer<ScalarRule>
 
     init(_ plan: MatchPlan, slot: Int, in store: Store) {
@@ -13,10 +12,16 @@ struct MatchRule: BitwiseCopyable {
         anyOf = store.list(plan.anyOf.map { ScalarRule($0, in: store) })
     }
 
-    @inline(__always) func matches(_ slot: Slot, _ block: Bytes, _ decoder: inout Decoder) -> Bool {
+    @inline(__always) func matches(_ event: ScannedEvent, _ decoder: inout Decoder) -> Bool {
+        let slot = event.slots[slot]
         guard slot.end != 0 else { return false }
-        let value = slot.value(in: block)
-        for scalar in anyOf where scalar.equals(value, &decoder) { return true }
+        let value = slot.value(in: event.block)
+        var scalar = anyOf.baseAddress!
+        let end = scalar + anyOf.count
+        while scalar < end {
+            if scalar.pointee.equals(value, &decoder) { return true }
+            scalar += 1
+        }
         return false
     }
 }
