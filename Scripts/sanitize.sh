@@ -18,6 +18,9 @@ case $sanitizer in
         options=(--sanitize=address -Xswiftc -use-ld=lld -Xlinker --export-dynamic)
         planted=("useAfterFree:AddressSanitizer: heap-use-after-free" "leak:LeakSanitizer: detected memory leaks")
         export ASAN_OPTIONS="detect_leaks=1 detect_stack_use_after_return=1 ${ASAN_OPTIONS-}"
+        export LSAN_OPTIONS="suppressions=$PWD/Scripts/leaks.txt print_suppressions=0 ${LSAN_OPTIONS-}"
+        # Suppressions go by the names of functions.
+        symbolizer=$(command -v llvm-symbolizer) && export ASAN_SYMBOLIZER_PATH=$symbolizer
         ;;
     *)
         echo "usage: Scripts/sanitize.sh thread|address [more arguments for swift test]" >&2
@@ -29,6 +32,8 @@ shift
 options+=(--disable-xctest)
 # The report is the point; a backtrace by the Swift runtime on top of it takes seconds for each bug.
 export SWIFT_BACKTRACE=enable=no
+# Programs that the tests start get this and the options above, though their environment is otherwise empty.
+export SWITCHYARD_SANITIZER=$sanitizer
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

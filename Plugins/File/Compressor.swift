@@ -14,13 +14,15 @@ struct Compressor {
 
     init(_ method: FileRules.Compression) { self.method = method }
 
-    func compress(_ finished: String, synchronize: Bool) throws(FileFault) {
+    /// `isCurrent` tells whether the file has become the one that is written to, as late events can make it.
+    func compress(_ finished: String, synchronize: Bool, isCurrent: () -> Bool) throws(FileFault) {
         let input = again { open(finished, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY) }
         if input == -ENOENT { return }
         guard input >= 0 else { throw FileFault("cannot open", finished, -input) }
         defer { close(input) }
         // Nobody appends meanwhile: a writer waits for the lock, then finds the file gone and begins anew.
         _ = again { flock(input, LOCK_EX) }
+        if isCurrent() { return }
         guard let status = FileStatus(descriptor: input), FileStatus(path: finished)?.identity == status.identity else { return }
 
         var path = finished

@@ -45,7 +45,7 @@ final class Finisher: Sendable {
 
     private func run() {
         while true {
-            let wanted: Bool = state.wait { state in
+            let wanted: Bool = state.waitUntilReady { state in
                 guard state.wanted || state.ending else { return .notBefore(nil) }
                 defer { state.wanted = false }
                 return .ready(state.wanted)
@@ -61,18 +61,24 @@ final class Finisher: Sendable {
             let byAge = finished().sorted { first, second in
                 (first.modified.tv_sec, first.modified.tv_nsec, first.path) < (second.modified.tv_sec, second.modified.tv_nsec, second.path)
             }
-            for file in byAge.dropLast(keep) where unlink(file.path) != 0 && errno != ENOENT {
-                host.log(.warning, "cannot remove '\(file.path)': \(systemWords(errno))")
-            }
+            for file in byAge.dropLast(keep) { remove(file.path) }
         }
         guard rules.rotation.compress != .none else { return }
         for file in finished() where !Finisher.isCompressed(file.path) {
             do throws(FileFault) {
-                try Compressor(rules.rotation.compress).compress(file.path, synchronize: rules.sync != .never)
+                try Compressor(rules.rotation.compress).compress(file.path, synchronize: rules.sync != .never) {
+                    state.withLock { $0.current == file.path }
+                }
             } catch {
                 host.log(.warning, "\(error.message); '\(file.path)' stays as it is")
             }
         }
+    }
+
+    /// Under the lock, so that a writer that comes back to the file finds it gone and makes it anew.
+    private func remove(_ path: String) {
+        let code = state.withLock { $0.current == path || unlink(path) == 0 ? 0 : errno }
+        if code != 0, code != ENOENT { host.log(.warning, "cannot remove '\(path)': \(systemWords(code))") }
     }
 
     private static func isCompressed(_ path: String) -> Bool { path.hasSuffix(".gz") || path.hasSuffix(".zst") }

@@ -107,4 +107,11 @@ extension Duration {
         guard let milliseconds = try? Quantity.time.parse(text) else { return nil }
         self = .milliseconds(milliseconds)
     }
+
+    /// As the configuration would write it, in the largest unit that makes a whole number.
+    public var configured: String {
+        let milliseconds = Int(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
+        let unit = Quantity.time.units.last { milliseconds % $0.scale == 0 && milliseconds >= $0.scale } ?? Quantity.time.units[0]
+        return "\(milliseconds / unit.scale)\(unit.name)"
+    }
 }

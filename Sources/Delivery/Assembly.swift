@@ -21,6 +21,9 @@ struct Assembly: ~Copyable {
     /// When the open batch must leave for its age; nil while it is empty.
     var deadline: Instant? { began.map { $0 + limits.wait } }
 
+    /// Whether the open batch must leave now, for its age or because it holds an event that does not wait.
+    func isDue(at now: Instant) -> Bool { deadline.map { isUrgent || $0 <= now } ?? false }
+
     /// Takes everything out of the parcel, which is left empty and ready for use.
     mutating func add(_ parcel: inout Parcel, at now: Instant, seal: (Batch) -> Void) {
         guard !parcel.isEmpty else { return }
@@ -41,8 +44,7 @@ struct Assembly: ~Copyable {
 
     /// Seals the open batch if it is old or urgent, or in any case if asked to.
     mutating func sealIfDue(at now: Instant, always: Bool = false, seal: (Batch) -> Void) {
-        guard let deadline else { return }
-        if always || isUrgent || deadline <= now { close(seal) }
+        if always || isDue(at: now) { close(seal) }
     }
 
     private var isFull: Bool { open.entries.count >= limits.events || open.bytes.count >= limits.bytes }

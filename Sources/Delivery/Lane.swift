@@ -47,15 +47,31 @@ public final class Lane: Sendable {
 
     // MARK: - Events come in
 
-    /// Takes what the parcel holds and leaves it empty. When the lane blocks and is full, waits until there is room.
-    public func take(_ parcel: inout Parcel) {
-        guard !parcel.isEmpty else { return }
-        let bytes = parcel.byteCount
-        state.wait { state -> Readiness<Void> in
-            if blocks, !state.hasRoom(for: bytes) { return .notBefore(nil) }
-            return .ready(state.take(&parcel, at: clock.now()))
+    /// Takes what the parcel holds, if anything, and leaves it empty; false, with nothing taken, when the lane blocks and is
+    /// full. A busy source calls this for every block, so that nothing gets too old while the lane's thread is left alone.
+    public func take(_ parcel: inout Parcel) -> Bool {
+        let now = clock.now()
+        let (hasTaken, needsAttention) = state.withLock { state in
+            if blocks, !parcel.isEmpty, !state.hasRoom(for: parcel.byteCount) { return (false, true) }
+            if !parcel.isEmpty { state.take(&parcel, at: now) }
+            return (true, state.needsAttention(at: now))
         }
-        state.wake()
+        if needsAttention { state.wake() }
+        return hasTaken
+    }
+
+    /// Takes what the parcel holds, as soon as there is room for it.
+    public func waitAndTake(_ parcel: inout Parcel) {
+        while !take(&parcel) {
+            let bytes = parcel.byteCount
+            state.wait(while: { !$0.hasRoom(for: bytes) })
+        }
+    }
+
+    /// Told by the source when input flows, and when there is none at the moment.
+    public func sourceIs(busy: Bool) {
+        state.withLock { $0.isSourceBusy = busy }
+        if !busy { state.wake() }
     }
 
     /// Events taken so far and what became of them.
@@ -84,7 +100,7 @@ public final class Lane: Sendable {
     public func waitForClose(until deadline: Instant) { _ = wait(until: deadline) { $0.isProviderClosed } }
 
     private func wait(until deadline: Instant, for condition: (borrowing LaneState) -> Bool) -> Bool {
-        state.wait { state in
+        state.waitUntilReady { state in
             if condition(state) { return .ready(true) }
             return clock.now() >= deadline ? .ready(false) : .notBefore(deadline)
         }
@@ -125,7 +141,7 @@ public final class Lane: Sendable {
     }
 
     private func nextStep() -> LaneState.Step {
-        state.wait { state in
+        state.waitUntilReady { state in
             let step = state.next(at: clock.now())
             if case .wait(let instant) = step { return .notBefore(instant) }
             return .ready(step)

@@ -58,6 +58,12 @@ struct LaneState: ~Copyable {
     private(set) var isProviderClosed = false
     private var isGivenUp = false
 
+    /// While the source is busy, and looks in at every block, small batches are left to gather: to wake the lane's thread for
+    /// each would cost more than the batches.
+    var isSourceBusy = false
+
+    private var inFlightBytes = 0
+    private var queuedBytes: Int { heldBytes - inFlightBytes - assembly.byteCount }
     private let plan: DeliveryPlan
     private let concurrency: Int
     private let backoff: Backoff
@@ -122,6 +128,14 @@ struct LaneState: ~Copyable {
         heldBytes -= batch.bytes.count
     }
 
+    /// Whether the lane's thread must be woken now, rather than when the source looks in again.
+    func needsAttention(at now: Instant) -> Bool {
+        guard isSourceBusy else { return true }
+        return queuedBytes >= worthWaking || assembly.isDue(at: now)
+    }
+
+    private var worthWaking: Int { min(1 << 20, plan.queue.memory / 4) }
+
     // MARK: - What to do next
 
     mutating func next(at now: Instant) -> Step {
@@ -137,6 +151,7 @@ struct LaneState: ~Copyable {
             waiting.firstTried = waiting.firstTried ?? now
             lastToken += 1
             inFlight[lastToken] = waiting
+            inFlightBytes += waiting.batch.bytes.count
             return .deliver(token: lastToken, waiting.batch, attempt: waiting.attempts)
         }
         if phase == .draining, inFlight.isEmpty, queue.isEmpty, !isBurying {
@@ -168,6 +183,7 @@ struct LaneState: ~Copyable {
 
     mutating func completed(_ token: UInt64, _ outcome: BatchOutcome, at now: Instant) -> [Effect] {
         guard let waiting = inFlight.removeValue(forKey: token) else { return [] }
+        inFlightBytes -= waiting.batch.bytes.count
         var effects: [Effect] = []
         if outcome.events.isEmpty {
             apply(outcome.batch, to: waiting, at: now, &effects)
@@ -305,6 +321,7 @@ struct LaneState: ~Copyable {
         assembly.sealIfDue(at: Instant(nanoseconds: .max), always: true) { queue.append(Waiting(batch: $0)) }
         let left = inFlight.sorted { $0.key < $1.key }.map(\.value) + queue.removeAll()
         inFlight.removeAll()
+        inFlightBytes = 0
         for waiting in left {
             settle(waiting.batch, .undelivered)
             body(waiting, &self)

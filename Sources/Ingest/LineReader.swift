@@ -22,17 +22,24 @@ public struct LineReader: ~Copyable, Sendable {
     private let lineLimit: Int
     private let blockSize: Int
     private let stop: WakeUp
+    private let onPause: @Sendable (Bool) -> Void
+    private var isPaused = true
     /// The beginning of a line whose end has not been read yet.
     private var carry = ByteBuffer()
     private var isAtEnd = false
     private var fault: SystemFault?
 
-    /// Reading ends early, between two lines if need be, when `stop` is raised.
-    public init(descriptor: Int32, lineLimit: Int, blockSize: Int = 256 << 10, stop: WakeUp) {
+    /// Reading ends early, between two lines if need be, when `stop` is raised. `onPause` is told true when there is no
+    /// input to be had at once, before it is waited for, and false when input flows again; at first it counts as paused.
+    public init(
+        descriptor: Int32, lineLimit: Int, blockSize: Int = 256 << 10, stop: WakeUp,
+        onPause: @escaping @Sendable (Bool) -> Void = { _ in }
+    ) {
         self.descriptor = descriptor
         self.lineLimit = lineLimit
         self.blockSize = blockSize
         self.stop = stop
+        self.onPause = onPause
         widenPipe(descriptor, to: 1 << 20)
     }
 
@@ -84,13 +91,18 @@ public struct LineReader: ~Copyable, Sendable {
                 pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0), pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0)
             )
             let count = withUnsafeMutablePointer(to: &ready) {
-                $0.withMemoryRebound(to: pollfd.self, capacity: 2) { poll($0, 2, -1) }
+                $0.withMemoryRebound(to: pollfd.self, capacity: 2) { poll($0, 2, isPaused ? -1 : 0) }
             }
             if count < 0 && errno == EINTR { continue }
+            if count == 0 {
+                setPaused(true)
+                continue
+            }
             if ready.1.revents != 0 { break }
             let n = read(descriptor, buffer.base + buffer.count, blockSize)
             if n > 0 {
                 buffer.extend(by: n)
+                setPaused(false)
                 return true
             }
             if n == 0 { break }
@@ -100,6 +112,12 @@ public struct LineReader: ~Copyable, Sendable {
         }
         isAtEnd = true
         return false
+    }
+
+    private mutating func setPaused(_ paused: Bool) {
+        guard paused != isPaused else { return }
+        isPaused = paused
+        onPause(paused)
     }
 
     /// One past the last newline at or after `from`.

@@ -34,7 +34,7 @@ public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
     /// Tries again each time the value may have changed, until the body has a result; the lock is given up in between.
     /// There is no call to wait from inside `withLock`: what the body was lent may not change under its hands, and an
     /// optimised build would rightly go on with the old value.
-    public func wait<R>(_ attempt: (inout Value) -> Readiness<R>) -> R {
+    public func waitUntilReady<R>(_ attempt: (inout Value) -> Readiness<R>) -> R {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
@@ -47,7 +47,7 @@ public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
 
     /// Waits for as long as the condition holds.
     public func wait(while condition: (borrowing Value) -> Bool) {
-        wait { condition($0) ? .notBefore(nil) : .ready(()) }
+        waitUntilReady { condition($0) ? .notBefore(nil) : .ready(()) }
     }
 
     private func sleep(until instant: Instant?) {

@@ -21,6 +21,8 @@ struct ConsentState: BitwiseCopyable {
 
 struct ConsentReader: ~Copyable {
     private let rules: ConsentRules
+    // Written as `granted[i] = granted[i] & …`: with `&=` the compiler (6.3.1) fails under the thread sanitizer, since the
+    // pointer is a member of a noncopyable value.
     private let granted: UnsafeMutablePointer<UInt64>
     private let refused: UnsafeMutablePointer<UInt64>
     private let named: UnsafeMutablePointer<UInt64>
@@ -100,7 +102,7 @@ struct ConsentReader: ~Copyable {
             if ofLevel == .silent { level = 0 }
             if ofPurposes == .silent { for i in 0..<width { granted[i] = 0 } }
         }
-        for i in 0..<width { granted[i] &= ~refused[i] }
+        for i in 0..<width { granted[i] = granted[i] & ~refused[i] }
         if rules.levelsHavePurposes {
             level = min(level, rules.amount(granted))
         } else if gpc {
@@ -117,7 +119,7 @@ struct ConsentReader: ~Copyable {
         }
         level = named
         if rules.levelsHavePurposes {
-            for i in 0..<rules.width { granted[i] &= rules.levels[named].purposes[i] }
+            for i in 0..<rules.width { granted[i] = granted[i] & rules.levels[named].purposes[i] }
         }
         return .said
     }
@@ -151,7 +153,7 @@ struct ConsentReader: ~Copyable {
         let denied = event.slots[members.denied]
         if denied.end != 0 {
             guard nameStrings(denied, block) else { return .broken }
-            for i in 0..<rules.width { refused[i] |= named[i] }
+            for i in 0..<rules.width { refused[i] = refused[i] | named[i] }
         }
         return signal
     }
@@ -164,12 +166,12 @@ struct ConsentReader: ~Copyable {
         if value.isFalse { return true }
         guard value.isTrue else { return false }
         gpc = rules.gpcRefuses
-        for i in 0..<rules.width { refused[i] |= rules.gpc[i] }
+        for i in 0..<rules.width { refused[i] = refused[i] | rules.gpc[i] }
         return true
     }
 
     private func grantNamed() {
-        for i in 0..<rules.width { granted[i] &= named[i] }
+        for i in 0..<rules.width { granted[i] = granted[i] & named[i] }
     }
 
     // MARK: - Lists and objects, which the scanner has proved to be JSON
@@ -221,12 +223,12 @@ struct ConsentReader: ~Copyable {
 
     private mutating func set(_ raw: ByteRun) {
         guard let bit = bit(raw) else { return }
-        named[bit / 64] |= 1 << UInt64(bit % 64)
+        named[bit / 64] = named[bit / 64] | 1 << UInt64(bit % 64)
     }
 
     private mutating func unset(_ raw: ByteRun) {
         guard let bit = bit(raw) else { return }
-        named[bit / 64] &= ~(1 << UInt64(bit % 64))
+        named[bit / 64] = named[bit / 64] & ~(1 << UInt64(bit % 64))
     }
 
     private mutating func bit(_ raw: ByteRun) -> Int? {

@@ -41,6 +41,7 @@ public final class Router: Sendable {
     private let ruleset: Ruleset
     private let options: RouterOptions
     private let lanes: [Lane]
+    private let pace: Pace
     private let turns: Turns<LineReader>
     private let stop: WakeUp
     private let openLanes: Monitor<Int>
@@ -81,8 +82,12 @@ public final class Router: Sendable {
         self.openLanes = openLanes
         self.say = say
         ruleset = Ruleset(plan)
+        let pace = Pace(lanes)
+        self.pace = pace
         turns = Turns(
-            LineReader(descriptor: options.input, lineLimit: plan.limits.line, blockSize: options.blockSize, stop: stop))
+            LineReader(
+                descriptor: options.input, lineLimit: plan.limits.line, blockSize: options.blockSize, stop: stop,
+                onPause: { isPaused in isPaused ? pace.waitBegins() : pace.waitEnds() }))
         totals = Monitor(Totals(tally: Tally(routes: plan.routes.count)))
     }
 
@@ -147,7 +152,13 @@ public final class Router: Sendable {
 
     /// In turn: what a worker made goes to the lanes, and the account is kept.
     private func handOver(_ worker: inout Worker, _ log: FaultLog) {
-        for index in lanes.indices { lanes[index].take(&worker.parcels[index]) }
+        // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
+        let parcels = worker.parcels
+        for index in lanes.indices where !lanes[index].take(&parcels[index]) {
+            pace.waitBegins()
+            lanes[index].waitAndTake(&parcels[index])
+            pace.waitEnds()
+        }
         let before = totals.withLock { totals in
             defer { totals.lines += worker.lines }
             totals.tally.add(worker.tally)
@@ -160,7 +171,7 @@ public final class Router: Sendable {
         for lane in lanes { lane.drain() }
         let deadline = options.clock.now() + options.drain
         for lane in lanes where !lane.waitForEnd(until: deadline) {
-            lane.giveUp(Answer("time to drain was up after \(options.drain)"))
+            lane.giveUp(Answer("time to drain was up after \(options.drain.configured)"))
         }
         // A provider that is stuck cannot be closed; the others get a moment to put their house in order.
         let moment = options.clock.now() + .seconds(1)

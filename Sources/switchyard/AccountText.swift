@@ -34,7 +34,8 @@ extension Account {
             if lane.totalWaiting > 0 { parts.append("\(grouped(lane.totalWaiting)) waiting") }
             if lane.lost > 0 { parts.append("\(grouped(lane.lost)) not even kept as dead letters") }
             if lane.retries > 0 { parts.append("\(grouped(lane.retries)) retries") }
-            lines.append("provider \(provider.name): \(grouped(lane.totalTaken)) taken" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")))
+            let outcome = parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
+            lines.append("provider \(provider.name): \(grouped(lane.totalTaken)) taken" + outcome)
         }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -46,17 +47,23 @@ extension Account {
         }
         let providerParts = providers.map { provider in
             let lane = provider.lane
-            var counts = LaneAccount.Fate.allCases.map { "\"\($0.rawValue)\":\(lane.total($0))" }
-            counts += ["\"waiting\":\(lane.totalWaiting)", "\"lost\":\(lane.lost)", "\"retries\":\(lane.retries)"]
             let byRoute = routes.indices.filter { lane.taken[$0] > 0 }.map { route in
-                let fates = LaneAccount.Fate.allCases.map { "\"\($0.rawValue)\":\(lane[$0][route])" }
-                return "{\"route\":\(jsonQuoted(routes[route])),\"taken\":\(lane.taken[route]),\(fates.joined(separator: ",")),\"waiting\":\(lane.waiting(route: route))}"
+                let counts = fates { lane[$0][route] } + ["\"waiting\":\(lane.waiting(route: route))"]
+                return "{\"route\":\(jsonQuoted(routes[route])),\"taken\":\(lane.taken[route]),\(counts.joined(separator: ","))}"
             }
-            return "{\"name\":\(jsonQuoted(provider.name)),\"taken\":\(lane.totalTaken),\(counts.joined(separator: ",")),\"routes\":[\(byRoute.joined(separator: ","))]}"
+            let counts =
+                fates(lane.total) + ["\"waiting\":\(lane.totalWaiting)", "\"lost\":\(lane.lost)", "\"retries\":\(lane.retries)"]
+            return "{\"name\":\(jsonQuoted(provider.name)),\"taken\":\(lane.totalTaken),\(counts.joined(separator: ",")),"
+                + "\"routes\":[\(byRoute.joined(separator: ","))]}"
         }
         return "{\"received\":\(received),\"valid\":\(valid),\"rejected\":\(rejected),\"routes\":[\(routeParts.joined(separator: ","))],"
             + "\"providers\":[\(providerParts.joined(separator: ","))]}"
     }
+}
+
+/// One member for each fate.
+private func fates(_ count: (LaneAccount.Fate) -> Int) -> [String] {
+    LaneAccount.Fate.allCases.map { "\"\($0.rawValue)\":\(count($0))" }
 }
 
 extension Verdict {

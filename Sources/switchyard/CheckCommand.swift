@@ -34,9 +34,10 @@ extension Plan {
             let path = modules.first { $0.name == provider.plugin }?.path ?? "?"
             let delivery = provider.delivery
             text += "  \(provider.name): \(provider.plugin) from \(path)\n"
-            text += "    batches of \(grouped(delivery.batch.events)) events, \(grouped(delivery.batch.bytes)) bytes or \(delivery.batch.wait)"
+            let batch = delivery.batch
+            text += "    batches of \(grouped(batch.events)) events, \(grouped(batch.bytes)) bytes or \(batch.wait.configured)"
             text += "; queue of \(grouped(delivery.queue.memory)) bytes, when full \(delivery.queue.full.rawValue)"
-            text += "; retried for \(delivery.retry.total)\(delivery.ordered ? "; in order" : "")\n"
+            text += "; retried for \(delivery.retry.total.configured)\(delivery.ordered ? "; in order" : "")\n"
         }
         return text
     }

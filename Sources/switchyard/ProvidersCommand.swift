@@ -20,5 +20,6 @@ let providersCommand = Command(
             throw UsageFault("there is no provider '\(name)'\(near); see switchyard providers")
         }
         try Console.show(Listing.details(module))
+        if case .failure = module.state { return ExitCode.configuration }
         return ExitCode.delivered
     })

@@ -9,7 +9,9 @@ enum Signals {
 
     /// Before any thread is started: the threads to come leave the signals to the one that waits for them.
     static func prepare() {
+        // A reader that left and a file at its limit are answers of the system, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
         var set = makeSet()
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }

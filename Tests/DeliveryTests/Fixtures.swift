@@ -87,6 +87,7 @@ final class Bench {
     var laneAccount: LaneAccount { state.account }
     var heldBytes: Int { state.heldBytes }
     var isOver: Bool { state.isOver }
+    func needsAttention(at time: Int64) -> Bool { state.needsAttention(at: instant(time)) }
     func hasRoom(for bytes: Int) -> Bool { state.hasRoom(for: bytes) }
     func giveUp(_ message: String) -> [String] { describe(state.giveUp(Answer(message))) }
 

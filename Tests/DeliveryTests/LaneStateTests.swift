@@ -1,7 +1,8 @@
 import Configuration
 import Platform
-@testable import Delivery
 import Testing
+
+@testable import Delivery
 
 @Suite("A lane decides")
 struct LaneStateTests {
@@ -262,6 +263,27 @@ struct LaneStateTests {
         #expect(other.account() == "4 taken, 1 delivered, 2 dropped, 1 waiting")
     }
 
+    @Test("while the source is busy small batches gather, until they are worth a delivery, urgent or old")
+    func gathers() {
+        var plan = plan(events: 1)
+        plan.queue.memory = 40
+        let bench = Bench(plan)
+        bench.take(["aaa"], at: 0)
+        #expect(bench.needsAttention(at: 0), "an idle source will not look in again")
+        bench.state.isSourceBusy = true
+        #expect(!bench.needsAttention(at: 0))
+        bench.take(["bbbbb"], at: 0)
+        #expect(bench.needsAttention(at: 0), "ten bytes are a quarter of the queue")
+
+        let slow = Bench()
+        slow.state.isSourceBusy = true
+        slow.take(["a"], at: 0)
+        #expect(!slow.needsAttention(at: 99))
+        #expect(slow.needsAttention(at: 100))
+        slow.take(["b"], immediate: true, at: 1)
+        #expect(slow.needsAttention(at: 1))
+    }
+
     @Test("the account is kept by route")
     func accountsByRoute() {
         let bench = Bench(plan(events: 2))
@@ -305,7 +327,8 @@ struct LaneStateTests {
             }
             if !inFlight.isEmpty, roll(2) == 0 {
                 let (index, events) = inFlight.remove(at: Int(roll(UInt64(inFlight.count))))
-                var outcome = BatchOutcome([.delivered, .delivered, .retry(Answer("busy"), after: nil), .rejected(Answer("no"))][Int(roll(4))])
+                var outcome = BatchOutcome(
+                    [.delivered, .delivered, .retry(Answer("busy"), after: nil), .rejected(Answer("no"))][Int(roll(4))])
                 if roll(3) == 0 { outcome.events[Int(roll(UInt64(events.count)))] = .rejected(Answer("no")) }
                 for (place, event) in events.enumerated() where (outcome.events[place] ?? outcome.batch) == .delivered {
                     delivered.append(Int(event)!)

@@ -91,7 +91,7 @@ struct LaneTests {
         let lane = fixture.lane(provider)
         for number in 0..<100 {
             var parcel = parcel(["\(number)"])
-            lane.take(&parcel)
+            lane.waitAndTake(&parcel)
             let isEmpty = parcel.isEmpty
             #expect(isEmpty)
         }
@@ -114,7 +114,7 @@ struct LaneTests {
         let source = Thread.start("source") {
             for number in 0..<9 {
                 var parcel = parcel(["\(number)"])
-                lane.take(&parcel)
+                lane.waitAndTake(&parcel)
                 taken.withLock { $0 += 1 }
             }
         }
@@ -134,7 +134,7 @@ struct LaneTests {
         let provider = Puppet(script: [.init(.rejected(Answer(code: 422, "no \"such\" thing\u{1b}[2J")))])
         let lane = fixture.lane(provider)
         var parcel = parcel([#"{"a":1.0}"#], route: 1)
-        lane.take(&parcel)
+        lane.waitAndTake(&parcel)
         lane.drain()
         #expect(lane.waitForEnd(until: soon))
         let text = try String(contentsOfFile: fixture.deadLetterFile, encoding: .utf8)
@@ -153,7 +153,7 @@ struct LaneTests {
         try FileManager.default.createDirectory(atPath: fixture.deadLetterFile, withIntermediateDirectories: true)
         let lane = fixture.lane(Puppet(script: [.init(.rejected(Answer("no")))]))
         var parcel = parcel(["{}"])
-        lane.take(&parcel)
+        lane.waitAndTake(&parcel)
         lane.drain()
         #expect(lane.waitForEnd(until: soon))
         #expect(lane.account.lost == 1)
@@ -176,7 +176,7 @@ struct LaneTests {
         let provider = Puppet(hangs: true)
         let lane = fixture.lane(provider)
         var parcel = parcel(["{}", "[]"])
-        lane.take(&parcel)
+        lane.waitAndTake(&parcel)
         provider.waitForDelivery()
         lane.drain()
         #expect(!lane.waitForEnd(until: Clock.system.now()))
@@ -196,7 +196,7 @@ struct LaneTests {
         let other = fixture.lane(good)
         for lane in [hanging, other] {
             var parcel = parcel(["{}"])
-            lane.take(&parcel)
+            lane.waitAndTake(&parcel)
         }
         good.waitForDelivery()
         #expect(good.delivered == [["{}"]])

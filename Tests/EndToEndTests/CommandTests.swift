@@ -26,7 +26,9 @@ struct CommandTests {
         #expect(result.code == 64)
     }
 
-    @Test("--help works everywhere and names every option and exit code", arguments: [["--help"], ["run", "--help"], ["check", "-h"], ["providers", "--help"], ["help", "run"]])
+    @Test(
+        "--help works everywhere and names every option and exit code",
+        arguments: [["--help"], ["run", "--help"], ["check", "-h"], ["providers", "--help"], ["help", "run"]])
     func help(arguments: [String]) throws {
         let result = try Yard().run(arguments)
         #expect(result.code == 0)
@@ -65,7 +67,10 @@ struct CommandTests {
         #expect(result.code == 78)
         #expect(result.text == "")
         #expect(!result.errors.contains("hush"))
-        for part in ["routes.json:1:", "routes.json:2:", "did you mean 'console'", "did you mean 'path'", "routes.json:3:", "must be between 0 and 1, is 1.5"] {
+        for part in [
+            "routes.json:1:", "routes.json:2:", "did you mean 'console'", "did you mean 'path'", "routes.json:3:",
+            "must be between 0 and 1, is 1.5",
+        ] {
             #expect(result.errors.contains(part), "\(part)")
         }
         #expect(result.errorLines.count >= 5)
@@ -83,7 +88,10 @@ struct CommandTests {
                 """)
         let result = try yard.run(["check"])
         #expect(result.code == 0)
-        for part in ["routes.json is good", "the gate is off", "product → out", "event is item_*", "type is \"track\"", "sample: 0.25 by userId", "drop context.ip", "hash userId with key ids", "libConsole.so"] {
+        for part in [
+            "routes.json is good", "the gate is off", "product → out", "event is item_*", "type is \"track\"", "sample: 0.25 by userId",
+            "drop context.ip", "hash userId with key ids", "libConsole.so",
+        ] {
             #expect(result.text.contains(part), "\(part)")
         }
         #expect(!result.text.contains("0123456789abcdef"))

@@ -54,7 +54,8 @@ struct DeliveryEndToEndTests {
     @Test("SIGHUP opens a file anew that was moved away")
     func reopens() throws {
         let yard = try Yard(
-            routes: #"{ "providers": { "out": { "plugin": "file", "path": "log", "sync": "never" }, "echo": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "to": ["out"] }, { "to": ["echo"] } ] }"#
+            routes:
+                #"{ "providers": { "out": { "plugin": "file", "path": "log", "sync": "never" }, "echo": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "to": ["out"] }, { "to": ["echo"] } ] }"#
         )
         let run = try yard.start()
         run.send("{\"n\":1}\n")
@@ -103,7 +104,9 @@ struct DeliveryEndToEndTests {
         for number in 0..<3000 {
             let level = ["none", "some", "all"][number % 3]
             let consent = number % 7 == 0 ? "" : #","context":{"consent":{"level":"\#(level)"}}"#
-            input += #"{"type":"\#(number % 2 == 0 ? "track" : "page")","event":"\#(number % 5 == 0 ? "x_1" : "y")","user":"u\#(number)"\#(consent)}"# + "\n"
+            input +=
+                #"{"type":"\#(number % 2 == 0 ? "track" : "page")","event":"\#(number % 5 == 0 ? "x_1" : "y")","user":"u\#(number)"\#(consent)}"#
+                + "\n"
             if number % 100 == 0 { input += "oops\n" }
         }
         let result = try yard.run(["--stats", "json"], input: input)
@@ -127,7 +130,8 @@ struct DeliveryEndToEndTests {
     @Test("the same users are in the sample in another order, with more workers and in another run")
     func sampleIsStable() throws {
         let yard = try Yard(
-            routes: #"{ "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "sample": { "rate": 0.3, "by": "user" }, "to": ["out"] } ] }"#
+            routes:
+                #"{ "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "sample": { "rate": 0.3, "by": "user" }, "to": ["out"] } ] }"#
         )
         let events = (0..<2000).map { #"{"user":"u\#($0 % 400)","n":\#($0)}"# }
         let first = try yard.run(["--workers", "1"], input: events.joined(separator: "\n")).lines

@@ -25,7 +25,9 @@ final class Yard {
     var deadLetters: [String] { lines("state/dead-letters.ndjson") }
 
     /// Starts the router here. Its streams are pipes unless others are given.
-    func start(_ arguments: [String] = [], environment: [String: String] = [:], input: FileHandle? = nil, output: FileHandle? = nil) throws -> Run {
+    func start(_ arguments: [String] = [], environment: [String: String] = [:], input: FileHandle? = nil, output: FileHandle? = nil) throws
+        -> Run
+    {
         try Run(self, arguments, environment, input, output)
     }
 
@@ -64,20 +66,24 @@ final class Run: @unchecked Sendable {
         while folder.path != "/" {
             folder.deleteLastPathComponent()
             let candidate = folder.appendingPathComponent("switchyard").path
-            if FileManager.default.isExecutableFile(atPath: candidate), FileManager.default.fileExists(atPath: folder.path + "/libConsole.so") {
+            if FileManager.default.isExecutableFile(atPath: candidate),
+                FileManager.default.fileExists(atPath: folder.path + "/libConsole.so")
+            {
                 return candidate
             }
         }
         fatalError("there is no switchyard beside \(CommandLine.arguments[0])")
     }()
 
-    fileprivate init(_ yard: Yard, _ arguments: [String], _ environment: [String: String], _ input: FileHandle?, _ output: FileHandle?) throws {
+    fileprivate init(_ yard: Yard, _ arguments: [String], _ environment: [String: String], _ input: FileHandle?, _ output: FileHandle?)
+        throws
+    {
         self.yard = yard
         Glibc.signal(SIGPIPE, SIG_IGN)
         process.executableURL = URL(fileURLWithPath: Run.executable)
         process.arguments = arguments
         process.currentDirectoryURL = URL(fileURLWithPath: yard.folder)
-        process.environment = ["STATE_DIRECTORY": yard.path("state")].merging(environment) { $1 }
+        process.environment = ["STATE_DIRECTORY": yard.path("state")].merging(Sanitizer.environment) { $1 }.merging(environment) { $1 }
         process.standardInput = input ?? inputPipe
         process.standardOutput = output ?? outputPipe
         process.standardError = errorPipe
@@ -120,7 +126,8 @@ final class Run: @unchecked Sendable {
         }
         feeder.start()
         let errors = Collector(errorPipe.fileHandleForReading)
-        let output = readingOutput && process.standardOutput as? Pipe === outputPipe
+        let output =
+            readingOutput && process.standardOutput as? Pipe === outputPipe
             ? (try? outputPipe.fileHandleForReading.readToEnd()) ?? Data() : Data()
         let errorText = String(decoding: errors.wait(), as: UTF8.self)
         process.waitUntilExit()
@@ -148,3 +155,12 @@ private final class Collector: @unchecked Sendable {
 
 /// The smallest configuration: everything to standard output as it is.
 let passThrough = #"{ "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "to": ["out"] } ] }"#
+
+/// What `make tsan` and `make asan` set for the programs that the tests start.
+enum Sanitizer {
+    static let environment = ProcessInfo.processInfo.environment.filter {
+        $0.key.hasSuffix("SAN_OPTIONS") || ["ASAN_SYMBOLIZER_PATH", "SWITCHYARD_SANITIZER", "SWIFT_BACKTRACE"].contains($0.key)
+    }
+    /// Under a sanitizer a program is ten times as slow, and its memory says nothing.
+    static let isOn = environment["SWITCHYARD_SANITIZER"] != nil
+}

@@ -104,7 +104,7 @@ final class Mailbox<Letter: Sendable>: Sendable {
 
     /// Waits until so many have arrived. A test that would wait for ever is failed by its time limit.
     func wait(for count: Int = 1) -> [Letter] {
-        letters.wait { $0.count < count ? .notBefore(nil) : .ready($0) }
+        letters.waitUntilReady { $0.count < count ? .notBefore(nil) : .ready($0) }
     }
 }
 

@@ -1,0 +1,167 @@
+import Configuration
+import Delivery
+import Foundation
+import Glibc
+import Platform
+import Router
+import Testing
+
+/// A provider that keeps what it gets, and may be told to hang or to leave.
+private final class Store: Provider, @unchecked Sendable {
+    private struct State {
+        var lines: [String] = []
+        var held: [@Sendable (BatchOutcome) -> Void] = []
+        var closed: (@Sendable (Answer) -> Void)?
+    }
+    private let state = Monitor(State())
+    private let outcome: BatchOutcome?
+
+    /// nil: it never answers until it is released.
+    init(_ outcome: BatchOutcome? = BatchOutcome(.delivered)) { self.outcome = outcome }
+
+    var lines: [String] { state.withLock { $0.lines } }
+
+    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        state.withLock { state in
+            for index in 0..<batch.count { state.lines.append(String(decoding: batch.event(index), as: UTF8.self)) }
+            if outcome == nil { state.held.append(done) }
+        }
+        state.wake()
+        if let outcome { done(outcome) }
+    }
+    func flush(_ done: @escaping @Sendable (Outcome) -> Void) { done(.delivered) }
+    func reopen() {}
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) { state.withLock { $0.closed = handler } }
+    func close() {}
+
+    func wait(for count: Int) { state.wait(while: { $0.lines.count < count }) }
+    func leave() { state.withLock { $0.closed }?(Answer("left")) }
+}
+
+/// A router over a pipe that the test writes to.
+private final class Rig: @unchecked Sendable {
+    let router: Router
+    let said = Monitor<[String]>([])
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
+    private var ends: [Int32] = [0, 0]
+    private let account = Monitor<Account?>(nil)
+
+    init(_ stores: [Store], routes: [RoutePlan]? = nil, memory: Int = 4_000_000, workers: Int = 2, drain: Duration = .seconds(60)) {
+        pipe(&ends)
+        var plan = Plan()
+        plan.providers = stores.indices.map { index in
+            var provider = ProviderPlan(name: "p\(index)", plugin: "store", settings: Secret([]))
+            provider.delivery.batch.wait = .milliseconds(1)
+            provider.delivery.queue.memory = memory
+            return provider
+        }
+        var all = RoutePlan(name: "all")
+        all.providers = Array(stores.indices)
+        plan.routes = routes ?? [all]
+        var options = RouterOptions(deadLetters: folder + "/dead-letters.ndjson")
+        options.input = ends[0]
+        options.workers = workers
+        options.drain = drain
+        options.blockSize = 4096
+        let said = said
+        router = Router(plan, outlets: stores.map { Outlet(provider: $0, concurrency: 1) }, options: options) { line in
+            said.withLock { $0.append(line) }
+        }
+        let router = router
+        let account = account
+        Platform.Thread.start("router") {
+            let result = router.run()
+            account.withLock { $0 = result }
+            account.wake()
+        }.detach()
+    }
+
+    deinit {
+        endInput()
+        close(ends[0])
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    func send(_ text: String) { Array(text.utf8).withUnsafeBytes { try? writeAll(ends[1], $0) } }
+    func endInput() {
+        if ends[1] >= 0 { close(ends[1]) }
+        ends[1] = -1
+    }
+    func finish(endingInput: Bool = true) -> Account {
+        if endingInput { endInput() }
+        return account.waitUntilReady { $0.map(Readiness.ready) ?? .notBefore(nil) }
+    }
+}
+
+private func events(_ count: Int) -> [String] { (0..<count).map { #"{"n":\#($0),"pad":"\#(String(repeating: "x", count: $0 % 90))"}"# } }
+
+@Suite("A router")
+struct RouterTests {
+    @Test("keeps order into every lane, whatever the workers", arguments: [1, 2, 5])
+    func order(workers: Int) {
+        let stores = [Store(), Store()]
+        let rig = Rig(stores, workers: workers)
+        let events = events(5000)
+        rig.send(events.joined(separator: "\n"))
+        let account = rig.finish()
+        for store in stores { #expect(store.lines == events) }
+        #expect(account.balances && account.isComplete)
+        #expect(account.received == 5000)
+    }
+
+    @Test("a provider that hangs delays no other, not even when its full queue has stopped the source")
+    func independence() {
+        let hanging = Store(nil)
+        let good = Store()
+        let rig = Rig([hanging, good], memory: 300, drain: .zero)
+        // The first fills the hanging lane's queue; the second stops the source, after the good lane has taken it or before.
+        rig.send(#"{"pad":"\#(String(repeating: "x", count: 280))"}"# + "\n")
+        good.wait(for: 1)
+        hanging.wait(for: 1)
+        rig.send("{\"n\":2}\n")
+        rig.router.hurry()
+        let account = rig.finish()
+        #expect(account.balances)
+        #expect(account.providers[0].lane.total(.undelivered) == account.providers[0].lane.totalTaken)
+        #expect(account.lostSome)
+    }
+
+    @Test("ends when no lane is left although input goes on, and says so in one line for each")
+    func endsWithoutLanes() {
+        let stores = [Store(), Store()]
+        let rig = Rig(stores)
+        rig.send("{\"n\":1}\n")
+        for store in stores { store.wait(for: 1) }
+        for store in stores { store.leave() }
+        let account = rig.finish(endingInput: false)
+        #expect(!account.isComplete)
+        #expect(!account.lostSome)
+        let said = rig.said.withLock { $0 }
+        #expect(said == ["p0: left; the lane is closed", "p1: left; no other provider is left, ending"])
+    }
+
+    @Test("tells invalid lines by their number in the whole input, in order")
+    func faultsInOrder() {
+        let store = Store()
+        let rig = Rig([store], workers: 3)
+        let lines = (1...3000).map { $0 % 500 == 0 ? "bad" : "{\"n\":\($0)}" }
+        rig.send(lines.joined(separator: "\n"))
+        let account = rig.finish()
+        #expect(account.rejected == 6)
+        #expect(account.balances)
+        let said = rig.said.withLock { $0 }
+        #expect(said.map { $0.prefix(while: { $0 != " " }) } == (1...6).map { "stdin:\($0 * 500):1:" })
+    }
+
+    @Test("when stopped delivers what was read")
+    func stops() {
+        let store = Store()
+        let rig = Rig([store])
+        rig.send("{\"n\":1}\n")
+        store.wait(for: 1)
+        rig.router.stopReading()
+        let account = rig.finish(endingInput: false)
+        #expect(account.isComplete)
+        #expect(store.lines == ["{\"n\":1}"])
+    }
+}
