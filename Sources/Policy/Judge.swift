@@ -104,7 +104,7 @@ public struct Judge: ~Copyable {
         let providers = (rules.routes.baseAddress! + admitted.route).pointee.providers
         guard let first = providers.first else { return }
         let subjects = subjects.read(event)
-        let messageID = event.slots[rules.messageIDSlot].string(in: event.block)
+        let messageID = event.slots[rules.messageIDSlot]
         let line = parcels[first].append(
             admitted, event, &editor, messageID: messageID, turn: turn, isImmediate: isImmediate(first, event), arrival: arrival,
             subjects: subjects)
@@ -116,7 +116,10 @@ public struct Judge: ~Copyable {
 
     @inline(__always) private mutating func isImmediate(_ provider: Int, _ event: ScannedEvent) -> Bool {
         let globs = rules.immediate[provider]
-        if globs.isEmpty { return false }
+        return !globs.isEmpty && isImmediate(provider, event, globs)
+    }
+
+    @inline(never) private mutating func isImmediate(_ provider: Int, _ event: ScannedEvent, _ globs: Globs) -> Bool {
         if immediate[provider].turn != turn {
             let text = name.read(event, slot: rules.nameSlot)
             immediate[provider] = Immediate(turn: turn, isImmediate: text.map(globs.match) ?? false)
