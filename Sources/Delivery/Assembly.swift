@@ -31,7 +31,9 @@ struct Assembly: ~Copyable {
         if !open.isEmpty, !fits(parcel.entries.count, parcel.bytes.count) { close(seal) }
         if open.isEmpty, parcel.entries.count <= limits.events, parcel.bytes.count <= limits.bytes {
             // The usual case under load: the parcel becomes the batch and nothing is copied.
-            open = Parcel(capacity: parcel.bytes.count + parcel.bytes.count / 8)
+            // It gets room for the parcels that may join it, since to grow a batch is to copy it.
+            let joining = min(limits.events / parcel.entries.count, limits.bytes / parcel.byteCount, 8)
+            open = Parcel(roomFor: parcel, times: max(1, joining))
             swap(&open, &parcel)
         } else {
             addInRuns(parcel, seal)

@@ -10,8 +10,9 @@ public final class Batch: @unchecked Sendable {
     public let ends: UnsafeBufferPointer<UInt64>
     /// For each event when it came in, in nanoseconds since 1970.
     public let arrivals: UnsafeBufferPointer<Int64>
-    public let entries: [Entry]
-    public let subjects: [SubjectKey]
+    /// These too live as long as the batch.
+    public let entries: UnsafeBufferPointer<Entry>
+    public let subjects: UnsafeBufferPointer<SubjectKey>
     private let parcel: Parcel
 
     public init(_ parcel: consuming Parcel) {

@@ -14,6 +14,8 @@ struct ConsentRules: BitwiseCopyable {
 
     /// Where an event carries consent.
     struct Members: BitwiseCopyable {
+        /// The object that holds the next three.
+        let consent: Int
         let level: Int
         let purposes: Int
         let preferences: Int
@@ -24,19 +26,20 @@ struct ConsentRules: BitwiseCopyable {
 
         static let context = ["context", "consent"]
         static let paths: [[String]] = [
-            context + ["level"], context + ["purposes"], context + ["categoryPreferences"],
+            context, context + ["level"], context + ["purposes"], context + ["categoryPreferences"],
             ["context", "consentManagement"], ["context", "consentManagement", "allowedConsentIds"],
             ["context", "consentManagement", "deniedConsentIds"], ["context", "gpc"],
         ]
 
         init(_ slots: [Int]) {
-            level = slots[0]
-            purposes = slots[1]
-            preferences = slots[2]
-            management = slots[3]
-            allowed = slots[4]
-            denied = slots[5]
-            gpc = slots[6]
+            consent = slots[0]
+            level = slots[1]
+            purposes = slots[2]
+            preferences = slots[3]
+            management = slots[4]
+            allowed = slots[5]
+            denied = slots[6]
+            gpc = slots[7]
         }
     }
 

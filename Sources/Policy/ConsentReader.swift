@@ -28,6 +28,7 @@ struct ConsentReader: ~Copyable {
     private let named: UnsafeMutablePointer<UInt64>
     private var state: ConsentState
     private var isRead = false
+    private var memo: ConsentMemo
     private var decoder = Decoder()
 
     init(_ rules: ConsentRules) {
@@ -37,6 +38,7 @@ struct ConsentReader: ~Copyable {
         named = refused + rules.width
         granted.initialize(repeating: 0, count: rules.width * 3)
         state = ConsentState(kind: .unknown, level: 0, granted: granted)
+        memo = ConsentMemo(width: rules.width)
     }
 
     deinit { granted.deallocate() }
@@ -46,9 +48,30 @@ struct ConsentReader: ~Copyable {
     @inline(__always) mutating func read(_ event: ScannedEvent) -> ConsentState {
         if !isRead {
             isRead = true
-            state = evaluate(event)
+            state = find(event)
         }
         return state
+    }
+
+    private mutating func find(_ event: ScannedEvent) -> ConsentState {
+        guard let member = onlySignal(event) else { return evaluate(event) }
+        let text = event.slots[member].value(in: event.block)
+        guard let place = memo.place(of: text) else { return evaluate(event) }
+        if let known = memo.state(at: place, member, text) { return known }
+        let found = evaluate(event)
+        memo.keep(found, at: place, member, text)
+        return found
+    }
+
+    /// The slot of the one member that says everything the event says of consent; nil when there is none, or another.
+    @inline(__always) private func onlySignal(_ event: ScannedEvent) -> Int? {
+        let members = rules.members
+        let gpc = event.slots[members.gpc]
+        guard gpc.end == 0 || gpc.value(in: event.block).isFalse else { return nil }
+        let hasConsent = event.slots[members.consent].end != 0
+        let hasManagement = event.slots[members.management].end != 0
+        guard hasConsent != hasManagement else { return nil }
+        return hasConsent ? members.consent : members.management
     }
 
     private enum Signal { case silent, said, broken }
@@ -89,6 +112,8 @@ struct ConsentReader: ~Copyable {
     }
 
     private mutating func readLevel(_ event: ScannedEvent, _ level: inout Int) -> Signal {
+        let consent = event.slots[rules.members.consent]
+        guard consent.end == 0 || consent.value(in: event.block).isObject else { return .broken }
         let slot = event.slots[rules.members.level]
         guard slot.end != 0 else { return .silent }
         guard let raw = slot.string(in: event.block), let name = decoder.decode(raw), let named = rules.level(name) else {

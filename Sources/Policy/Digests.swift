@@ -12,14 +12,15 @@ struct Digests: ~Copyable {
     private let turns: UnsafeMutablePointer<UInt64>
     private var decoder = Decoder()
 
-    init(_ rules: UnsafeBufferPointer<DigestRule>, keys: UnsafeBufferPointer<HMACKey>) {
+    /// `rooms`: how many digests of edited values there are besides.
+    init(_ rules: UnsafeBufferPointer<DigestRule>, keys: UnsafeBufferPointer<HMACKey>, rooms: Int) {
         self.rules = rules
         self.keys = keys
-        let count = max(1, rules.count)
-        texts = .allocate(capacity: count * Digests.length)
-        texts.initialize(repeating: UInt8(ascii: "\""), count: count * Digests.length)
-        turns = .allocate(capacity: count)
-        turns.initialize(repeating: 0, count: count)
+        let size = (rules.count + rooms) * Digests.length + Words.slack
+        texts = .allocate(capacity: size)
+        texts.initialize(repeating: UInt8(ascii: "\""), count: size)
+        turns = .allocate(capacity: max(1, rules.count))
+        turns.initialize(repeating: 0, count: max(1, rules.count))
     }
 
     deinit {
@@ -29,19 +30,23 @@ struct Digests: ~Copyable {
 
     /// The digest, in quotes, of a member that is present and not null. `turn` tells one event from another.
     @inline(__always) mutating func text(_ index: Int, _ event: ScannedEvent, _ turn: UInt64) -> ByteRun {
-        let text = texts + index * Digests.length
         if turns[index] != turn {
             turns[index] = turn
-            write(event.slots[rules[index].slot].value(in: event.block), key: rules[index].key, to: text)
+            write(event.slots[rules[index].slot].value(in: event.block), key: rules[index].key, at: index)
         }
-        return ByteRun(base: Bytes(text), count: Digests.length)
+        return ByteRun(base: Bytes(texts + index * Digests.length), count: Digests.length)
     }
 
-    /// Writes the digest of a value, in quotes.
-    mutating func write(_ value: ByteRun, key: Int, to out: UnsafeMutablePointer<UInt8>) {
-        keys[key].write(decoder.message(of: value), to: out + 1)
-        out[0] = UInt8(ascii: "\"")
-        out[Digests.length - 1] = UInt8(ascii: "\"")
+    /// The digest, in quotes, of a value that was edited before; good until the next one for the same room.
+    mutating func write(_ value: ByteRun, key: Int, aside room: Int) -> ByteRun {
+        let index = rules.count + room
+        write(value, key: key, at: index)
+        return ByteRun(base: Bytes(texts + index * Digests.length), count: Digests.length)
+    }
+
+    /// Writes the digits between their quotes.
+    private mutating func write(_ value: ByteRun, key: Int, at index: Int) {
+        keys[key].write(decoder.message(of: value), to: texts + index * Digests.length + 1)
     }
 }
 

@@ -24,12 +24,19 @@ struct Edit: BitwiseCopyable {
     var count = 0
     /// Whether one of its members may have to be added.
     var adds = false
-    /// What is added when the event lacks it: `"key":value`; empty: nothing.
+    /// Stands among the edits of an object that is further out than its own, since that one has nothing else to do.
+    var isDeeper = false
+    /// What is added when the event lacks it: `,"key":value`; empty: nothing.
     var member = ByteRun(base: Bytes(bitPattern: 1)!, count: 0)
     /// The value in `member`.
     var value = ByteRun(base: Bytes(bitPattern: 1)!, count: 0)
     /// For a digest, its index in the editor; for the digest of an edit, the key's.
     var digest = 0
+    /// For the digest of an edit, its place among these.
+    var room = 0
+
+    /// The member without the comma.
+    var firstMember: ByteRun { ByteRun(base: member.base + 1, count: member.count - 1) }
 }
 
 /// The digest of one member under one key.
@@ -45,6 +52,8 @@ struct EditCompiler {
     let keys: UnsafeBufferPointer<HMACKey>
     private(set) var edits: [Edit] = []
     private(set) var digests: [DigestRule] = []
+    /// How many digests of edits there are.
+    private(set) var rooms = 0
     /// The most bytes that any event can gain, by the edit of its root.
     private(set) var growth: [Int] = []
 
@@ -66,15 +75,28 @@ struct EditCompiler {
         return root
     }
 
-    /// Compiles the members of the object at `index`, side by side.
+    /// Compiles the members of the object at `index`, side by side. What is touched deeper in an object that is there
+    /// for nothing else stands among them: whether that object is there shows by its members.
     private mutating func fill(_ index: Int, _ members: Fate.Members, at path: [[UInt8]], _ growth: inout Int) {
-        let touched = members.list.filter { !$0.fate.isUntouched }
+        let touched = EditCompiler.touched(members, at: path)
         let first = edits.count
-        for member in touched { edits.append(Edit(kind: .drop, slot: slot(path + [member.key]))) }
-        for (i, member) in touched.enumerated() { compile(first + i, member.fate, at: path + [member.key], &growth) }
+        for member in touched { edits.append(Edit(kind: .drop, slot: slot(member.path))) }
+        for (i, member) in touched.enumerated() {
+            compile(first + i, member.fate, at: member.path, &growth)
+            edits[first + i].isDeeper = member.path.count > path.count + 1
+        }
         edits[index].first = first
         edits[index].count = touched.count
         edits[index].adds = edits[first..<(first + touched.count)].contains { $0.member.count > 0 }
+    }
+
+    private static func touched(_ members: Fate.Members, at path: [[UInt8]]) -> [(path: [[UInt8]], fate: Fate)] {
+        members.list.filter { !$0.fate.isUntouched }.flatMap { member in
+            let own = path + [member.key]
+            // Nothing in an object that is not forced is ever added.
+            if case .kept(let inner) = member.fate, !inner.isForced { return touched(inner, at: own) }
+            return [(own, member.fate)]
+        }
     }
 
     private mutating func compile(_ index: Int, _ fate: Fate, at path: [[UInt8]], _ growth: inout Int) {
@@ -93,15 +115,16 @@ struct EditCompiler {
                 let edit = edits.count
                 edits.append(Edit(kind: .drop, slot: slot))
                 compile(edit, inner, at: path, &growth)
-                edits[index] = Edit(kind: .digestOfEdit, slot: slot, first: edit, digest: key)
+                edits[index] = Edit(kind: .digestOfEdit, slot: slot, first: edit, digest: key, room: rooms)
+                rooms += 1
             }
         }
         if let constant = fate.whenAbsent(keys) {
-            let key = Constant.member(path.last!)
+            let key = [UInt8(ascii: ",")] + Constant.member(path.last!)
             let member = store.text(key + constant.json)
             edits[index].member = member
             edits[index].value = ByteRun(base: member.base + key.count, count: member.count - key.count)
-            growth += member.count + 1
+            growth += member.count
         }
     }
 

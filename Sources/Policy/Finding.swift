@@ -63,7 +63,7 @@ public struct GateFinding: Sendable {
 
 /// Where an event carries consent; in the order of `ConsentRules.Members.paths`.
 public enum ConsentMember: Int, Sendable, CaseIterable {
-    case level, purposes, categoryPreferences, management, allowed, denied, gpc
+    case consent, level, purposes, categoryPreferences, management, allowed, denied, gpc
 
     public var path: Path { Path(keys: ConsentRules.Members.paths[rawValue]) }
 }
@@ -82,14 +82,15 @@ extension Judge {
         case .filtered(.events): return finding
         case .filtered(.match):
             finding.mismatch = route.match.indices.first {
-                !route.match[$0].matches(event.slots[route.match[$0].slot], event.block, &decoder)
+                !route.match[$0].matches(event, &decoder)
             }
             return finding
         case .denied, .sampledOut, .admitted: break
         }
-        finding.gate = gate.finding(on: event, demand: route.gate, name: &name, nameSlot: rules.nameSlot, slots: ruleset.paths.count)
+        let demand = UnsafePointer(rules.routes.baseAddress! + index).pointer(to: \.gate)!
+        finding.gate = gate.finding(on: event, demand: demand, name: &name, nameSlot: rules.nameSlot, slots: ruleset.paths.count)
         if case .denied = verdict { return finding }
-        if let sample = route.sample {
+        if let sample = route.sample?.pointee {
             let isKept = name.read(event, slot: rules.nameSlot).map(sample.keep.match) ?? false
             finding.sample = SampleFinding(
                 isKept: isKept, hash: sampler.hash(sample.member, event, turn), basis: sampler.basis(sample.member, event))
@@ -101,22 +102,23 @@ extension Judge {
 extension Gate {
     /// `slots`: how many an event has.
     fileprivate mutating func finding(
-        on event: ScannedEvent, demand: RouteGate, name: inout EventName, nameSlot: Int, slots: Int
+        on event: ScannedEvent, demand: UnsafePointer<RouteGate>, name: inout EventName, nameSlot: Int, slots: Int
     ) -> GateFinding? {
         guard let rules else { return nil }
-        let consent = rules.consent
+        let consent = rules.pointee.consent
+        let purposes = demand.pointee.purposes
         let level = level(demand, event, rules, &name, nameSlot)
         var finding = GateFinding(
-            isDemanding: level > 0 || demand.purposes != nil, demanded: level, state: .unread, missing: [], signals: [])
-        if level > demand.level, let name = name.read(event, slot: nameSlot) {
-            finding.raisedBy = rules.raises.first { $0.level == level && $0.globs.match(name) }?.index
+            isDemanding: level > 0 || purposes != nil, demanded: level, state: .unread, missing: [], signals: [])
+        if level > demand.pointee.level, let name = name.read(event, slot: nameSlot) {
+            finding.raisedBy = rules.pointee.raises.first { $0.level == level && $0.globs.match(name) }?.index
         }
-        guard finding.isDemanding || rules.cutsFields else { return finding }
+        guard finding.isDemanding || rules.pointee.cutsFields else { return finding }
 
         let state = state(of: event)
-        finding.missing = consent.lacking(demand.purposes, in: state)
+        finding.missing = consent.lacking(purposes, in: state)
         finding.signals = ConsentMember.allCases.compactMap { member in
-            signal(member, event, consent, demanded: demand.purposes, slots: slots)
+            signal(member, event, consent, demanded: purposes, slots: slots)
         }
         switch state.kind {
         case .broken: finding.state = .broken
@@ -133,7 +135,11 @@ extension Gate {
         let members = rules.members.all
         guard event.slots[members[member.rawValue]].isPresent else { return nil }
         var stays = [member]
-        if member == .allowed || member == .denied { stays.append(.management) }
+        switch member {
+        case .level, .purposes, .categoryPreferences: stays.append(.consent)
+        case .allowed, .denied: stays.append(.management)
+        case .consent, .management, .gpc: break
+        }
         let copy = UnsafeMutablePointer<Slot>.allocate(capacity: slots)
         defer { copy.deallocate() }
         copy.initialize(from: event.slots, count: slots)
@@ -169,5 +175,5 @@ extension ConsentRules {
 }
 
 extension ConsentRules.Members {
-    fileprivate var all: [Int] { [level, purposes, preferences, management, allowed, denied, gpc] }
+    fileprivate var all: [Int] { [consent, level, purposes, preferences, management, allowed, denied, gpc] }
 }

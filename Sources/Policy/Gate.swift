@@ -47,35 +47,38 @@ struct Gate: ~Copyable {
     }
 
     /// Nil: there is no consent section, and the gate is off.
-    let rules: Rules?
-    private var reader: ConsentReader?
+    let rules: UnsafePointer<Rules>?
+    /// There is one where there are rules.
+    private let reader: UnsafeMutablePointer<ConsentReader>
     private var raisedTo = -1
 
-    init(_ rules: Rules?) {
+    init(_ rules: UnsafePointer<Rules>?) {
         self.rules = rules
-        if let rules { reader = ConsentReader(rules.consent) }
+        reader = .allocate(capacity: 1)
+        if let rules { reader.initialize(to: ConsentReader(rules.pointee.consent)) }
+    }
+
+    deinit {
+        if rules != nil { reader.deinitialize(count: 1) }
+        reader.deallocate()
     }
 
     /// The next event is another one.
     @inline(__always) mutating func forget() {
         guard rules != nil else { return }
         raisedTo = -1
-        reader!.forget()
+        reader.pointee.forget()
     }
 
     @inline(__always) mutating func pass(
-        _ event: ScannedEvent, route: Int, demand: RouteGate, name: inout EventName, nameSlot: Int
+        _ event: ScannedEvent, route: Int, demand: UnsafePointer<RouteGate>, name: inout EventName, nameSlot: Int
     ) -> Passage {
-        guard let rules else { return .admitted(Admitted(route: route, edit: demand.edits[0])) }
-        return pass(event, route, demand, rules, &name, nameSlot)
-    }
-
-    private mutating func pass(
-        _ event: ScannedEvent, _ route: Int, _ demand: RouteGate, _ rules: Rules, _ name: inout EventName, _ nameSlot: Int
-    ) -> Passage {
+        let edits = demand.pointee.edits.baseAddress!
+        guard let rules else { return .admitted(Admitted(route: route, edit: edits[0])) }
         let level = level(demand, event, rules, &name, nameSlot)
-        let isDemanding = level > 0 || demand.purposes != nil
-        guard isDemanding || rules.cutsFields else { return .admitted(Admitted(route: route, edit: demand.edits[0])) }
+        let isDemanding = level > 0 || demand.pointee.purposes != nil
+        let cutsFields = rules.pointee.cutsFields
+        guard isDemanding || cutsFields else { return .admitted(Admitted(route: route, edit: edits[0])) }
 
         let state = state(of: event)
         if isDemanding {
@@ -85,26 +88,32 @@ struct Gate: ~Copyable {
             case .known: break
             }
             if state.level < level { return .denied(.level) }
-            if let purposes = demand.purposes, !rules.consent.contains(state.granted, purposes) { return .denied(.purpose) }
+            if let purposes = demand.pointee.purposes, !rules.pointee.consent.contains(state.granted, purposes) {
+                return .denied(.purpose)
+            }
         }
-        return .admitted(Admitted(route: route, edit: demand.edits[rules.cutsFields ? state.level : 0]))
+        return .admitted(Admitted(route: route, edit: edits[cutsFields ? state.level : 0]))
     }
 
     /// The level that the route or the event's name demands, whichever is higher.
     @inline(__always) mutating func level(
-        _ demand: RouteGate, _ event: ScannedEvent, _ rules: Rules, _ name: inout EventName, _ nameSlot: Int
+        _ demand: UnsafePointer<RouteGate>, _ event: ScannedEvent, _ rules: UnsafePointer<Rules>, _ name: inout EventName,
+        _ nameSlot: Int
     ) -> Int {
-        rules.raises.isEmpty ? demand.level : max(demand.level, raise(event, rules, &name, nameSlot))
+        let own = demand.pointee.level
+        return rules.pointee.raises.isEmpty ? own : max(own, raise(event, rules, &name, nameSlot))
     }
 
-    @inline(__always) mutating func state(of event: ScannedEvent) -> ConsentState { reader!.read(event) }
+    @inline(__always) func state(of event: ScannedEvent) -> ConsentState { reader.pointee.read(event) }
 
     /// What the event's name demands on every route.
-    private mutating func raise(_ event: ScannedEvent, _ rules: Rules, _ name: inout EventName, _ nameSlot: Int) -> Int {
+    private mutating func raise(
+        _ event: ScannedEvent, _ rules: UnsafePointer<Rules>, _ name: inout EventName, _ nameSlot: Int
+    ) -> Int {
         if raisedTo < 0 {
             raisedTo = 0
             if let name = name.read(event, slot: nameSlot) {
-                for raise in rules.raises where raise.level > raisedTo && raise.globs.match(name) { raisedTo = raise.level }
+                for raise in rules.pointee.raises where raise.level > raisedTo && raise.globs.match(name) { raisedTo = raise.level }
             }
         }
         return raisedTo

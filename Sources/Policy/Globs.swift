@@ -2,7 +2,6 @@
 
 internal import Configuration
 internal import Events
-internal import Glibc
 
 /// A list of globs, of which one must match.
 struct Globs: BitwiseCopyable {
@@ -15,7 +14,12 @@ struct Globs: BitwiseCopyable {
     @inline(__always) var isEmpty: Bool { rules.isEmpty }
 
     @inline(__always) func match(_ name: ByteRun) -> Bool {
-        for rule in rules where rule.matches(name) { return true }
+        var rule = rules.baseAddress!
+        let end = rule + rules.count
+        while rule < end {
+            if GlobRule.matches(rule, name) { return true }
+            rule += 1
+        }
         return false
     }
 }
@@ -40,18 +44,19 @@ private struct GlobRule: BitwiseCopyable {
         }
     }
 
-    @inline(__always) func matches(_ name: ByteRun) -> Bool {
-        switch kind {
-        case .any: true
-        case .exact: name == text
-        case .prefix: name.count >= text.count && sameBytes(name.base, text.base, text.count)
-        case .suffix: name.count >= text.count && sameBytes(name.base + (name.count - text.count), text.base, text.count)
-        case .general: matchesPieces(name)
-        }
+    /// By pointer, since a rule is not worth copying to compare a few bytes.
+    @inline(__always) static func matches(_ rule: UnsafePointer<GlobRule>, _ name: ByteRun) -> Bool {
+        let kind = rule.pointee.kind
+        if kind == .general { return matches(rule.pointee.pieces, name) }
+        if kind == .any { return true }
+        let count = rule.pointee.text.count
+        guard kind == .exact ? name.count == count : name.count >= count else { return false }
+        let start = kind == .suffix ? name.base + (name.count &- count) : name.base
+        return sameBytes(start, rule.pointee.text.base, count)
     }
 
     /// Each piece at its leftmost place behind the one before: with stars alone, that finds a match if there is one.
-    @inline(never) private func matchesPieces(_ name: ByteRun) -> Bool {
+    @inline(never) private static func matches(_ pieces: UnsafeBufferPointer<ByteRun>, _ name: ByteRun) -> Bool {
         let first = pieces[0]
         let last = pieces[pieces.count - 1]
         guard name.count >= first.count + last.count, sameBytes(name.base, first.base, first.count),

@@ -27,7 +27,8 @@ public struct Judge: ~Copyable {
         rules = ruleset.rules
         gate = Gate(rules.gate)
         sampler = Sampler(slots: rules.sampled, messageID: rules.messageIDSlot)
-        editor = Editor(edits: rules.edits, growth: rules.growth, digests: Digests(rules.digests, keys: rules.keys))
+        editor = Editor(
+            edits: rules.edits, growth: rules.growth, digests: Digests(rules.digests, keys: rules.keys, rooms: rules.rooms))
         subjects = Subjects(slots: rules.subjects, key: rules.subjectKey)
         immediate = .allocate(capacity: max(1, rules.immediate.count))
         immediate.initialize(repeating: Immediate(), count: max(1, rules.immediate.count))
@@ -78,17 +79,18 @@ public struct Judge: ~Copyable {
     }
 
     @inline(__always) private mutating func decide(_ event: ScannedEvent, _ index: Int) -> Decision {
-        let route = rules.routes[index]
-        if !route.events.isEmpty {
-            guard let text = name.read(event, slot: rules.nameSlot), route.events.match(text) else { return .refused(.filtered(.events)) }
+        let route = rules.routes.baseAddress! + index
+        if !route.pointee.events.isEmpty {
+            guard let text = name.read(event, slot: rules.nameSlot), route.pointee.events.match(text) else {
+                return .refused(.filtered(.events))
+            }
         }
-        for rule in route.match where !rule.matches(event.slots[rule.slot], event.block, &decoder) {
-            return .refused(.filtered(.match))
-        }
-        switch gate.pass(event, route: index, demand: route.gate, name: &name, nameSlot: rules.nameSlot) {
+        for rule in route.pointee.match where !rule.matches(event, &decoder) { return .refused(.filtered(.match)) }
+        let demand = route.pointer(to: \.gate)!
+        switch gate.pass(event, route: index, demand: demand, name: &name, nameSlot: rules.nameSlot) {
         case .denied(let denial): return .refused(.denied(denial))
         case .admitted(let admitted):
-            guard let sample = route.sample else { return .admitted(admitted) }
+            guard let sample = route.pointee.sample else { return .admitted(admitted) }
             let sampled = sampler.pass(admitted, sample, event, turn: turn, name: &name, nameSlot: rules.nameSlot)
             guard let sampled else { return .refused(.sampledOut) }
             return .admitted(sampled)
@@ -99,10 +101,10 @@ public struct Judge: ~Copyable {
     @inline(__always) private mutating func append(
         _ admitted: consuming Admitted, _ event: ScannedEvent, _ arrival: Int64, _ parcels: UnsafeMutablePointer<Parcel>
     ) {
-        let providers = rules.routes[admitted.route].providers
+        let providers = (rules.routes.baseAddress! + admitted.route).pointee.providers
         guard let first = providers.first else { return }
         let subjects = subjects.read(event)
-        let messageID = event.slots[rules.messageIDSlot].string(in: event.block)
+        let messageID = event.slots[rules.messageIDSlot]
         let line = parcels[first].append(
             admitted, event, &editor, messageID: messageID, turn: turn, isImmediate: isImmediate(first, event), arrival: arrival,
             subjects: subjects)
@@ -114,7 +116,10 @@ public struct Judge: ~Copyable {
 
     @inline(__always) private mutating func isImmediate(_ provider: Int, _ event: ScannedEvent) -> Bool {
         let globs = rules.immediate[provider]
-        if globs.isEmpty { return false }
+        return !globs.isEmpty && isImmediate(provider, event, globs)
+    }
+
+    @inline(never) private mutating func isImmediate(_ provider: Int, _ event: ScannedEvent, _ globs: Globs) -> Bool {
         if immediate[provider].turn != turn {
             let text = name.read(event, slot: rules.nameSlot)
             immediate[provider] = Immediate(turn: turn, isImmediate: text.map(globs.match) ?? false)

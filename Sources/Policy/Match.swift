@@ -2,10 +2,9 @@
 
 internal import Configuration
 internal import Events
-internal import Glibc
 
 struct MatchRule: BitwiseCopyable {
-    let slot: Int
+    private let slot: Int
     private let anyOf: UnsafeBufferPointer<ScalarRule>
 
     init(_ plan: MatchPlan, slot: Int, in store: Store) {
@@ -13,10 +12,16 @@ struct MatchRule: BitwiseCopyable {
         anyOf = store.list(plan.anyOf.map { ScalarRule($0, in: store) })
     }
 
-    @inline(__always) func matches(_ slot: Slot, _ block: Bytes, _ decoder: inout Decoder) -> Bool {
+    @inline(__always) func matches(_ event: ScannedEvent, _ decoder: inout Decoder) -> Bool {
+        let slot = event.slots[slot]
         guard slot.end != 0 else { return false }
-        let value = slot.value(in: block)
-        for scalar in anyOf where scalar.equals(value, &decoder) { return true }
+        let value = slot.value(in: event.block)
+        var scalar = anyOf.baseAddress!
+        let end = scalar + anyOf.count
+        while scalar < end {
+            if ScalarRule.equals(scalar, value, &decoder) { return true }
+            scalar += 1
+        }
         return false
     }
 }
@@ -39,19 +44,21 @@ private struct ScalarRule: BitwiseCopyable {
         hasEscape = text.hasEscape
     }
 
-    @inline(__always) func equals(_ value: ByteRun, _ decoder: inout Decoder) -> Bool {
-        switch kind {
-        case .word: return value == text
-        case .number:
-            return value.isNumber && Number.same(value.bytes, text.bytes)
-        case .string:
+    /// By pointer, since a rule is not worth copying to compare a few bytes.
+    @inline(__always) static func equals(_ rule: UnsafePointer<ScalarRule>, _ value: ByteRun, _ decoder: inout Decoder) -> Bool {
+        let text = rule.pointee.text
+        if rule.pointee.kind == .string {
             guard value.base[0] == UInt8(ascii: "\"") else { return false }
-            let raw = ByteRun(base: value.base + 1, count: value.count - 2)
+            let raw = ByteRun(base: value.base + 1, count: value.count &- 2)
             // An escape is always longer than what it stands for.
-            guard raw.count >= text.count else { return false }
-            if raw.count == text.count { return !hasEscape && raw == text }
-            guard raw.hasEscape, let decoded = decoder.decode(raw) else { return false }
-            return decoded == text
+            if raw.count == text.count { return !rule.pointee.hasEscape && raw == text }
+            return raw.count > text.count && raw.hasEscape && equalsDecoded(raw, text, &decoder)
         }
+        if rule.pointee.kind == .word { return value == text }
+        return value.isNumber && Number.same(value.bytes, text.bytes)
+    }
+
+    @inline(never) private static func equalsDecoded(_ raw: ByteRun, _ text: ByteRun, _ decoder: inout Decoder) -> Bool {
+        decoder.decode(raw).map { $0 == text } ?? false
     }
 }

@@ -4,7 +4,7 @@
 public import Events
 
 /// A 128-bit keyed value that stands for a subject's id.
-public struct SubjectKey: Hashable, Sendable {
+public struct SubjectKey: Hashable, Sendable, BitwiseCopyable {
     public var high: UInt64
     public var low: UInt64
     public init(high: UInt64, low: UInt64) {
@@ -14,7 +14,7 @@ public struct SubjectKey: Hashable, Sendable {
 }
 
 /// What a lane must know of one event without parsing it again.
-public struct Entry: Sendable {
+public struct Entry: Sendable, BitwiseCopyable {
     /// One past the event's line end, counted from the start of the parcel or batch.
     public var end: UInt32
     /// The route that sent it: an index into the plan's routes.
@@ -35,18 +35,35 @@ public struct Entry: Sendable {
 /// Edited events for one lane, contiguous, each ended by a newline.
 public struct Parcel: ~Copyable, Sendable {
     public internal(set) var bytes: ByteBuffer
-    public internal(set) var entries: [Entry] = []
-    public internal(set) var subjects: [SubjectKey] = []
+    var entryColumn: Column<Entry>
+    var subjectColumn: Column<SubjectKey>
 
-    public init(capacity: Int = 0) { bytes = ByteBuffer(capacity: capacity) }
+    public init() {
+        bytes = ByteBuffer()
+        entryColumn = Column()
+        subjectColumn = Column()
+    }
 
-    public var isEmpty: Bool { entries.isEmpty }
+    /// An empty one with room for so many times what another one holds, and a little more.
+    public init(roomFor other: borrowing Parcel, times: Int = 1) {
+        func room(_ count: Int) -> Int { count * times + count / 8 }
+        bytes = ByteBuffer(capacity: room(other.bytes.count))
+        entryColumn = Column(capacity: room(other.entryColumn.count))
+        subjectColumn = Column(capacity: room(other.subjectColumn.count))
+    }
+
+    /// One for each event. Valid until the parcel changes.
+    public var entries: UnsafeBufferPointer<Entry> { entryColumn.all }
+    /// Those of all events. Valid until the parcel changes.
+    public var subjects: UnsafeBufferPointer<SubjectKey> { subjectColumn.all }
+
+    public var isEmpty: Bool { entryColumn.count == 0 }
     public var byteCount: Int { bytes.count }
 
     public mutating func removeAll() {
         bytes.removeAll()
-        entries.removeAll(keepingCapacity: true)
-        subjects.removeAll(keepingCapacity: true)
+        entryColumn.removeAll()
+        subjectColumn.removeAll()
     }
 
     /// The event's line in the parcel that its copy was first written to.
@@ -58,14 +75,14 @@ public struct Parcel: ~Copyable, Sendable {
 
     /// Appends the event as the editor makes it. The line is valid until the parcel changes.
     mutating func append(
-        _ admitted: borrowing Admitted, _ event: ScannedEvent, _ editor: inout Editor, messageID: ByteRun?, turn: UInt64,
+        _ admitted: borrowing Admitted, _ event: ScannedEvent, _ editor: inout Editor, messageID: Slot, turn: UInt64,
         isImmediate: Bool, arrival: Int64, subjects: UnsafeBufferPointer<SubjectKey>
     ) -> Line {
-        let start = bytes.count
-        bytes.reserve(Int(event.end - event.start) + editor.growth(admitted.edit) + 1)
-        let first = UnsafeMutablePointer(mutating: bytes.base) + start
-        let id = messageID.map { UInt32(truncatingIfNeeded: $0.base - event.block) } ?? .max
-        var writer = EditWriter(block: event.block, out: first, id: id)
+        bytes.reserve(Int(event.end &- event.start) &+ editor.growth(admitted.edit) &+ 1 &+ Words.slack)
+        let first = bytes.base + bytes.count
+        // Only a string counts as an id. What stands in its quotes begins behind the first.
+        let hasID = messageID.end != 0 && event.block[Int(messageID.start)] == UInt8(ascii: "\"")
+        var writer = EditWriter(block: event.block, out: first, id: hasID ? messageID.start &+ 1 : .max)
         if admitted.edit >= 0 {
             editor.write(event, root: admitted.edit, turn: turn, to: &writer)
         } else {
@@ -75,9 +92,9 @@ public struct Parcel: ~Copyable, Sendable {
         bytes.extend(by: writer.out - first)
 
         var line = Line(text: ByteRun(base: Bytes(first), count: writer.out - first), messageIDOffset: 0, messageIDCount: 0)
-        if let at = writer.idAt, let messageID {
+        if let at = writer.idAt {
             line.messageIDOffset = UInt32(truncatingIfNeeded: at - first)
-            line.messageIDCount = UInt32(truncatingIfNeeded: messageID.count)
+            line.messageIDCount = messageID.end &- messageID.start &- 2
         }
         note(admitted, line, isImmediate, arrival, subjects)
         return line
@@ -96,12 +113,14 @@ public struct Parcel: ~Copyable, Sendable {
         _ admitted: borrowing Admitted, _ line: Line, _ isImmediate: Bool, _ arrival: Int64,
         _ subjects: UnsafeBufferPointer<SubjectKey>
     ) {
-        entries.append(
+        // Events and routes were counted before, and a block is under 4 GB; a parcel that outgrows it must not go on.
+        entryColumn.append(
             Entry(
-                end: UInt32(bytes.count), route: UInt16(admitted.route), isImmediate: isImmediate,
-                subjectCount: UInt8(subjects.count), firstSubject: UInt32(self.subjects.count),
+                end: UInt32(bytes.count), route: UInt16(truncatingIfNeeded: admitted.route), isImmediate: isImmediate,
+                subjectCount: UInt8(truncatingIfNeeded: subjects.count),
+                firstSubject: UInt32(truncatingIfNeeded: subjectColumn.count),
                 messageIDOffset: line.messageIDOffset, messageIDCount: line.messageIDCount, arrival: arrival))
-        for subject in subjects { self.subjects.append(subject) }
+        for subject in subjects { subjectColumn.append(subject) }
     }
 }
 
@@ -116,17 +135,18 @@ extension Parcel {
     /// Copies a run of events of another parcel to the end of this one.
     public mutating func append(copying range: Range<Int>, of other: borrowing Parcel) {
         guard let last = range.last else { return }
-        let from = range.lowerBound == 0 ? 0 : Int(other.entries[range.lowerBound - 1].end)
-        let to = Int(other.entries[last].end)
+        let entries = other.entries
+        let from = range.lowerBound == 0 ? 0 : Int(entries[range.lowerBound - 1].end)
+        let to = Int(entries[last].end)
         let shift = UInt32(bytes.count) &- UInt32(from)
         bytes.append(UnsafePointer(other.bytes.base + from), to - from)
-        for entry in other.entries[range] {
+        for entry in entries[range] {
             var moved = entry
             moved.end = entry.end &+ shift
-            moved.firstSubject = UInt32(subjects.count)
+            moved.firstSubject = UInt32(subjectColumn.count)
             let first = Int(entry.firstSubject)
-            subjects.append(contentsOf: other.subjects[first..<first + Int(entry.subjectCount)])
-            entries.append(moved)
+            for subject in other.subjects[first..<first + Int(entry.subjectCount)] { subjectColumn.append(subject) }
+            entryColumn.append(moved)
         }
     }
 }

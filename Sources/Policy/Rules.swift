@@ -7,13 +7,15 @@ struct RouteRules: BitwiseCopyable {
     let events: Globs
     let match: UnsafeBufferPointer<MatchRule>
     let gate: RouteGate
-    let sample: SampleRule?
+    /// Nil: the route takes all.
+    let sample: UnsafePointer<SampleRule>?
     let providers: UnsafeBufferPointer<Int>
 }
 
 struct Rules: @unchecked Sendable {
     var routes: UnsafeBufferPointer<RouteRules>
-    var gate: Gate.Rules?
+    /// Nil: there is no consent section.
+    var gate: UnsafePointer<Gate.Rules>?
     var nameSlot: Int
     var messageIDSlot: Int
     /// By provider: names that must not wait for a batch to fill.
@@ -26,5 +28,7 @@ struct Rules: @unchecked Sendable {
     /// By edit, for those of whole events: the most bytes that an event can gain.
     var growth: UnsafeBufferPointer<Int>
     var digests: UnsafeBufferPointer<DigestRule>
+    /// How many digests of edited values there are.
+    var rooms: Int
     var keys: UnsafeBufferPointer<HMACKey>
 }

@@ -30,7 +30,7 @@ struct RulesCompiler {
                 sample: route.sample.map { sample in
                     let by = sample.by.map(slot) ?? -1
                     if !sampled.contains(by) { sampled.append(by) }
-                    return SampleRule(sample, member: sampled.firstIndex(of: by)!, in: store)
+                    return store.one(SampleRule(sample, member: sampled.firstIndex(of: by)!, in: store))
                 },
                 // Each once: a line that is copied must not be copied into the parcel where it lies.
                 providers: store.list(
@@ -39,11 +39,12 @@ struct RulesCompiler {
         let subjects = plan.consent?.subject.map(slot) ?? []
         precondition(subjects.count <= Subjects.most, "a parcel's entry counts subjects in one byte")
         return Rules(
-            routes: store.list(routes), gate: consent, nameSlot: paths.slot(of: wanted.name) ?? 0,
+            routes: store.list(routes), gate: consent.map(store.one), nameSlot: paths.slot(of: wanted.name) ?? 0,
             messageIDSlot: paths.slot(of: wanted.messageID) ?? 0,
             immediate: store.list(plan.providers.map { Globs($0.delivery.immediate, in: store) }),
             sampled: store.list(sampled), subjects: store.list(subjects), subjectKey: subjectKey,
-            edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), keys: keys)
+            edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), rooms: edits.rooms,
+            keys: keys)
     }
 
     private func slot(_ path: Path) -> Int { paths.slot(of: path)! }

@@ -52,11 +52,14 @@ struct Sampler: ~Copyable {
 
     /// Whether the event is in the route's sample. `turn` tells one event from another.
     @inline(__always) mutating func pass(
-        _ admitted: consuming Admitted, _ rule: SampleRule, _ event: ScannedEvent, turn: UInt64, name: inout EventName, nameSlot: Int
+        _ admitted: consuming Admitted, _ rule: UnsafePointer<SampleRule>, _ event: ScannedEvent, turn: UInt64,
+        name: inout EventName, nameSlot: Int
     ) -> Admitted? {
-        if !rule.keep.isEmpty, let name = name.read(event, slot: nameSlot), rule.keep.match(name) { return admitted }
-        let hash = rule.decidesAlone ? 0 : hash(rule.member, event, turn)
-        guard rule.takes(hash) else { return nil }
+        if !rule.pointee.keep.isEmpty, let name = name.read(event, slot: nameSlot), rule.pointee.keep.match(name) {
+            return admitted
+        }
+        let hash = rule.pointee.decidesAlone ? 0 : hash(rule.pointee.member, event, turn)
+        guard rule.pointee.takes(hash) else { return nil }
         return admitted
     }
 

@@ -25,9 +25,12 @@ final class Store: @unchecked Sendable {
         return UnsafeBufferPointer(start: memory.baseAddress!, count: items.count)
     }
 
+    func one<T: BitwiseCopyable>(_ item: T) -> UnsafePointer<T> { list([item]).baseAddress! }
+
+    /// With slack behind it, so that it can be copied in whole vectors.
     func text(_ bytes: [UInt8]) -> ByteRun {
-        let memory = list(bytes)
-        return ByteRun(base: memory.baseAddress!, count: memory.count)
+        let memory = list(bytes + [UInt8](repeating: 0, count: Words.slack))
+        return ByteRun(base: memory.baseAddress!, count: bytes.count)
     }
 
     deinit {

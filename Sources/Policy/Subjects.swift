@@ -12,6 +12,7 @@ struct Subjects: ~Copyable {
     private let keys: UnsafeMutablePointer<SubjectKey>
     private var count = -1
     private var decoder = Decoder()
+    private var otherDecoder = Decoder()
 
     init(slots: UnsafeBufferPointer<Int>, key: SipKey) {
         self.slots = slots
@@ -33,11 +34,24 @@ struct Subjects: ~Copyable {
 
     private mutating func find(_ event: ScannedEvent) {
         count = 0
+        // Ids are hashed in pairs.
+        var waiting: ByteRun?
         for slot in slots {
-            guard let id = decoder.identity(event.slots[slot], in: event.block, booleans: false) else { continue }
-            let (low, high) = key.hash128(id)
-            keys[count] = SubjectKey(high: high, low: low)
-            count += 1
+            guard let first = waiting else {
+                waiting = decoder.identity(event.slots[slot], in: event.block, booleans: false)
+                continue
+            }
+            guard let second = otherDecoder.identity(event.slots[slot], in: event.block, booleans: false) else { continue }
+            let (a, b) = key.hash128(first, second)
+            note(a)
+            note(b)
+            waiting = nil
         }
+        if let waiting { note(key.hash128(waiting)) }
+    }
+
+    @inline(__always) private mutating func note(_ hash: (low: UInt64, high: UInt64)) {
+        keys[count] = SubjectKey(high: hash.high, low: hash.low)
+        count &+= 1
     }
 }

@@ -1,9 +1,6 @@
 // Reads values of an event where they lie: the text of strings, decoded only when they hold an escape.
 
 internal import Events
-internal import Glibc
-
-@inline(__always) func sameBytes(_ a: Bytes, _ b: Bytes, _ count: Int) -> Bool { memcmp(a, b, count) == 0 }
 
 extension Slot {
     /// The whole value, as written.
@@ -17,7 +14,7 @@ extension Slot {
 }
 
 extension ByteRun {
-    @inline(__always) var hasEscape: Bool { memchr(base, Int32(UInt8(ascii: "\\")), count) != nil }
+    @inline(__always) var hasEscape: Bool { contains(UInt8(ascii: "\\"), base, count) }
     /// Of a value: whether it is an object, null, a number.
     @inline(__always) var isObject: Bool { base[0] == UInt8(ascii: "{") }
     @inline(__always) var isNull: Bool { base[0] == UInt8(ascii: "n") }
@@ -33,11 +30,20 @@ extension ByteRun {
     return p
 }
 
-/// Past the string whose opening quote is at `p`.
+/// Past the string whose opening quote is at `p`. There is always more than a word behind it in its block.
 @inline(__always) func stringEnd(_ p: Bytes) -> Bytes {
     var p = p + 1
-    while p[0] != UInt8(ascii: "\"") { p += p[0] == UInt8(ascii: "\\") ? 2 : 1 }
-    return p + 1
+    while true {
+        let word = Words.load(p)
+        let stops = Words.places(of: UInt8(ascii: "\""), in: word) | Words.places(of: UInt8(ascii: "\\"), in: word)
+        if stops == 0 {
+            p += 8
+            continue
+        }
+        p += stops.trailingZeroBitCount &>> 3
+        if p[0] == UInt8(ascii: "\"") { return p + 1 }
+        p += 2
+    }
 }
 
 /// Room to decode one string at a time.

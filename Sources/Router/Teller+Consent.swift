@@ -79,7 +79,7 @@ extension ConsentMember {
         case .level: "the name of a level"
         case .purposes: "a list of names or an object of true and false"
         case .categoryPreferences: "an object of true and false"
-        case .management: "an object"
+        case .consent, .management: "an object"
         case .allowed, .denied: "a list of names"
         case .gpc: "true or false"
         }

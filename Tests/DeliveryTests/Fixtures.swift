@@ -12,8 +12,8 @@ func parcel(_ events: [String], route: UInt16 = 0, immediate: Bool = false) -> P
     var parcel = Parcel()
     for event in events {
         parcel.bytes.append(event + "\n")
-        parcel.subjects.append(SubjectKey(high: UInt64(event.utf8.count), low: 7))
-        parcel.entries.append(
+        parcel.subjectColumn.append(SubjectKey(high: UInt64(event.utf8.count), low: 7))
+        parcel.entryColumn.append(
             Entry(
                 end: UInt32(parcel.bytes.count), route: route, isImmediate: immediate, subjectCount: 1,
                 firstSubject: UInt32(parcel.subjects.count - 1), messageIDOffset: 0, messageIDCount: 0, arrival: 5))

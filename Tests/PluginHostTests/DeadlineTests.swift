@@ -35,7 +35,7 @@ struct DeadlineTests {
     private func give(_ lane: Lane, _ event: String) {
         var parcel = Parcel()
         parcel.bytes.append(event + "\n")
-        parcel.entries.append(
+        parcel.entryColumn.append(
             Entry(
                 end: UInt32(parcel.bytes.count), route: 0, isImmediate: true, subjectCount: 0, firstSubject: 0, messageIDOffset: 0,
                 messageIDCount: 0, arrival: 7))

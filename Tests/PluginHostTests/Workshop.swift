@@ -113,7 +113,7 @@ func batch(_ lines: String...) -> Batch {
     var parcel = Parcel()
     for line in lines {
         parcel.bytes.append(line + "\n")
-        parcel.entries.append(
+        parcel.entryColumn.append(
             Entry(
                 end: UInt32(parcel.bytes.count), route: 0, isImmediate: false, subjectCount: 0, firstSubject: 0, messageIDOffset: 0,
                 messageIDCount: 0, arrival: 7))

@@ -310,4 +310,36 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(verdict(#"{"event":"e","context":{"consent":{"level":"standard"}}}"#, rate: 0) == .sampledOut)
         #expect(verdict(#"{"event":"e","context":{"consent":{"level":"standard"}}}"#, rate: 1) == .admitted)
     }
+
+    // MARK: What earlier events have no say in
+
+    @Test("an event is judged as if no other had come before it")
+    func independence() {
+        var consent = section()
+        consent.unknown = .assume(1)
+        var plan = plan()
+        plan.consent = consent
+        plan.routes = (0..<4).map { level in route { $0.consent = ConsentDemand(level: level, purposes: level == 3 ? ["research"] : []) } }
+        let bench = Bench(plan)
+        var random = Seeded(state: 7)
+        // Few texts, so that many come again, and nearly again, also as another member, with another signal beside them,
+        // and longer than is kept.
+        let words = [
+            "operations", "analytics", "analytixs", "research", "resaerch", "an\\u0061lytics", "else", String(repeating: "long", count: 50),
+        ]
+        for _ in 0..<3000 {
+            let names = (0..<Int.random(in: 0..<5, using: &random)).map { _ in "\"\(words.randomElement(using: &random)!)\"" }
+            let list = "[\(names.joined(separator: ","))]"
+            let level = ["none", "essential", "standard", "detailed", "broken"].randomElement(using: &random)!
+            let context = [
+                #"{"consent":{"level":"\#(level)","purposes":\#(list)}}"#, #"{"consent":{"purposes":\#(list)}}"#,
+                #"{"consent":{"allowedConsentIds":\#(list)}}"#, #"{"consentManagement":{"allowedConsentIds":\#(list)}}"#,
+                #"{"consentManagement":{"deniedConsentIds":\#(list)},"gpc":false}"#,
+                #"{"consent":{"level":"\#(level)"},"consentManagement":{"allowedConsentIds":\#(list)}}"#,
+                #"{"consent":{"level":"\#(level)","purposes":\#(list)},"gpc":true}"#, #"{"consent":"\#(level) consent"}"#, "{}",
+            ].randomElement(using: &random)!
+            let line = #"{"context":\#(context)}"#
+            #expect(bench.verdicts(line) == Bench(plan).verdicts(line), "\(line)")
+        }
+    }
 }
