@@ -46,7 +46,8 @@ struct Gate: ~Copyable {
 
     /// Nil: there is no consent section, and the gate is off.
     private let rules: UnsafePointer<Rules>?
-    /// There is one where there are rules.
+    /// There is one where there are rules. Copied before what it points to is changed, or the compiler (6.3.1) fails under
+    /// the thread sanitizer, since it is a member of a noncopyable value.
     private let reader: UnsafeMutablePointer<ConsentReader>
     private var raisedTo = -1
 
@@ -65,6 +66,7 @@ struct Gate: ~Copyable {
     @inline(__always) mutating func forget() {
         guard rules != nil else { return }
         raisedTo = -1
+        let reader = reader
         reader.pointee.forget()
     }
 
@@ -79,6 +81,7 @@ struct Gate: ~Copyable {
         let cutsFields = rules.pointee.cutsFields
         guard isDemanding || cutsFields else { return .admitted(Admitted(route: route, edit: edits[0])) }
 
+        let reader = reader
         let state = reader.pointee.read(event)
         if isDemanding {
             switch state.kind {
