@@ -48,7 +48,8 @@ struct Gate: ~Copyable {
 
     /// Nil: there is no consent section, and the gate is off.
     let rules: UnsafePointer<Rules>?
-    /// There is one where there are rules.
+    /// There is one where there are rules. Copied before what it points to is changed, or the compiler (6.3.1) fails under
+    /// the thread sanitizer, since it is a member of a noncopyable value.
     private let reader: UnsafeMutablePointer<ConsentReader>
     private var raisedTo = -1
 
@@ -67,6 +68,7 @@ struct Gate: ~Copyable {
     @inline(__always) mutating func forget() {
         guard rules != nil else { return }
         raisedTo = -1
+        let reader = reader
         reader.pointee.forget()
     }
 
@@ -104,7 +106,10 @@ struct Gate: ~Copyable {
         return rules.pointee.raises.isEmpty ? own : max(own, raise(event, rules, &name, nameSlot))
     }
 
-    @inline(__always) func state(of event: ScannedEvent) -> ConsentState { reader.pointee.read(event) }
+    @inline(__always) func state(of event: ScannedEvent) -> ConsentState {
+        let reader = reader
+        return reader.pointee.read(event)
+    }
 
     /// What the event's name demands on every route.
     private mutating func raise(
