@@ -54,5 +54,6 @@ struct IsolationTests {
         run.signal(SIGKILL)
         // Their copies of standard output are the last: it ends with them.
         #expect(run.nextOutput() == "")
+        run.process.waitUntilExit()
     }
 }
