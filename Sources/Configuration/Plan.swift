@@ -160,6 +160,8 @@ public struct ProviderPlan: Sendable {
     /// The module's own settings as one JSON object: checked, defaults filled in, secrets fetched. Never printed.
     public var settings: Secret
     public var delivery = DeliveryPlan()
+    /// Where the file has it, for what its module says of the settings; nil in a plan that no file made.
+    public var place: ConfigurationPlace?
 
     public init(name: String, plugin: String, settings: Secret) {
         self.name = name

@@ -11,6 +11,19 @@ public struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConvert
     public var description: String { "\(file):\(line):\(column): \(message)" }
 }
 
+/// Where something stands in a configuration file, kept for what is found out about it later.
+public struct ConfigurationPlace: Hashable, Sendable {
+    public var file: String
+    public var line: Int
+    public var column: Int
+    /// As messages name it: `providers.archive`.
+    public var path: String
+
+    public func fault(_ message: String) -> ConfigurationFault {
+        ConfigurationFault(file: file, line: line, column: column, message: Words.visible("\(path): \(message)"))
+    }
+}
+
 /// Everything that is wrong with a file, in the order of the file.
 public struct ConfigurationFaults: Error, Sendable {
     public var faults: [ConfigurationFault]
@@ -43,7 +56,7 @@ public struct RoutesFile {
         var plan: Plan?
         do throws(LocatedFault) {
             let (root, faults) = try Outline.read(source, resolving: placeholders)
-            reading = Reading(source, catalog: catalog, faults: faults)
+            reading = Reading(source, file: file, catalog: catalog, faults: faults)
             plan = RootForm.root.read(root, reading)
             plan?.hidden = HiddenTexts(root.hiddenTexts)
         } catch {

@@ -26,7 +26,7 @@ public final class Module: @unchecked Sendable {
     }
 
     /// Makes a provider. `settings` is one JSON object, checked against the description; `name` is the provider's own name in
-    /// routes.json, with which every line that it logs begins.
+    /// routes.json, with which every line that it logs begins. A refusal is told in the module's own words.
     public func make(
         settings: Secret, name: String, log: @escaping @Sendable (LogLevel, String) -> Void
     ) throws(ModuleFault) -> ModuleInstance {
@@ -45,9 +45,7 @@ public final class Module: @unchecked Sendable {
         }
         guard let handle else {
             _ = callbacks.end()
-            throw ModuleFault(
-                "the module \(description.name) (\(path)) refuses the settings of \(name): "
-                    + (error.isEmpty ? "it gave no reason" : error))
+            throw ModuleFault(error.isEmpty ? "the module \(description.name) (\(path)) refuses the settings and gives no reason" : error)
         }
         return ModuleInstance(table: table, handle: handle, callbacks: callbacks)
     }

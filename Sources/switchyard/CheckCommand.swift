@@ -16,12 +16,14 @@ let checkCommand = Command(
         let folders = ModuleFolders.standard()
         for warning in folders.warnings { Console.say(warning.description) }
         let plan = try Loading.plan(file, folders)
-        try Console.show(plan.summary(file: file, folders))
+        let outlets = try Outlets.make(plan, folders, say: Console.say)
+        for made in outlets { made.close() }
+        try Console.show(plan.summary(file: file, modules: outlets.map(\.path)))
         return ExitCode.delivered
     })
 
 extension Plan {
-    fileprivate func summary(file: String, _ folders: ModuleFolders) -> String {
+    fileprivate func summary(file: String, modules: [String]) -> String {
         var text = "\(file) is good.\n\nSource: \(sources.map(\.name).joined(separator: ", "))\n"
         text += "\nConsent: \(consentSummary)\n\nRoutes\n"
         for route in routes {
@@ -29,9 +31,7 @@ extension Plan {
             for (number, stage) in stages(of: route).enumerated() { text += "    \(number + 1). \(stage)\n" }
         }
         text += "\nProviders\n"
-        let modules = folders.installed()
-        for provider in providers {
-            let path = modules.first { $0.name == provider.plugin }?.path ?? "?"
+        for (provider, path) in zip(providers, modules) {
             let delivery = provider.delivery
             text += "  \(provider.name): \(provider.plugin) from \(path)\n"
             let batch = delivery.batch

@@ -32,7 +32,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let folders = ModuleFolders.standard()
     for warning in folders.warnings { Console.say(warning.description) }
     let plan = try Loading.plan(arguments["--config"] ?? Loading.defaultFile, folders)
-    let outlets = try makeOutlets(plan, folders)
+    let outlets = try Outlets.make(plan, folders, say: Console.say).map(\.outlet)
 
     let state = Loading.stateFolder(arguments["--state"])
     var options = RouterOptions(deadLetters: state + "/dead-letters.ndjson")
@@ -65,27 +65,6 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     }
     if !account.isComplete || account.inputFault != nil { return ExitCode.undelivered }
     return account.rejected > 0 && arguments.has("--strict") ? ExitCode.invalidInput : ExitCode.delivered
-}
-
-/// A provider for each of the plan's, made by its module.
-private func makeOutlets(_ plan: Plan, _ folders: ModuleFolders) throws -> [Outlet] {
-    var faults: [String] = []
-    var outlets: [Outlet] = []
-    for provider in plan.providers {
-        do throws(ModuleFault) {
-            guard let module = try folders.module(provider.plugin) else {
-                throw ModuleFault("there is no module named '\(provider.plugin)'")
-            }
-            let instance = try module.make(settings: provider.settings, name: provider.name) { level, line in
-                if level.rawValue >= LogLevel.information.rawValue { Console.say(line) }
-            }
-            outlets.append(Outlet(provider: instance, concurrency: module.description.concurrency))
-        } catch {
-            faults.append("provider \(provider.name): \(error)")
-        }
-    }
-    guard faults.isEmpty else { throw ConfigurationFailure(lines: faults) }
-    return outlets
 }
 
 private func time(_ arguments: Arguments, _ option: String) throws(UsageFault) -> Duration? {

@@ -109,12 +109,14 @@ struct CommandTests {
         for setting in ["path", "rotate", "mode", "sync"] { #expect(file.text.contains(setting)) }
     }
 
-    @Test("settings that only the module can judge are refused with its words")
+    @Test("settings that only the module can judge are refused with its words, by run and by check")
     func moduleRefuses() throws {
         let yard = try Yard(routes: #"{ "providers": { "log": { "plugin": "file", "path": "x-%Q" } }, "routes": [ { "to": ["log"] } ] }"#)
-        let result = try yard.run(input: "{}\n")
-        #expect(result.code == 78)
-        #expect(result.errors.contains("provider log: "))
-        #expect(result.errors.contains("%Q"))
+        for arguments in [["run"], ["check"]] {
+            let result = try yard.run(arguments, input: "{}\n")
+            #expect(result.code == 78)
+            #expect(result.text == "")
+            #expect(result.errors.hasPrefix("routes.json:1:25: providers.log: path holds '%Q'"))
+        }
     }
 }

@@ -36,22 +36,20 @@ struct ModuleInstanceTests {
     @Test("a refusal that is not terminated by a zero byte is read to the end of its buffer and no further")
     func unterminatedRefusal() {
         let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"refuse\":1}") }
-        let path = workshop.folder + "/scripted.so"
-        #expect(
-            fault?.description
-                == "the module scripted (\(path)) refuses the settings of out: " + String(repeating: "x", count: 1024))
+        #expect(fault?.description == String(repeating: "x", count: 1024))
     }
 
     @Test("a refusal without a reason says so")
     func silentRefusal() {
         let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"silent\":1}") }
-        #expect(fault?.description.hasSuffix("refuses the settings of out: it gave no reason") == true)
+        let path = workshop.folder + "/scripted.so"
+        #expect(fault?.description == "the module scripted (\(path)) refuses the settings and gives no reason")
     }
 
     @Test("a refusal is made harmless for a terminal")
     func refusalWithControls() {
         let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"escape\":1}") }
-        #expect(fault?.description.hasSuffix("refuses the settings of out: \\u{1B}[31mred\\nline \u{FFFD}") == true)
+        #expect(fault?.description == "\\u{1B}[31mred\\nline \u{FFFD}")
     }
 
     // MARK: Delivering

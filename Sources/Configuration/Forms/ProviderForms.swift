@@ -32,6 +32,7 @@ enum ProviderForms {
         guard let json = SettingsCheck(reading: reading).object(own, rules, alsoKnown: ["plugin", "delivery"]) else { return nil }
         var plan = ProviderPlan(name: "", plugin: module.name, settings: Secret(Array(json.utf8)))
         plan.delivery = delivery
+        plan.place = reading.place(of: node)
         return plan
     }
 
