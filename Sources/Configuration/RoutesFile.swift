@@ -1,5 +1,13 @@
 // Reads routes.json: text in, a plan or every fault out.
 
+extension Plan {
+    /// Names of routes are for people only: they are masked once and for all.
+    fileprivate mutating func hide(_ texts: [String]) {
+        hidden = HiddenTexts(texts, exceptInside: Set(providers.flatMap { [$0.name, $0.plugin] }))
+        for route in routes.indices { routes[route].name = hidden.masked(routes[route].name) }
+    }
+}
+
 /// One fault of a configuration file, at its place.
 public struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConvertible {
     public var file: String
@@ -58,7 +66,7 @@ public struct RoutesFile {
             let (root, faults) = try Outline.read(source, resolving: placeholders)
             reading = Reading(source, file: file, catalog: catalog, faults: faults)
             plan = RootForm.root.read(root, reading)
-            plan?.hidden = HiddenTexts(root.hiddenTexts)
+            plan?.hide(root.hiddenTexts)
         } catch {
             throw ConfigurationFaults(faults: [fault(error, source, file)])
         }

@@ -21,7 +21,7 @@ enum Outlets {
         var made: [MadeOutlet] = []
         for provider in plan.providers {
             do throws(ModuleFault) {
-                made.append(try make(provider, folders, say))
+                made.append(try make(provider, plan.hidden, folders, say))
             } catch {
                 faults.append(provider.place?.fault(error.description).description ?? "provider \(provider.name): \(error)")
             }
@@ -34,12 +34,12 @@ enum Outlets {
     }
 
     private static func make(
-        _ provider: ProviderPlan, _ folders: ModuleFolders, _ say: @escaping @Sendable (String) -> Void
+        _ provider: ProviderPlan, _ hidden: HiddenTexts, _ folders: ModuleFolders, _ say: @escaping @Sendable (String) -> Void
     ) throws(ModuleFault) -> MadeOutlet {
         guard let module = try folders.module(provider.plugin) else {
             throw ModuleFault("there is no module named '\(provider.plugin)'")
         }
-        let instance = try module.make(settings: provider.settings, name: provider.name) { level, line in
+        let instance = try module.make(settings: provider.settings, name: provider.name, hiding: hidden) { level, line in
             if level >= .information { say(line) }
         }
         return MadeOutlet(outlet: Outlet(provider: instance, concurrency: module.description.concurrency), path: module.path)

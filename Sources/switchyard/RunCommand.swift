@@ -32,7 +32,8 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let folders = ModuleFolders.standard()
     for warning in folders.warnings { Console.say(warning.description) }
     let plan = try Loading.plan(arguments["--config"] ?? Loading.defaultFile, folders)
-    let outlets = try Outlets.make(plan, folders, say: Console.say).map(\.outlet)
+    let say: @Sendable (String) -> Void = { Console.say(plan.hidden.masked($0)) }
+    let outlets = try Outlets.make(plan, folders, say: say).map(\.outlet)
 
     let state = Loading.stateFolder(arguments["--state"])
     var options = RouterOptions(deadLetters: state + "/dead-letters.ndjson")
@@ -48,7 +49,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
         }
     }
 
-    let router = Router(plan, outlets: outlets, options: options, say: Console.say)
+    let router = Router(plan, outlets: outlets, options: options, say: say)
     Signals.serve(router)
     let account = router.run()
     switch stats ?? (account.lostSome ? .text : AccountFormat.none) {

@@ -33,4 +33,57 @@ struct CommandFixTests {
         #expect(try yard.run(input: "{}\n").errors == check.errors, "run says the same")
         #expect(try FileManager.default.contentsOfDirectory(atPath: yard.folder) == ["routes.json"])
     }
+
+    // MARK: What came from the environment or a file
+
+    private static let hiding = """
+        { "consent": { "levels": ["none", "${env:LEVEL}"], "unknown": { "assume": "${env:LEVEL}" }, "default": "none",
+                       "fields": { "traits.x": "${env:LEVEL}" } },
+          "keys": { "ids": "${env:IDS}" },
+          "providers": { "log": { "plugin": "file", "path": "${env:FOLDER}/log-%Y.ndjson", "mode": "0600" },
+                         "full": { "plugin": "file", "path": "${file:path}" } },
+          "routes": [
+            { "name": "${env:ROUTE}", "consent": "${env:LEVEL}", "sample": { "rate": 1, "by": "traits.${env:MEMBER}" },
+              "match": { "type": ["track", "a-${env:VALUE}"] },
+              "transform": [ { "drop": ["${env:MEMBER}.a"] }, { "hash": { "fields": ["${env:MEMBER}.b"], "key": "ids" } } ],
+              "to": ["log", "full"] } ] }
+        """
+    private static let hidden = [
+        "LEVEL": "hush-level", "IDS": "hush-0123456789abcdef", "FOLDER": "/proc/hush/folder", "ROUTE": "hush-route", "MEMBER": "hushmember",
+        "VALUE": "hush-value",
+    ]
+
+    @Test("check shows nothing that came from the environment or a file")
+    func checkHides() throws {
+        let yard = try Yard(routes: Self.hiding)
+        try yard.write("hush/full\n", to: "path")
+        let result = try yard.run(["check"], environment: Self.hidden)
+        #expect(result.code == 0)
+        #expect(!(result.text + result.errors).contains("hush"), "\(result.text)")
+        for part in [
+            "(secret) → log, full", "levels none < (secret)", "taken for (secret)", "traits.x is cut below (secret)", "level (secret)",
+            "by (secret)", "drop (secret)", "hash (secret) with key ids", "type is \"track\" or (secret)",
+        ] {
+            #expect(result.text.contains(part), "\(part) in \(result.text)")
+        }
+    }
+
+    @Test("run shows nothing of it, neither in messages nor in the account nor in the dead letters", arguments: ["text", "json"])
+    func runHides(format: String) throws {
+        let yard = try Yard(routes: Self.hiding)
+        try FileManager.default.createSymbolicLink(atPath: yard.path("hush"), withDestinationPath: "/dev")
+        try yard.write("hush/full\n", to: "path")
+        let result = try yard.run(
+            ["--stats", format, "--drain", "1s", "--state", "state"], environment: Self.hidden, input: #"{"type":"track"}"#)
+        #expect(result.code == 69)
+        #expect(!(result.text + result.errors).contains("hush"), "\(result.errors)")
+        #expect(result.errors.contains("cannot make the folders of '(secret)"))
+        #expect(result.errors.contains("cannot write to '(secret)': No space left on device"))
+        #expect(result.errors.contains("log: "), "names of providers are shown")
+        try #require(yard.deadLetters.count == 2)
+        for letter in yard.deadLetters {
+            #expect(!letter.contains("hush"), "\(letter)")
+            #expect(letter.contains(#""route":"(secret)""#))
+        }
+    }
 }
