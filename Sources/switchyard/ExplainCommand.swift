@@ -30,7 +30,7 @@ private func explain(_ arguments: Arguments) throws -> Int32 {
 
     if file == "-", isatty(0) == 1 { Console.say("type or paste one event, then press Enter and Ctrl-D") }
     let text: [UInt8]
-    switch Loading.contents(of: file, most: 1 << 30) {
+    switch Loading.input(file, most: 1 << 30) {
     case .success(let bytes): text = bytes
     case .failure(let fault):
         Console.say("\(file == "-" ? "standard input" : printable(file)): \(fault)")

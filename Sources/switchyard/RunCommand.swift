@@ -27,11 +27,15 @@ let configOption = Option(name: "--config", short: "-c", value: "FILE", about: "
 private func run(_ arguments: Arguments) throws -> Int32 {
     let workers = try count(arguments, "--workers", 1...1024) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let drain = try time(arguments, "--drain") ?? .seconds(30)
+    let file = arguments["--config"] ?? Loading.defaultFile
+    guard file != "-" else {
+        throw UsageFault("the configuration cannot come from standard input, where the events come from; name a file")
+    }
     let stats = try arguments["--stats"].map(AccountFormat.init(word:))
 
     let folders = ModuleFolders.standard()
     for warning in folders.warnings { Console.say(warning.description) }
-    let plan = try Loading.plan(arguments["--config"] ?? Loading.defaultFile, folders)
+    let plan = try Loading.plan(file, folders)
     let say: @Sendable (String) -> Void = { Console.say(plan.hidden.masked($0)) }
     let outlets = try Outlets.make(plan, folders, say: say).map(\.outlet)
 

@@ -34,6 +34,31 @@ struct CommandFixTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: yard.folder) == ["routes.json"])
     }
 
+    // MARK: Standard input
+
+    @Test("standard input may be the configuration of check, and of explain when the event is in a file")
+    func configurationFromInput() throws {
+        let yard = try Yard()
+        try yard.write("{}\n", to: "event.json")
+        for arguments in [["check", "-"], ["check", "-c", "-"], ["explain", "-c", "-", "event.json"]] {
+            #expect(try yard.run(arguments, input: passThrough).code == 0, "\(arguments)")
+        }
+        #expect(try yard.run(["explain", "-c", "-"], input: passThrough).code == 64)
+    }
+
+    @Test("${file:-} is the file of that name: a key is never read from standard input")
+    func dashIsAFile() throws {
+        let yard = try Yard(
+            routes: #"{ "keys": { "k": "${file:-}" }, "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }"#)
+        for arguments in [["run"], ["check"]] {
+            let result = try yard.run(arguments, input: #"{"an":"event of many bytes"}"#)
+            #expect(result.code == 78)
+            #expect(result.errors.contains("${file:-}: the file cannot be read: No such file or directory"))
+        }
+        try yard.write("0123456789abcdef\n", to: "-")
+        #expect(try yard.run(["--stats", "text"], input: "{}\n").errors.contains("out: 1 taken: 1 delivered"))
+    }
+
     // MARK: What came from the environment or a file
 
     private static let hiding = """
