@@ -33,6 +33,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     }
     let stats = try arguments["--stats"].map(AccountFormat.init(word:))
 
+    Signals.take()
     let folders = ModuleFolders.standard()
     for warning in folders.warnings { Console.say(warning.description) }
     let plan = try Loading.plan(file, folders)
@@ -54,8 +55,9 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     }
 
     let router = Router(plan, outlets: outlets, options: options, say: say)
-    Signals.serve(router)
+    Signals.serve(router, say: say)
     let account = router.run()
+    Signals.settle()
     switch stats ?? (account.lostSome ? .text : AccountFormat.none) {
     case .text: Console.note(account.text)
     case .json: Console.note(account.json + "\n")

@@ -34,6 +34,58 @@ struct CommandFixTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: yard.folder) == ["routes.json"])
     }
 
+    // MARK: Signals
+
+    @Test("every command but run ends by SIGINT and SIGTERM as any program does", arguments: [SIGINT, SIGTERM])
+    func defaultSignals(number: Int32) throws {
+        for arguments in [["check", "-"], ["explain"]] {
+            let run = try Yard(routes: passThrough).start(arguments)
+            run.signal(number)
+            run.process.waitUntilExit()
+            #expect(run.process.terminationReason == .uncaughtSignal, "\(arguments)")
+            #expect(run.process.terminationStatus == number)
+        }
+    }
+
+    @Test("a run that is still reading its configuration ends as any program does", arguments: [SIGINT, SIGTERM, SIGHUP])
+    func signalWhileLoading(number: Int32) throws {
+        let yard = try Yard()
+        mkfifo(yard.path("routes.json"), 0o600)
+        let run = try yard.start()
+        // The run has taken the signals when it opens the FIFO.
+        let writer = try #require(FileHandle(forWritingAtPath: yard.path("routes.json")))
+        run.signal(number)
+        run.process.waitUntilExit()
+        #expect(run.process.terminationReason == .uncaughtSignal)
+        #expect(run.process.terminationStatus == number)
+        try writer.close()
+    }
+
+    @Test("SIGTERM stops the reading although nobody reads standard error", .timeLimit(.minutes(1)))
+    func stopsWithBlockedErrors() throws {
+        let run = try Yard(routes: passThrough).start()
+        run.send("{\"n\":1}\n")
+        #expect(run.outputLines(1) == ["{\"n\":1}"])
+        run.fillErrors()
+        run.signal(SIGTERM)
+        run.process.waitUntilExit()
+        #expect(run.process.terminationReason == .exit)
+        #expect(run.process.terminationStatus == 0)
+    }
+
+    @Test("the third SIGTERM ends the process at once with 69, whatever hangs", .timeLimit(.minutes(1)))
+    func thirdSignal() throws {
+        let run = try Yard(routes: passThrough).start()
+        run.send("{\"n\":1}\n")
+        #expect(run.outputLines(1) == ["{\"n\":1}"])
+        run.fillErrors()
+        // The message about the line waits for ever.
+        run.send("oops\n")
+        run.end(by: SIGTERM)
+        #expect(run.process.terminationReason == .exit)
+        #expect(run.process.terminationStatus == 69)
+    }
+
     // MARK: Standard input
 
     @Test("standard input may be the configuration of check, and of explain when the event is in a file")
