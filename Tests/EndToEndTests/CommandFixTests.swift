@@ -145,6 +145,19 @@ struct CommandFixTests {
         }
     }
 
+    @Test("the reasons of explain show nothing of it")
+    func explainHides() throws {
+        let yard = try Yard(routes: Self.hiding)
+        try yard.write("hush/full\n", to: "path")
+        let event = #"{"type":"track","context":{"consent":{"level":"hush-level"}},"traits":{"x":1}}"#
+        for arguments in [["explain", "-c", "routes.json"], ["explain", "--json"]] {
+            let result = try yard.run(arguments, environment: Self.hidden, input: event)
+            #expect(result.code == 0)
+            #expect(result.text.contains("(secret)"))
+            #expect(!result.text.contains("hush"), "\(result.text)")
+        }
+    }
+
     @Test("run shows nothing of it, neither in messages nor in the account nor in the dead letters", arguments: ["text", "json"])
     func runHides(format: String) throws {
         let yard = try Yard(routes: Self.hiding)
