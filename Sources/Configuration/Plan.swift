@@ -20,7 +20,7 @@ public struct Plan: Sendable {
 public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     public let bytes: [UInt8]
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
-    public var description: String { "(secret)" }
+    public var description: String { HiddenTexts.mask }
     public var debugDescription: String { description }
 }
 
@@ -98,6 +98,7 @@ public struct ConsentDemand: Sendable, Equatable {
 // MARK: - Routes
 
 public struct RoutePlan: Sendable {
+    /// For people; what came from the environment or a file is masked.
     public var name: String
     /// Any of these globs on the event's name; empty: every event, also one without a name.
     public var events: [Glob] = []
@@ -162,6 +163,8 @@ public struct ProviderPlan: Sendable {
     public var delivery = DeliveryPlan()
     /// The module runs in a process of its own; nil: in this one.
     public var isolation: IsolationPlan?
+    /// Where the file has it, for what its module says of the settings; nil in a plan that no file made.
+    public var place: ConfigurationPlace?
 
     public init(name: String, plugin: String, settings: Secret) {
         self.name = name

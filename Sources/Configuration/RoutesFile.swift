@@ -1,5 +1,13 @@
 // Reads routes.json: text in, a plan or every fault out.
 
+extension Plan {
+    /// Names of routes are for people only: they are masked once and for all.
+    fileprivate mutating func hide(_ texts: [String]) {
+        hidden = HiddenTexts(texts, exceptInside: Set(providers.flatMap { [$0.name, $0.plugin] }))
+        for route in routes.indices { routes[route].name = hidden.masked(routes[route].name) }
+    }
+}
+
 /// One fault of a configuration file, at its place.
 public struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConvertible {
     public var file: String
@@ -9,6 +17,19 @@ public struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConvert
     public var message: String
 
     public var description: String { "\(file):\(line):\(column): \(message)" }
+}
+
+/// Where something stands in a configuration file, kept for what is found out about it later.
+public struct ConfigurationPlace: Hashable, Sendable {
+    public var file: String
+    public var line: Int
+    public var column: Int
+    /// As messages name it: `providers.archive`.
+    public var path: String
+
+    public func fault(_ message: String) -> ConfigurationFault {
+        ConfigurationFault(file: file, line: line, column: column, message: Words.visible("\(path): \(message)"))
+    }
 }
 
 /// Everything that is wrong with a file, in the order of the file.
@@ -43,9 +64,9 @@ public struct RoutesFile {
         var plan: Plan?
         do throws(LocatedFault) {
             let (root, faults) = try Outline.read(source, resolving: placeholders)
-            reading = Reading(source, catalog: catalog, faults: faults)
+            reading = Reading(source, file: file, catalog: catalog, faults: faults)
             plan = RootForm.root.read(root, reading)
-            plan?.hidden = HiddenTexts(root.hiddenTexts)
+            plan?.hide(root.hiddenTexts)
         } catch {
             throw ConfigurationFaults(faults: [fault(error, source, file)])
         }

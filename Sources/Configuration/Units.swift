@@ -34,8 +34,8 @@ struct Quantity {
         var hint = ""
     }
 
-    /// In bytes, or in milliseconds.
-    func parse(_ text: String) throws(Fault) -> Int {
+    /// In bytes, or in milliseconds. The range is that of what a fault suggests.
+    func parse(_ text: String, in range: ClosedRange<Int> = 1 ... .max) throws(Fault) -> Int {
         let bytes = Array(text.utf8)
         let whole = bytes.prefix(while: Lexer.isDigit)
         var rest = bytes[whole.endIndex...]
@@ -48,7 +48,7 @@ struct Quantity {
         guard !whole.isEmpty else { throw Fault() }
         let name = String(decoding: rest, as: UTF8.self)
         let number = String(decoding: bytes[..<rest.startIndex], as: UTF8.self)
-        guard !name.isEmpty else { throw Fault(hint: hint(forUnitless: number)) }
+        guard !name.isEmpty else { throw Fault(hint: hint(forUnitless: number, in: range)) }
         guard let unit = units.first(where: { $0.name == name }) else {
             let bare = name.trimmingSpaces
             let near = units.first { $0.name == bare } ?? units.first { $0.name.lowercased() == bare.lowercased() }
@@ -61,11 +61,12 @@ struct Quantity {
         return value
     }
 
-    /// What a number without a unit may have meant.
-    func hint(forUnitless number: String) -> String {
+    /// What a number without a unit may have meant; nothing that is out of the range would help.
+    func hint(forUnitless number: String, in range: ClosedRange<Int>) -> String {
         guard let value = Int(number), value >= 0 else { return ", it needs a unit" }
-        guard name == "size" else { return ", did you mean \"\(value)ms\" or \"\(value)s\"?" }
-        return ", did you mean \"\(text(value))\"?"
+        let meanings = name == "size" ? [text(value)] : ["\(value)ms", "\(value)s"]
+        let possible = meanings.filter { (try? parse($0, in: range)).map(range.contains) == true }.map { "\"\($0)\"" }
+        return possible.isEmpty ? "" : ", did you mean \(Words.either(possible))?"
     }
 
     /// The shortest exact way to write it.

@@ -2,6 +2,7 @@
 // delivery by a token; neither is a pointer, so one that comes twice, too late or from nowhere finds nothing and harms nothing.
 
 internal import CSwitchyardPlugin
+internal import Configuration
 internal import Delivery
 internal import Platform
 
@@ -44,12 +45,14 @@ final class Callbacks: Sendable {
     }
 
     private let provider: String
+    private let hidden: HiddenTexts
     private let outcome: ForeignOutcome
     private let state: Monitor<State>
 
-    init(provider: String, module: String, log: @escaping @Sendable (LogLevel, String) -> Void) {
+    init(provider: String, module: String, hidden: HiddenTexts, log: @escaping @Sendable (LogLevel, String) -> Void) {
         self.provider = provider
-        outcome = ForeignOutcome(module: module)
+        self.hidden = hidden
+        outcome = ForeignOutcome(module: module, hidden: hidden)
         state = Monitor(State(log: log))
     }
 
@@ -112,13 +115,13 @@ final class Callbacks: Sendable {
 
     func log(_ level: Int32, _ message: switchyard_bytes) {
         guard let log = state.withLock({ $0.log }) else { return }
-        let text = ForeignText.read(message, most: 4096)
+        let text = ForeignText.read(message, most: 4096, hiding: hidden)
         guard !text.isEmpty else { return }
         log(LogLevel(rawValue: min(max(level, 0), 3))!, "\(provider): \(text)")
     }
 
     func closed(_ message: switchyard_bytes) {
-        let answer = Answer(ForeignText.read(message, most: 4096))
+        let answer = Answer(ForeignText.read(message, most: 4096, hiding: hidden))
         let handler: (@Sendable (Answer) -> Void)? = state.withLock { state in
             guard state.gone == nil, !state.ended else { return nil }
             defer { state.handler = nil }

@@ -2,11 +2,14 @@
 // again under the same ids. Every index in what is returned lies within the batch.
 
 internal import CSwitchyardPlugin
+internal import Configuration
 internal import Delivery
 
 struct ForeignOutcome {
     /// The module, as messages name it.
     let module: String
+    /// What no answer may show.
+    let hidden: HiddenTexts
 
     private static let batchMessage = 4096
     /// Shorter, since there may be one for each event.
@@ -43,7 +46,7 @@ struct ForeignOutcome {
     }
 
     private func read(_ outcome: switchyard_outcome, most: Int) -> Outcome {
-        let answer = Answer(code: Int(outcome.code), ForeignText.read(outcome.message, most: most))
+        let answer = Answer(code: Int(outcome.code), ForeignText.read(outcome.message, most: most, hiding: hidden))
         switch outcome.kind {
         case SWITCHYARD_DELIVERED.rawValue: return .delivered
         case SWITCHYARD_REJECTED.rawValue: return .rejected(answer)

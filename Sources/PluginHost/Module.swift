@@ -26,11 +26,12 @@ public final class Module: @unchecked Sendable {
     }
 
     /// Makes a provider. `settings` is one JSON object, checked against the description; `name` is the provider's own name in
-    /// routes.json, with which every line that it logs begins.
+    /// routes.json, with which every line that it logs begins. A refusal is told in the module's own words.
+    /// `hidden` is masked in everything that the module says, before anyone sees or keeps it.
     public func make(
-        settings: Secret, name: String, log: @escaping @Sendable (LogLevel, String) -> Void
+        settings: Secret, name: String, hiding hidden: HiddenTexts = HiddenTexts(), log: @escaping @Sendable (LogLevel, String) -> Void
     ) throws(ModuleFault) -> ModuleInstance {
-        let callbacks = Callbacks(provider: name, module: description.name, log: log)
+        let callbacks = Callbacks(provider: name, module: description.name, hidden: hidden, log: log)
         let host = Switchboard.connect(callbacks)
         let (handle, error): (UnsafeMutableRawPointer?, String) = settings.bytes.withUnsafeBufferPointer { settings in
             withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in
@@ -38,16 +39,15 @@ public final class Module: @unchecked Sendable {
                 let handle = table.create(
                     host, switchyard_bytes(data: settings.baseAddress, size: settings.count), buffer.baseAddress, buffer.count)
                 let text = buffer.withMemoryRebound(to: UInt8.self) { text in
-                    ForeignText.read(UnsafeBufferPointer(rebasing: text.prefix { $0 != 0 }), most: text.count)
+                    let words = UnsafeBufferPointer(rebasing: text.prefix { $0 != 0 })
+                    return ForeignText.read(words, most: text.count, hiding: hidden, isCut: words.count >= text.count - 4)
                 }
                 return (handle, text)
             }
         }
         guard let handle else {
             _ = callbacks.end()
-            throw ModuleFault(
-                "the module \(description.name) (\(path)) refuses the settings of \(name): "
-                    + (error.isEmpty ? "it gave no reason" : error))
+            throw ModuleFault(error.isEmpty ? "the module \(description.name) (\(path)) refuses the settings and gives no reason" : error)
         }
         return ModuleInstance(table: table, handle: handle, callbacks: callbacks)
     }

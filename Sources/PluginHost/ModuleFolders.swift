@@ -3,7 +3,8 @@
 //
 // A name is [a-z0-9_-]+. The module `dead-letter` lies in dead-letter.so, or in libDeadLetter.so as a build leaves it: the
 // names of files are compared without `lib` in front and `.so` behind, in lower case, without '-' and '_'. The first folder that
-// has such a file counts; two such files in one folder are a fault, since nobody could tell which one is meant.
+// has such a file counts; two such files in one folder are a fault, since nobody could tell which one is meant. A file that is not
+// called like a module is never loaded: loading alone runs its code.
 
 public import Configuration
 internal import Glibc
@@ -85,8 +86,9 @@ public struct ModuleFolders: ModuleCatalog {
         var seen: Set<String> = []
         var result: [InstalledModule] = []
         for folder in folders {
-            let files = (Self.files(folder) ?? []).filter { seen.isDisjoint(with: Self.keys(of: $0)) }
-            for file in files {
+            let all = Self.libraries(folder) ?? []
+            for file in all where !Self.isFileName(file) { result.append(Self.refused(folder + "/" + file, file)) }
+            for file in all where Self.isFileName(file) && seen.isDisjoint(with: Self.keys(of: file)) {
                 seen.formUnion(Self.keys(of: file))
                 result.append(load(folder + "/" + file, file))
             }
@@ -109,7 +111,20 @@ public struct ModuleFolders: ModuleCatalog {
         }
     }
 
+    private static func refused(_ path: String, _ file: String) -> InstalledModule {
+        let fault = ModuleFault(
+            "\(ForeignText.harmless(path)): is not loaded, its name is not that of a module; call it NAME.so after the module, of letters "
+                + "a to z, digits, '_' and '-'")
+        return InstalledModule(name: ForeignText.harmless(plainName(of: file)), path: path, state: .failure(fault))
+    }
+
     // MARK: - Names
+
+    /// `name.so`, or `libName.so` as a build leaves it.
+    private static func isFileName(_ file: String) -> Bool {
+        let stem = String(file.dropLast(3))
+        return isName(stem) || stem.hasPrefix("lib") && stem.utf8.allSatisfy { $0 < 0x80 } && isName(stem.lowercased())
+    }
 
     static func isName(_ name: String) -> Bool {
         !name.isEmpty
@@ -135,8 +150,11 @@ public struct ModuleFolders: ModuleCatalog {
         return (stem.hasPrefix("lib") ? stem.dropFirst(3) : stem).lowercased()
     }
 
+    /// The files in a folder that are called like modules, sorted; nil when it cannot be read.
+    private static func files(_ folder: String) -> [String]? { libraries(folder)?.filter(isFileName) }
+
     /// The shared libraries in a folder, sorted; nil when it cannot be read.
-    private static func files(_ folder: String) -> [String]? {
+    private static func libraries(_ folder: String) -> [String]? {
         guard let stream = opendir(folder) else { return nil }
         defer { closedir(stream) }
         var result: [String] = []

@@ -18,7 +18,8 @@ public protocol Adapter: AnyObject, SendableMetatype {
     /// Name, version, settings and limits; the host checks routes.json against it before it makes an instance.
     static var description: Description { get }
 
-    /// `settings` have been checked against the description, and defaults are filled in.
+    /// `settings` have been checked against the description, and defaults are filled in. What the description cannot say is
+    /// judged here. `switchyard check` makes an instance too and closes it at once: nothing is connected, opened or written yet.
     init(settings: Settings, host: Host) throws
 
     /// Opens anew what was moved away (SIGHUP). The default has nothing to do. It may be called while a delivery is under way.

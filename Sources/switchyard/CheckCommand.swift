@@ -16,28 +16,28 @@ let checkCommand = Command(
         let folders = ModuleFolders.standard()
         for warning in folders.warnings { Console.say(warning.description) }
         let plan = try Loading.plan(file, folders)
-        try Console.show(plan.summary(file: file, folders))
+        let outlets = try Outlets.make(plan, folders) { Console.say(plan.hidden.masked($0)) }
+        for made in outlets { made.close() }
+        try Console.show(plan.summary(file: file, modules: outlets.map(\.path)))
         return ExitCode.delivered
     })
 
 extension Plan {
-    fileprivate func summary(file: String, _ folders: ModuleFolders) -> String {
+    fileprivate func summary(file: String, modules: [String]) -> String {
         var text = "\(file) is good.\n\nSource: \(sources.map(\.name).joined(separator: ", "))\n"
         text += "\nConsent: \(consentSummary)\n\nRoutes\n"
         for route in routes {
-            text += "  \(route.name) → \(route.providers.map { providers[$0].name }.joined(separator: ", "))\n"
+            text += "  \(route.name) → \(shown(route.providers.map { providers[$0].name }).joined(separator: ", "))\n"
             for (number, stage) in stages(of: route).enumerated() { text += "    \(number + 1). \(stage)\n" }
         }
         text += "\nProviders\n"
-        let modules = folders.installed()
-        for provider in providers {
-            let path = modules.first { $0.name == provider.plugin }?.path ?? "?"
+        for (provider, path) in zip(providers, modules) {
             let delivery = provider.delivery
-            text += "  \(provider.name): \(provider.plugin) from \(path)\n"
+            text += "  \(provider.name): \(hidden.masked(provider.plugin)) from \(hidden.masked(path))\n"
             if let isolation = provider.isolation { text += "    in a process of its own, of at most \(grouped(isolation.memory)) bytes\n" }
             let batch = delivery.batch
             text += "    batches of \(grouped(batch.events)) events, \(grouped(batch.bytes)) bytes or \(batch.wait.configured)"
-            text += "; queue of \(grouped(delivery.queue.memory)) bytes, when full \(delivery.queue.full.rawValue)"
+            text += "; queue of \(grouped(delivery.queue.memory)) bytes, when full \(hidden.masked(delivery.queue.full.rawValue))"
             text += "; retried for \(delivery.retry.total.configured)\(delivery.ordered ? "; in order" : "")\n"
         }
         return text
@@ -45,15 +45,19 @@ extension Plan {
 
     private var consentSummary: String {
         guard let consent else { return "none; the gate is off, every event passes" }
-        let levels = consent.levels.map(\.name).joined(separator: " < ")
+        let levels = shown(consent.levels.map(\.name)).joined(separator: " < ")
         let unknown =
             switch consent.unknown {
             case .deny: "denied"
-            case .assume(let level): "taken for \(consent.levels[level].name)"
+            case .assume(let level): "taken for \(hidden.masked(consent.levels[level].name))"
             }
         var text = "levels \(levels); unknown subjects are \(unknown)"
-        for field in consent.fields { text += "\n  \(field.path) is cut below \(consent.levels[field.level].name)" }
-        for event in consent.events { text += "\n  events \(event.glob) demand \(consent.levels[event.level].name)" }
+        for field in consent.fields {
+            text += "\n  \(hidden.masked(field.path.description)) is cut below \(hidden.masked(consent.levels[field.level].name))"
+        }
+        for event in consent.events {
+            text += "\n  events \(hidden.masked(event.glob.pattern)) demand \(hidden.masked(consent.levels[event.level].name))"
+        }
         return text
     }
 
@@ -61,40 +65,39 @@ extension Plan {
         var stages: [String] = []
         if !route.events.isEmpty { stages.append("filter: event is \(shown(route.events.map(\.pattern)).joined(separator: " or "))") }
         for match in route.match {
-            stages.append("filter: \(match.path) is \(match.anyOf.map(words).joined(separator: " or "))")
+            stages.append("filter: \(hidden.masked(match.path.description)) is \(match.anyOf.map(words).joined(separator: " or "))")
         }
         if let demand = route.consent, let consent {
-            var parts = ["level \(consent.levels[demand.level].name)"]
+            var parts = ["level \(hidden.masked(consent.levels[demand.level].name))"]
             if !demand.purposes.isEmpty { parts.append("purposes \(shown(demand.purposes).joined(separator: ", "))") }
             stages.append("consent: \(parts.joined(separator: ", "))")
         }
         if let sample = route.sample {
-            var text = "sample: \(sample.rate) by \(sample.by?.description ?? "messageId")"
+            var text = "sample: \(sample.rate) by \(sample.by.map { hidden.masked($0.description) } ?? "messageId")"
             if !sample.keep.isEmpty { text += ", always \(shown(sample.keep.map(\.pattern)).joined(separator: " or "))" }
             stages.append(text)
         }
         for transform in route.transforms {
             switch transform {
-            case .drop(let paths): stages.append("transform: drop \(paths.map(\.description).joined(separator: ", "))")
-            case .set(let members): stages.append("transform: set \(members.map(\.path.description).joined(separator: ", "))")
+            case .drop(let paths): stages.append("transform: drop \(shown(paths.map(\.description)).joined(separator: ", "))")
+            case .set(let members): stages.append("transform: set \(shown(members.map(\.path.description)).joined(separator: ", "))")
             case .hash(let paths, let key):
-                stages.append("transform: hash \(paths.map(\.description).joined(separator: ", ")) with key \(keys[key].name)")
+                stages.append(
+                    "transform: hash \(shown(paths.map(\.description)).joined(separator: ", ")) with key \(hidden.masked(keys[key].name))")
             }
         }
         return stages
     }
 
-    /// The texts, save those that came from the environment or a file.
-    private func shown(_ texts: [String]) -> [String] {
-        texts.map { hidden.contains($0.utf8) ? Secret([]).description : $0 }
-    }
+    /// The texts without what came from the environment or a file.
+    private func shown(_ texts: [String]) -> [String] { texts.map(hidden.masked) }
 
     private func words(_ scalar: Scalar) -> String {
         switch scalar {
         case .null: "null"
         case .bool(let value): String(value)
         case .number(let text): text
-        case .string(let text): hidden.contains(text.utf8) ? Secret([]).description : jsonQuoted(text)
+        case .string(let text): hidden.contains(text.utf8) ? HiddenTexts.mask : jsonQuoted(hidden.masked(text))
         }
     }
 }

@@ -30,20 +30,32 @@ private func explain(_ arguments: Arguments) throws -> Int32 {
 
     if file == "-", isatty(0) == 1 { Console.say("type or paste one event, then press Enter and Ctrl-D") }
     let text: [UInt8]
-    switch Loading.contents(of: file, most: 1 << 30) {
+    switch Loading.input(file, most: 1 << 30) {
     case .success(let bytes): text = bytes
     case .failure(let fault):
         Console.say("\(file == "-" ? "standard input" : printable(file)): \(fault)")
         return ExitCode.undelivered
     }
-    let explanation: Explanation
+    var explanation: Explanation
     do throws(Explanation.WrongCount) {
         explanation = try Explanation(of: text, from: file == "-" ? "stdin" : printable(file), by: plan)
     } catch {
         throw UsageFault(error.advice)
     }
+    explanation.hide(plan.hidden)
     try Console.show(arguments.has("--json") ? explanation.json + "\n" : explanation.text(Style.ofStandardOutput))
     return explanation.fault == nil ? ExitCode.delivered : ExitCode.invalidInput
+}
+
+extension Explanation {
+    /// The event is masked already, value by value; reasons name paths and levels too.
+    fileprivate mutating func hide(_ hidden: HiddenTexts) {
+        for route in routes.indices {
+            for decision in routes[route].decisions.indices {
+                routes[route].decisions[decision].why = hidden.masked(routes[route].decisions[decision].why)
+            }
+        }
+    }
 }
 
 extension Explanation.WrongCount {

@@ -15,7 +15,7 @@ enum Loading {
 
     static func plan(_ file: String, _ catalog: ModuleFolders) throws -> Plan {
         let text: [UInt8]
-        switch contents(of: file, most: RoutesFile.largest + 1) {
+        switch input(file, most: RoutesFile.largest + 1) {
         case .success(let bytes): text = bytes
         case .failure(let fault):
             let way = file == defaultFile ? "; name another with -c FILE, or write the smallest one:\n" + smallest : ""
@@ -34,15 +34,23 @@ enum Loading {
 
     private static let smallest = #"  { "providers": { "out": { "plugin": "console" } }, "routes": [ { "to": ["out"] } ] }"#
 
-    /// At most that many bytes of a file.
-    static func contents(of path: String, most: Int) -> Result<[UInt8], SystemFault> {
-        let number = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
+    /// At most that many bytes of what the command line names: a file, or `-` for standard input.
+    static func input(_ word: String, most: Int) -> Result<[UInt8], SystemFault> {
+        word == "-" ? read(dup(0), most: most) : contents(of: word, most: most)
+    }
+
+    /// At most that many bytes of a file. Here `-` is a file like any other: standard input belongs to the events.
+    private static func contents(of path: String, most: Int) -> Result<[UInt8], SystemFault> {
+        read(open(path, O_RDONLY | O_CLOEXEC), most: most)
+    }
+
+    private static func read(_ number: Int32, most: Int) -> Result<[UInt8], SystemFault> {
         guard number >= 0 else { return .failure(SystemFault()) }
         let descriptor = Descriptor(owning: number)
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while bytes.count < most {
-            let n = read(descriptor.number, &chunk, min(chunk.count, most - bytes.count))
+            let n = Glibc.read(descriptor.number, &chunk, min(chunk.count, most - bytes.count))
             if n == 0 { break }
             if n > 0 {
                 bytes += chunk[..<n]

@@ -27,12 +27,19 @@ let configOption = Option(name: "--config", short: "-c", value: "FILE", about: "
 private func run(_ arguments: Arguments) throws -> Int32 {
     let workers = try count(arguments, "--workers", 1...1024) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let drain = try time(arguments, "--drain") ?? .seconds(30)
+    let file = arguments["--config"] ?? Loading.defaultFile
+    guard file != "-" else {
+        throw UsageFault("the configuration cannot come from standard input, where the events come from; name a file")
+    }
     let stats = try arguments["--stats"].map(AccountFormat.init(word:))
 
+    Signals.take()
     let folders = ModuleFolders.standard()
     for warning in folders.warnings { Console.say(warning.description) }
-    var plan = try Loading.plan(arguments["--config"] ?? Loading.defaultFile, folders)
-    let outlets = try makeOutlets(plan, folders)
+    var plan = try Loading.plan(file, folders)
+    let hidden = plan.hidden
+    let say: @Sendable (String) -> Void = { Console.say(hidden.masked($0)) }
+    let outlets = try Outlets.make(plan, folders, say: say).map(\.outlet)
     // The one who hosts a module's process keeps its deadline: a process can be ended, a thread cannot.
     for index in plan.providers.indices where plan.providers[index].isolation != nil { plan.providers[index].delivery.deadline = .zero }
 
@@ -50,9 +57,10 @@ private func run(_ arguments: Arguments) throws -> Int32 {
         }
     }
 
-    let router = Router(plan, outlets: outlets, options: options, say: Console.say)
-    Signals.serve(router)
+    let router = Router(plan, outlets: outlets, options: options, say: say)
+    Signals.serve(router, say: say)
     let account = router.run()
+    Signals.settle()
     switch stats ?? (account.lostSome ? .text : AccountFormat.none) {
     case .text: Console.note(account.text)
     case .json: Console.note(account.json + "\n")
@@ -67,33 +75,6 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     }
     if !account.isComplete || account.inputFault != nil { return ExitCode.undelivered }
     return account.rejected > 0 && arguments.has("--strict") ? ExitCode.invalidInput : ExitCode.delivered
-}
-
-/// A provider for each of the plan's, made by its module.
-private func makeOutlets(_ plan: Plan, _ folders: ModuleFolders) throws -> [Outlet] {
-    var faults: [String] = []
-    var outlets: [Outlet] = []
-    for provider in plan.providers {
-        do throws(ModuleFault) {
-            guard let module = try folders.module(provider.plugin) else {
-                throw ModuleFault("there is no module named '\(provider.plugin)'")
-            }
-            let log: @Sendable (LogLevel, String) -> Void = { level, line in
-                if level >= .information { Console.say(line) }
-            }
-            let instance: any Provider =
-                if provider.isolation == nil {
-                    try module.make(settings: provider.settings, name: provider.name, log: log)
-                } else {
-                    try IsolatedInstance(module, provider, log: log)
-                }
-            outlets.append(Outlet(provider: instance, concurrency: module.description.concurrency))
-        } catch {
-            faults.append("provider \(provider.name): \(error)")
-        }
-    }
-    guard faults.isEmpty else { throw ConfigurationFailure(lines: faults) }
-    return outlets
 }
 
 private func time(_ arguments: Arguments, _ option: String) throws(UsageFault) -> Duration? {

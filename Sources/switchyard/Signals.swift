@@ -1,46 +1,128 @@
-// Signals, taken by a thread of their own: SIGINT and SIGTERM end the run (twice: at once), SIGHUP reopens files.
+// Signals. A run takes them by a thread of its own: SIGINT and SIGTERM end it (twice: without waiting for providers, three times: at
+// once), SIGHUP reopens files. Nothing that the thread does waits for anything, so that it hears the next signal whatever hangs:
+// standard error, a disk or a module. Every other command leaves them to the system.
 
 import Glibc
 import Platform
 import Router
 
 enum Signals {
+    fileprivate struct State: Sendable {
+        /// nil: the run is still being prepared.
+        var router: Router?
+        var say = Console.say
+        /// How often it was told to end.
+        var ends = 0
+        /// What is being done and said on account of that, by other threads.
+        var underWay = 0
+        /// How many reopenings were asked for since one began.
+        var reopens = 0
+    }
     private static let taken: [Int32] = [SIGINT, SIGTERM, SIGHUP]
+    private static let state = Monitor(State())
 
-    /// Before any thread is started: the threads to come leave the signals to the one that waits for them.
-    static func prepare() {
-        // A reader that left and a file at its limit are answers of the system, not the end of the process.
+    /// A reader that left and a file at its limit are answers of the system, not the end of the process.
+    static func ignoreFailedWrites() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
-        var set = makeSet()
-        pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    static func serve(_ router: Router) {
+    /// Before any other thread is started: the threads to come leave the signals to the one that waits for them.
+    static func take() {
+        var set = makeSet(taken)
+        pthread_sigmask(SIG_BLOCK, &set, nil)
         Thread.start("signals") {
-            var set = makeSet()
-            var isEnding = false
+            var set = makeSet(taken)
             while true {
                 var number: Int32 = 0
-                guard sigwait(&set, &number) == 0 else { continue }
-                if number == SIGHUP {
-                    router.reopen()
-                } else if isEnding {
-                    Console.say("ending at once")
-                    router.hurry()
-                } else {
-                    isEnding = true
-                    Console.say("ending: delivering what was read; again to end at once")
-                    router.stopReading()
-                }
+                if sigwait(&set, &number) == 0 { act(on: number) }
             }
         }.detach()
     }
 
-    private static func makeSet() -> sigset_t {
+    /// From now on the signals are the router's.
+    static func serve(_ router: Router, say: @escaping @Sendable (String) -> Void) {
+        state.withLock { state in
+            state.router = router
+            state.say = say
+        }
+    }
+
+    /// Gives a moment to what is still being said, so that the end of the process does not cut it off.
+    static func settle() {
+        let moment = Clock.system.now() + .seconds(1)
+        state.waitUntilReady { state in
+            state.underWay == 0 || Clock.system.now() >= moment ? .ready(()) : .notBefore(moment)
+        }
+    }
+
+    private static func act(on number: Int32) {
+        guard let router = state.withLock({ $0.router }) else { return endByDefault(number) }
+        if number == SIGHUP { return reopen(router) }
+        let (count, say) = state.withLock { state in
+            state.ends += 1
+            if state.ends <= 2 { state.underWay += 1 }
+            return (state.ends, state.say)
+        }
+        switch count {
+        case 1:
+            router.stopReading()
+            aside { say("ending: delivering what was read; again to end at once") }
+        case 2:
+            aside {
+                router.hurry()
+                say("ending at once")
+            }
+        default: _exit(ExitCode.undelivered)
+        }
+    }
+
+    private static func aside(_ body: @escaping @Sendable () -> Void) {
+        Thread.start("ending") {
+            body()
+            state.withLock { $0.underWay -= 1 }
+            state.wake()
+        }.detach()
+    }
+
+    /// One thread at a time; what is asked for in the meantime is done once more.
+    private static func reopen(_ router: Router) {
+        let isFirst = state.withLock { state in
+            state.reopens += 1
+            return state.reopens == 1
+        }
+        guard isFirst else { return }
+        Thread.start("reopening") {
+            var done = 0
+            while let asked = state.withLock({ $0.reopens(after: done) }) {
+                router.reopen()
+                done = asked
+            }
+        }.detach()
+    }
+
+    /// As if nobody had taken the signal. nohup has SIGHUP ignored, and that stays.
+    private static func endByDefault(_ number: Int32) {
+        if number != SIGHUP { signal(number, SIG_DFL) }
+        var set = makeSet([number])
+        pthread_sigmask(SIG_UNBLOCK, &set, nil)
+        kill(getpid(), number)
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+
+    private static func makeSet(_ numbers: [Int32]) -> sigset_t {
         var set = sigset_t()
         sigemptyset(&set)
-        for number in taken { sigaddset(&set, number) }
+        for number in numbers { sigaddset(&set, number) }
         return set
+    }
+}
+
+extension Signals.State {
+    /// How many were asked for, when that is more than was done; else there are none any more.
+    fileprivate mutating func reopens(after done: Int) -> Int? {
+        if reopens > done { return reopens }
+        reopens = 0
+        return nil
     }
 }

@@ -63,7 +63,7 @@ func occupyStandardDescriptors() {
 }
 
 occupyStandardDescriptors()
-Signals.prepare()
+Signals.ignoreFailedWrites()
 keepMemory(threshold: 4 << 20, trim: 16 << 20)
 do {
     exit(try dispatch(Array(CommandLine.arguments.dropFirst())))

@@ -377,6 +377,26 @@ extension Broken {
                 #"1:19: limits.line must be a size such as "16MB" or "512KiB", is 16000000, did you mean "16MB"?"#
             ]),
         Broken(
+            "a line without a unit, and no size at that",
+            #"""
+            {"limits":{"line":0},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:19: limits.line must be a size such as "16MB" or "512KiB", is 0"#
+            ]),
+        Broken(
+            "a line without a unit that would be too long",
+            #"""
+            {"limits":{"line":"2000000000"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:19: limits.line must be a size such as "16MB" or "512KiB", is "2000000000""#
+            ]),
+        Broken(
             "an unknown limit",
             #"""
             {"limits":{"lines":"1MB"},

@@ -28,7 +28,7 @@ struct UnitsTests {
             ("16M", ", the units are B, KB, MB, GB, KiB, MiB and GiB"), ("5s", ", the units are B, KB, MB, GB, KiB, MiB and GiB"),
             ("", ""), ("MB", ""), ("-1MB", ""), (".5MB", ""), ("1.MB", ""), ("1.5", ", it needs a unit"), ("+1B", ""), (" 1B", ""),
             ("1.5B", ", which is no whole number of B"), ("0.0001KB", ", which is no whole number of B"),
-            ("99999999999999999999B", ", which is too much"), ("9999999999GiB", ", which is too much"),
+            ("0", ""), ("99999999999999999999B", ", which is too much"), ("9999999999GiB", ", which is too much"),
         ])
     func wrongSizes(text: String, hint: String) { #expect(refusal(.size, text) == hint) }
 

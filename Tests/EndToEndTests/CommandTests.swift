@@ -16,6 +16,7 @@ struct CommandTests {
             (["--drain", "3"], "--drain must be a time such as 500ms, 30s or 5m, is '3'"),
             (["--stats", "xml"], "--stats must be text, json or none, is 'xml'"),
             (["providers", "consle"], "there is no provider 'consle', did you mean console?"),
+            (["-c", "-"], "the configuration cannot come from standard input, where the events come from; name a file"),
             (["check", "a", "b"], "unexpected argument 'b'"),
         ])
     func usage(arguments: [String], message: String) throws {
@@ -109,12 +110,14 @@ struct CommandTests {
         for setting in ["path", "rotate", "mode", "sync"] { #expect(file.text.contains(setting)) }
     }
 
-    @Test("settings that only the module can judge are refused with its words")
+    @Test("settings that only the module can judge are refused with its words, by run and by check")
     func moduleRefuses() throws {
         let yard = try Yard(routes: #"{ "providers": { "log": { "plugin": "file", "path": "x-%Q" } }, "routes": [ { "to": ["log"] } ] }"#)
-        let result = try yard.run(input: "{}\n")
-        #expect(result.code == 78)
-        #expect(result.errors.contains("provider log: "))
-        #expect(result.errors.contains("%Q"))
+        for arguments in [["run"], ["check"]] {
+            let result = try yard.run(arguments, input: "{}\n")
+            #expect(result.code == 78)
+            #expect(result.text == "")
+            #expect(result.errors.hasPrefix("routes.json:1:25: providers.log: path holds '%Q'"))
+        }
     }
 }

@@ -87,12 +87,32 @@ final class Run: @unchecked Sendable {
         process.standardInput = input ?? inputPipe
         process.standardOutput = output ?? outputPipe
         process.standardError = errorPipe
+        // The threads of the test runner have signals blocked, which a program would inherit.
+        var none = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         try process.run()
     }
 
     func send(_ text: String) { try? inputPipe.fileHandleForWriting.write(contentsOf: Data(text.utf8)) }
     func endInput() { try? inputPipe.fileHandleForWriting.close() }
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+    /// Ends it with the signal, given again and again until it has effect, which one alone need not have.
+    func end(by number: Int32) {
+        while process.isRunning {
+            signal(number)
+            usleep(1000)
+        }
+        process.waitUntilExit()
+    }
+    /// Nobody reads standard error, and no byte more fits in.
+    func fillErrors() {
+        let descriptor = open("/proc/\(process.processIdentifier)/fd/2", O_WRONLY | O_NONBLOCK)
+        while write(descriptor, "x", 1) == 1 {}
+        close(descriptor)
+    }
     func closeOutput() { try? outputPipe.fileHandleForReading.close() }
 
     /// The next bytes of standard output, as soon as there are any; empty at its end.

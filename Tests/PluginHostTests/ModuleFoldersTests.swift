@@ -131,6 +131,25 @@ struct ListingTests {
         #expect(reasons[2...] == ["", ""])
     }
 
+    @Test(
+        "a file that is not called like a module is listed as refused, and its code never runs",
+        arguments: ["Bad Name.so", "File.so", "lib table.so", "libTablé.so", "a.b.so", "esc\u{1B}.so"])
+    func badFileName(file: String) throws {
+        let workshop = try Workshop()
+        // Loading it would end this process.
+        try workshop.build("table.c", as: file, ["-DENDS_THE_PROCESS"])
+        let modules = workshop.folders.installed()
+        try #require(modules.count == 1)
+        guard case .failure(let fault) = modules[0].state else {
+            Issue.record("it was loaded")
+            return
+        }
+        #expect(fault.description.contains(".so: is not loaded, its name is not that of a module; call it NAME.so after the module"))
+        #expect(!Listing.table(modules).contains("\u{1B}"))
+        #expect(workshop.folders.names == [])
+        #expect(try workshop.folders.module("table") == nil)
+    }
+
     @Test("the table has a line for each module, and then one for each that cannot be used")
     func table() {
         let file = ModuleDescription(name: "file", version: "1.0.0", summary: "Appends events to a file", settings: .object(.init()))

@@ -36,22 +36,41 @@ struct ModuleInstanceTests {
     @Test("a refusal that is not terminated by a zero byte is read to the end of its buffer and no further")
     func unterminatedRefusal() {
         let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"refuse\":1}") }
-        let path = workshop.folder + "/scripted.so"
-        #expect(
-            fault?.description
-                == "the module scripted (\(path)) refuses the settings of out: " + String(repeating: "x", count: 1024))
+        #expect(fault?.description == String(repeating: "x", count: 1024))
     }
 
     @Test("a refusal without a reason says so")
     func silentRefusal() {
         let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"silent\":1}") }
-        #expect(fault?.description.hasSuffix("refuses the settings of out: it gave no reason") == true)
+        let path = workshop.folder + "/scripted.so"
+        #expect(fault?.description == "the module scripted (\(path)) refuses the settings and gives no reason")
     }
 
     @Test("a refusal is made harmless for a terminal")
     func refusalWithControls() {
         let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"escape\":1}") }
-        #expect(fault?.description.hasSuffix("refuses the settings of out: \\u{1B}[31mred\\nline \u{FFFD}") == true)
+        #expect(fault?.description == "\\u{1B}[31mred\\nline \u{FFFD}")
+    }
+
+    @Test("nothing that is hidden is in a refusal, in a line, in an answer or in the reason of a destination that is gone")
+    func hides() throws {
+        let refusal = #expect(throws: ModuleFault.self) {
+            try Scripted(workshop, settings: "{\"escape\":1}", hiding: ["31mred\nline"])
+        }
+        #expect(refusal?.description == "\\u{1B}[(secret) \u{FFFD}")
+        let cut = #expect(throws: ModuleFault.self) {
+            try Scripted(workshop, settings: "{\"refuse\":1}", hiding: [String(repeating: "x", count: 1000) + "y", "xxxxz"])
+        }
+        #expect(cut?.description.hasSuffix("x(secret)") == true, "the module cut it in the middle")
+
+        let one = try Scripted(workshop, hiding: ["odd", "too odd", "reader", "thread"])
+        #expect(one.deliver("mixed").events[0] == .rejected(Answer(code: 422, "(secret)")))
+        let gone = Mailbox<Answer>()
+        one.provider.onClosed { gone.put($0) }
+        #expect(one.deliver("thread") == BatchOutcome(.delivered))
+        #expect(gone.wait()[0] == Answer("the (secret) left"))
+        one.provider.close()
+        #expect(one.lines.all == ["warning out: from a (secret)", "information out: destroyed"])
     }
 
     // MARK: Delivering

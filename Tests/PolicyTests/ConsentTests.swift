@@ -147,7 +147,8 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
     @Test(
         "a shape that is not recognised says nothing",
         arguments: [
-            "{}", "null", "7", #""granted""#, "[]", #"{"consent":{}}"#, #"{"consent":{"granted":true,"Level":"x"}}"#, #"{"consentManagement":{}}"#,
+            "{}", "null", "7", #""granted""#, "[]", #"{"consent":{}}"#, #"{"consent":{"granted":true,"Level":"x"}}"#,
+            #"{"consentManagement":{}}"#,
             #"{"consentManagement":{"provider":"x"}}"#, #"{"gpc":false}"#,
         ])
     func silent(context: String) {
@@ -170,7 +171,8 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
             #"{"consent":{"categoryPreferences":{"operations":null}}}"#, #"{"consent":{"categoryPreferences":true}}"#,
             #"{"consentManagement":{"allowedConsentIds":"operations"}}"#, #"{"consentManagement":{"allowedConsentIds":{}}}"#,
             #"{"consentManagement":{"deniedConsentIds":[["x"]]}}"#, #"{"consentManagement":{"deniedConsentIds":null}}"#,
-            #"{"consent":null}"#, #"{"consent":true}"#, #"{"consent":"none"}"#, #"{"consent":[]}"#, #"{"consentManagement":true}"#, #"{"gpc":1}"#, #"{"gpc":"true"}"#, #"{"gpc":null}"#,
+            #"{"consent":null}"#, #"{"consent":true}"#, #"{"consent":"none"}"#, #"{"consent":[]}"#, #"{"consentManagement":true}"#,
+            #"{"gpc":1}"#, #"{"gpc":"true"}"#, #"{"gpc":null}"#,
             #"{"consent":{"level":"detailed"},"gpc":"1"}"#, #"{"consent":{"level":"detailed","purposes":7}}"#,
         ])
     func broken(context: String) {

@@ -112,7 +112,8 @@ typedef struct switchyard_plugin {
 
   /* Makes an instance from settings that the router has checked against the schema: defaults filled in, sizes in bytes,
      durations in milliseconds, both as integers. NULL refuses them; then `error` holds why, in one line of UTF-8, cut to
-     `error_size` bytes with its terminating zero. */
+     `error_size` bytes with its terminating zero. `switchyard check` makes an instance too and destroys it at once: create
+     judges the settings, and neither connects nor opens nor writes anything; the first delivery does. */
   void *(*create)(const switchyard_host *host, switchyard_bytes settings, char *error, size_t error_size);
 
   /* Begins to deliver. Ends with one call of host->complete, within the provider's delivery.deadline (60 s unless configured).

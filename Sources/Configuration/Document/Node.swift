@@ -31,6 +31,8 @@ struct Node {
         var written: String
         /// It holds what came from the environment or a file, and never shows.
         var isTainted: Bool
+        /// What came from there, one for each placeholder.
+        var insertions: [String] = []
         /// Whether an offset in the value is an offset in the file.
         var isPlain: Bool
         /// Whether the file's own bytes mean the value.

@@ -37,6 +37,7 @@ struct Placeholders {
             case .success(let bytes):
                 value += bytes
                 text.isTainted = true
+                text.insertions.append(String(decoding: bytes, as: UTF8.self))
             case .failure(let fault):
                 faults.append(LocatedFault(offset: place, message: fault.description))
                 text.isBroken = true

@@ -71,7 +71,7 @@ enum Forms {
 
     private static func quantity(_ quantity: Quantity, _ range: ClosedRange<Int>, _ schema: String) -> Form<Int> {
         Form(schema) { node, reading in
-            guard let value = reading.quantity(quantity, node) else { return nil }
+            guard let value = reading.quantity(quantity, node, in: range) else { return nil }
             guard range.contains(value) else {
                 reading.refuse(
                     node, bounds(quantity.text(range.lowerBound), range.upperBound == .max ? nil : quantity.text(range.upperBound)))
@@ -212,17 +212,18 @@ extension Forms {
 }
 
 extension Reading {
-    func quantity(_ quantity: Quantity, _ node: Node) -> Int? {
+    /// The range is that of what a fault suggests.
+    func quantity(_ quantity: Quantity, _ node: Node, in range: ClosedRange<Int> = 1 ... .max) -> Int? {
         let must = "a \(quantity.name) such as \(quantity.examples)"
         switch node.value {
         case .text(let text):
             if text.isBroken { return nil }
             do throws(Quantity.Fault) {
-                return try quantity.parse(text.value)
+                return try quantity.parse(text.value, in: range)
             } catch {
                 refuse(node, must, hint: error.hint)
             }
-        case .number(let text): refuse(node, must, hint: quantity.hint(forUnitless: text))
+        case .number(let text): refuse(node, must, hint: quantity.hint(forUnitless: text, in: range))
         default: refuseType(node, must)
         }
         return nil

@@ -52,6 +52,7 @@ enum ProviderForms {
         var plan = ProviderPlan(name: "", plugin: module.name, settings: Secret(Array(json.utf8)))
         plan.delivery = delivery
         plan.isolation = isolated
+        plan.place = reading.place(of: node)
         return plan
     }
 

@@ -2,6 +2,7 @@
 
 final class Reading {
     let source: Source
+    private let file: String
     let catalog: any ModuleCatalog
     private var found: [LocatedFault]
     /// A file with more faults than a person can read is cut off there.
@@ -15,8 +16,9 @@ final class Reading {
 
     private var descriptions: [String: Result<ModuleDescription?, ModuleFault>] = [:]
 
-    init(_ source: Source, catalog: any ModuleCatalog, faults: [LocatedFault] = []) {
+    init(_ source: Source, file: String = "", catalog: any ModuleCatalog, faults: [LocatedFault] = []) {
         self.source = source
+        self.file = file
         self.catalog = catalog
         found = faults
     }
@@ -40,6 +42,11 @@ final class Reading {
         }
         descriptions[module] = result
         return try result.get()
+    }
+
+    func place(of node: Node) -> ConfigurationPlace {
+        let (line, column) = source.place(of: node.offset)
+        return ConfigurationPlace(file: file, line: line, column: column, path: node.trail.description)
     }
 
     // MARK: - Telling

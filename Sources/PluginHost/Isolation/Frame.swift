@@ -17,6 +17,7 @@
 // An outcome is its kind (4, as in switchyard_plugin.h), its code (4, signed), retry after in milliseconds (8), and a message.
 // Nothing that is read is believed: lengths are bounded, counts fit the bytes that are there, indices lie within the batch.
 
+internal import Configuration
 internal import Delivery
 internal import Platform
 
@@ -166,7 +167,7 @@ struct FrameParts {
     /// Text of the other side, which may be anyone by now.
     mutating func text(most: Int = 4096) throws(FrameFault) -> String {
         let bytes: UnsafeBufferPointer<UInt8> = try blob().assumingMemoryBound(to: UInt8.self)
-        return ForeignText.read(bytes, most: most)
+        return ForeignText.read(bytes, most: most, hiding: HiddenTexts())
     }
 
     /// A century, which is still a number of nanoseconds.

@@ -57,20 +57,25 @@ public final class IsolatedInstance: Provider, Sendable {
     private let state = Monitor(State())
 
     /// How long a module may take to be made, and to be closed, where no deadline says less.
+    private let hidden: HiddenTexts
     private static let patience = Duration.seconds(30)
     /// How many seconds the process may take from one part of a frame to the next.
     private var halfFrame: Int { deadline > .zero ? Int(min(10, max(1, deadline.components.seconds))) : 10 }
 
-    public convenience init(_ module: Module, _ plan: ProviderPlan, log: @escaping @Sendable (LogLevel, String) -> Void) throws(ModuleFault)
-    {
+    /// `hidden` is masked in everything that the module says, before anyone sees or keeps it.
+    public convenience init(
+        _ module: Module, _ plan: ProviderPlan, hiding hidden: HiddenTexts, log: @escaping @Sendable (LogLevel, String) -> Void
+    ) throws(ModuleFault) {
         // Also after the file was replaced by a newer one this leads to the program that runs.
-        try self.init(module, plan, executable: "/proc/self/exe", clock: .system, log: log)
+        try self.init(module, plan, hiding: hidden, executable: "/proc/self/exe", clock: .system, log: log)
     }
 
     /// `executable` is the router's program, or in a test one that knows the same word.
     init(
-        _ module: Module, _ plan: ProviderPlan, executable: String, clock: Clock, log: @escaping @Sendable (LogLevel, String) -> Void
+        _ module: Module, _ plan: ProviderPlan, hiding hidden: HiddenTexts = HiddenTexts(), executable: String, clock: Clock,
+        log: @escaping @Sendable (LogLevel, String) -> Void
     ) throws(ModuleFault) {
+        self.hidden = hidden
         self.executable = executable
         self.module = module.description
         self.clock = clock
@@ -78,7 +83,7 @@ public final class IsolatedInstance: Provider, Sendable {
         hello = Frame.Hello(path: module.path, provider: plan.name, settings: plan.settings.bytes)
         memory = (plan.isolation ?? IsolationPlan()).memory
         deadline = plan.delivery.deadline
-        if let fault = start() { throw ModuleFault(fault) }
+        if let fault = start() { throw ModuleFault(hidden.masked(fault)) }
     }
 
     // MARK: - What the lane asks
@@ -269,15 +274,15 @@ public final class IsolatedInstance: Provider, Sendable {
                 if pending != nil { state.ends = 0 }
                 return pending
             }
-            pending?.done(outcome)
-        case .log(let level, let line): log(level, line)
+            pending?.done(outcome.saying { hidden.masked($0) })
+        case .log(let level, let line): log(level, hidden.masked(line))
         case .gone(let why):
             let handler: (@Sendable (Answer) -> Void)? = state.withLock { state in
                 guard state.gone == nil, !state.isClosing else { return nil }
-                state.gone = Answer(why)
+                state.gone = Answer(hidden.masked(why))
                 return state.handler
             }
-            handler?(Answer(why))
+            handler?(Answer(hidden.masked(why)))
         case .closed: break
         }
     }

@@ -1,6 +1,7 @@
 /* A module whose table is wrong in the way that the compiler's -D options ask for. */
 #include "switchyard_plugin.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #ifndef ABI
@@ -81,3 +82,7 @@ SWITCHYARD_EXPORT const switchyard_plugin *THE_ENTRY(void) {
   return &plugin;
 #endif
 }
+
+#ifdef ENDS_THE_PROCESS
+__attribute__((constructor)) static void run_when_loaded(void) { abort(); }
+#endif

@@ -1,0 +1,53 @@
+// A provider for each of the plan's, made by its module: `run` delivers to them, `check` only hears whether they can be made.
+// What modules refuse is told like every other fault of the file, with its place, and all of it at once.
+
+import Configuration
+import Delivery
+import PluginHost
+import Router
+
+struct MadeOutlet {
+    var outlet: Outlet
+    /// The file of its module.
+    var path: String
+
+    func close() { outlet.provider.close() }
+}
+
+enum Outlets {
+    /// `say` is told what the modules have to say to a person, one line at a time.
+    static func make(_ plan: Plan, _ folders: ModuleFolders, say: @escaping @Sendable (String) -> Void) throws -> [MadeOutlet] {
+        var faults: [String] = []
+        var made: [MadeOutlet] = []
+        for provider in plan.providers {
+            do throws(ModuleFault) {
+                made.append(try make(provider, plan.hidden, folders, say))
+            } catch {
+                faults.append(provider.place?.fault(error.description).description ?? "provider \(provider.name): \(error)")
+            }
+        }
+        guard faults.isEmpty else {
+            for one in made { one.close() }
+            throw ConfigurationFailure(lines: faults)
+        }
+        return made
+    }
+
+    private static func make(
+        _ provider: ProviderPlan, _ hidden: HiddenTexts, _ folders: ModuleFolders, _ say: @escaping @Sendable (String) -> Void
+    ) throws(ModuleFault) -> MadeOutlet {
+        guard let module = try folders.module(provider.plugin) else {
+            throw ModuleFault("there is no module named '\(provider.plugin)'")
+        }
+        let log: @Sendable (LogLevel, String) -> Void = { level, line in
+            if level >= .information { say(line) }
+        }
+        let instance: any Provider =
+            if provider.isolation == nil {
+                try module.make(settings: provider.settings, name: provider.name, hiding: hidden, log: log)
+            } else {
+                try IsolatedInstance(module, provider, hiding: hidden, log: log)
+            }
+        return MadeOutlet(outlet: Outlet(provider: instance, concurrency: module.description.concurrency), path: module.path)
+    }
+}

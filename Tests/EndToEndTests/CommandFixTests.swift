@@ -1,0 +1,179 @@
+import Foundation
+import Testing
+
+@Suite("The command, where it once went wrong")
+struct CommandFixTests {
+    // MARK: What only a module can judge
+
+    @Test("check makes each provider, tells the faults of all of them with their places, and connects to nothing")
+    func checkMakesProviders() throws {
+        let yard = try Yard(
+            routes: #"""
+                { "providers": {
+                    "a": { "plugin": "file", "path": "x/" },
+                    "b": { "plugin": "file", "path": "" },
+                    "c": { "plugin": "file", "path": "x", "rotate": {} },
+                    "d d": { "plugin": "file", "path": "x", "rotate": { "keep": 2 } },
+                    "e": { "plugin": "file", "path": "x", "rotate": { "bytes": "0B" } },
+                    "f": { "plugin": "file", "path": "x", "rotate": { "every": "0s" } },
+                    "g": { "plugin": "file", "path": "x\u0000y" },
+                    "fine": { "plugin": "file", "path": "made/fine.ndjson" } },
+                  "routes": [ { "to": ["a", "b", "c", "d d", "e", "f", "g", "fine"] } ] }
+                """#)
+        let check = try yard.run(["check"])
+        #expect(check.code == 78)
+        #expect(check.text == "")
+        let places = [
+            "2:10: providers.a: path ends in '/'", "3:10: providers.b: path is empty", "4:10: providers.c: rotate needs",
+            "5:12: providers[\"d d\"]: rotate needs", "6:10: providers.e: rotate.bytes must be", "7:10: providers.f: rotate.every must be",
+            "8:10: providers.g: path holds a zero byte",
+        ]
+        try #require(check.errorLines.count == places.count, "\(check.errors)")
+        for (line, place) in zip(check.errorLines, places) { #expect(line.hasPrefix("routes.json:" + place), "\(line)") }
+        #expect(try yard.run(input: "{}\n").errors == check.errors, "run says the same")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: yard.folder) == ["routes.json"])
+    }
+
+    // MARK: Signals
+
+    @Test("every command but run ends by SIGINT and SIGTERM as any program does", arguments: [SIGINT, SIGTERM])
+    func defaultSignals(number: Int32) throws {
+        for arguments in [["check", "-"], ["explain"]] {
+            let run = try Yard(routes: passThrough).start(arguments)
+            run.signal(number)
+            run.process.waitUntilExit()
+            #expect(run.process.terminationReason == .uncaughtSignal, "\(arguments)")
+            #expect(run.process.terminationStatus == number)
+        }
+    }
+
+    @Test("a run that is still reading its configuration ends as any program does", arguments: [SIGINT, SIGTERM, SIGHUP])
+    func signalWhileLoading(number: Int32) throws {
+        let yard = try Yard()
+        mkfifo(yard.path("routes.json"), 0o600)
+        let run = try yard.start()
+        // The run has taken the signals when it opens the FIFO.
+        let writer = try #require(FileHandle(forWritingAtPath: yard.path("routes.json")))
+        run.signal(number)
+        run.process.waitUntilExit()
+        #expect(run.process.terminationReason == .uncaughtSignal)
+        #expect(run.process.terminationStatus == number)
+        try writer.close()
+    }
+
+    @Test("SIGTERM stops the reading although nobody reads standard error", .timeLimit(.minutes(1)))
+    func stopsWithBlockedErrors() throws {
+        let run = try Yard(routes: passThrough).start()
+        run.send("{\"n\":1}\n")
+        #expect(run.outputLines(1) == ["{\"n\":1}"])
+        run.fillErrors()
+        run.signal(SIGTERM)
+        run.process.waitUntilExit()
+        #expect(run.process.terminationReason == .exit)
+        #expect(run.process.terminationStatus == 0)
+    }
+
+    @Test("the third SIGTERM ends the process at once with 69, whatever hangs", .timeLimit(.minutes(1)))
+    func thirdSignal() throws {
+        let run = try Yard(routes: passThrough).start()
+        run.send("{\"n\":1}\n")
+        #expect(run.outputLines(1) == ["{\"n\":1}"])
+        run.fillErrors()
+        // The message about the line waits for ever.
+        run.send("oops\n")
+        run.end(by: SIGTERM)
+        #expect(run.process.terminationReason == .exit)
+        #expect(run.process.terminationStatus == 69)
+    }
+
+    // MARK: Standard input
+
+    @Test("standard input may be the configuration of check, and of explain when the event is in a file")
+    func configurationFromInput() throws {
+        let yard = try Yard()
+        try yard.write("{}\n", to: "event.json")
+        for arguments in [["check", "-"], ["check", "-c", "-"], ["explain", "-c", "-", "event.json"]] {
+            #expect(try yard.run(arguments, input: passThrough).code == 0, "\(arguments)")
+        }
+        #expect(try yard.run(["explain", "-c", "-"], input: passThrough).code == 64)
+    }
+
+    @Test("${file:-} is the file of that name: a key is never read from standard input")
+    func dashIsAFile() throws {
+        let yard = try Yard(
+            routes: #"{ "keys": { "k": "${file:-}" }, "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }"#)
+        for arguments in [["run"], ["check"]] {
+            let result = try yard.run(arguments, input: #"{"an":"event of many bytes"}"#)
+            #expect(result.code == 78)
+            #expect(result.errors.contains("${file:-}: the file cannot be read: No such file or directory"))
+        }
+        try yard.write("0123456789abcdef\n", to: "-")
+        #expect(try yard.run(["--stats", "text"], input: "{}\n").errors.contains("out: 1 taken: 1 delivered"))
+    }
+
+    // MARK: What came from the environment or a file
+
+    private static let hiding = """
+        { "consent": { "levels": ["none", "${env:LEVEL}"], "unknown": { "assume": "${env:LEVEL}" }, "default": "none",
+                       "fields": { "traits.x": "${env:LEVEL}" } },
+          "keys": { "ids": "${env:IDS}" },
+          "providers": { "log": { "plugin": "file", "path": "${env:FOLDER}/log-%Y.ndjson", "mode": "0600" },
+                         "full": { "plugin": "file", "path": "${file:path}" } },
+          "routes": [
+            { "name": "${env:ROUTE}", "consent": "${env:LEVEL}", "sample": { "rate": 1, "by": "traits.${env:MEMBER}" },
+              "match": { "type": ["track", "a-${env:VALUE}"] },
+              "transform": [ { "drop": ["${env:MEMBER}.a"] }, { "hash": { "fields": ["${env:MEMBER}.b"], "key": "ids" } } ],
+              "to": ["log", "full"] } ] }
+        """
+    private static let hidden = [
+        "LEVEL": "hush-level", "IDS": "hush-0123456789abcdef", "FOLDER": "/proc/hush/folder", "ROUTE": "hush-route", "MEMBER": "hushmember",
+        "VALUE": "hush-value",
+    ]
+
+    @Test("check shows nothing that came from the environment or a file")
+    func checkHides() throws {
+        let yard = try Yard(routes: Self.hiding)
+        try yard.write("hush/full\n", to: "path")
+        let result = try yard.run(["check"], environment: Self.hidden)
+        #expect(result.code == 0)
+        #expect(!(result.text + result.errors).contains("hush"), "\(result.text)")
+        for part in [
+            "(secret) → log, full", "levels none < (secret)", "taken for (secret)", "traits.x is cut below (secret)", "level (secret)",
+            "by (secret)", "drop (secret)", "hash (secret) with key ids", "type is \"track\" or (secret)",
+        ] {
+            #expect(result.text.contains(part), "\(part) in \(result.text)")
+        }
+    }
+
+    @Test("the reasons of explain show nothing of it")
+    func explainHides() throws {
+        let yard = try Yard(routes: Self.hiding)
+        try yard.write("hush/full\n", to: "path")
+        let event = #"{"type":"track","context":{"consent":{"level":"hush-level"}},"traits":{"x":1}}"#
+        for arguments in [["explain", "-c", "routes.json"], ["explain", "--json"]] {
+            let result = try yard.run(arguments, environment: Self.hidden, input: event)
+            #expect(result.code == 0)
+            #expect(result.text.contains("(secret)"))
+            #expect(!result.text.contains("hush"), "\(result.text)")
+        }
+    }
+
+    @Test("run shows nothing of it, neither in messages nor in the account nor in the dead letters", arguments: ["text", "json"])
+    func runHides(format: String) throws {
+        let yard = try Yard(routes: Self.hiding)
+        try FileManager.default.createSymbolicLink(atPath: yard.path("hush"), withDestinationPath: "/dev")
+        try yard.write("hush/full\n", to: "path")
+        let result = try yard.run(
+            ["--stats", format, "--drain", "1s", "--state", "state"], environment: Self.hidden, input: #"{"type":"track"}"#)
+        #expect(result.code == 69)
+        #expect(!(result.text + result.errors).contains("hush"), "\(result.errors)")
+        #expect(result.errors.contains("cannot make the folders of '(secret)"))
+        #expect(result.errors.contains("cannot write to '(secret)': No space left on device"))
+        #expect(result.errors.contains("log: "), "names of providers are shown")
+        try #require(yard.deadLetters.count == 2)
+        for letter in yard.deadLetters {
+            #expect(!letter.contains("hush"), "\(letter)")
+            #expect(letter.contains(#""route":"(secret)""#))
+        }
+    }
+}
