@@ -155,7 +155,8 @@ extension Gate {
             missing: rules.lacking(demanded, in: state))
         // The state points into its reader.
         withExtendedLifetime(allowing) {}
-        return signal
+        // That there is an object to hold the others says nothing by itself.
+        return member == .consent && !signal.isBroken ? nil : signal
     }
 }
 
