@@ -38,23 +38,38 @@ final class Channel: Sendable {
         head.put(UInt32(pieces.reduce(0) { $0 + $1.count }))
         head.put(kind.rawValue)
         let bytes = head.bytes
-        try sending.withLock { _ throws(SystemFault) in
-            let first = bytes.withUnsafeBytes { bytes in Result { () throws(SystemFault) in try write(bytes, more: !pieces.isEmpty) } }
-            try first.get()
-            for (index, piece) in pieces.enumerated() { try write(piece, more: index < pieces.count - 1) }
+        let sent = bytes.withUnsafeBytes { bytes in
+            Result { () throws(SystemFault) in try sending.withLock { _ throws(SystemFault) in try write([bytes] + pieces) } }
         }
+        try sent.get()
     }
 
-    /// Without a signal when the other side is gone.
-    private func write(_ bytes: UnsafeRawBufferPointer, more: Bool) throws(SystemFault) {
-        var rest = bytes
-        let flags = Int32(MSG_NOSIGNAL) | (more ? Int32(MSG_MORE) : 0)
-        while !rest.isEmpty {
-            let count = Glibc.send(descriptor.number, rest.baseAddress, rest.count, flags)
-            if count >= 0 {
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            } else if errno != EINTR {
+    /// In one call where it fits, since each wakes the other side; without a signal when that is gone.
+    private func write(_ pieces: [UnsafeRawBufferPointer]) throws(SystemFault) {
+        var rest = pieces.map { iovec(iov_base: UnsafeMutableRawPointer(mutating: $0.baseAddress), iov_len: $0.count) }[...]
+        while let first = rest.first {
+            if first.iov_len == 0 {
+                rest.removeFirst()
+                continue
+            }
+            var parts = Array(rest)
+            let count = parts.withUnsafeMutableBufferPointer { parts in
+                var message = msghdr()
+                message.msg_iov = parts.baseAddress
+                message.msg_iovlen = parts.count
+                return sendmsg(descriptor.number, &message, Int32(MSG_NOSIGNAL))
+            }
+            guard count >= 0 else {
+                if errno == EINTR { continue }
                 throw SystemFault()
+            }
+            var sent = count
+            while sent > 0 {
+                let part = min(sent, rest[rest.startIndex].iov_len)
+                rest[rest.startIndex].iov_base += part
+                rest[rest.startIndex].iov_len -= part
+                sent -= part
+                if rest[rest.startIndex].iov_len == 0 { rest.removeFirst() }
             }
         }
     }
@@ -63,6 +78,12 @@ final class Channel: Sendable {
     func waitForFrame(_ milliseconds: Int32) -> Bool {
         var ready = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
         return poll(&ready, 1, milliseconds) != 0
+    }
+
+    /// Waits until the other side is gone, whatever it has sent before.
+    func waitForEnd() {
+        var ready = pollfd(fd: descriptor.number, events: 0, revents: 0)
+        while poll(&ready, 1, -1) < 1 {}
     }
 
     /// The next frame; nil when the other side is gone.

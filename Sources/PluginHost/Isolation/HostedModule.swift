@@ -28,20 +28,15 @@ public enum HostedModule {
             return 64
         }
         instance.onClosed { answer in tell(channel, .gone(answer.message)) }
-        // The module is called by one thread; this one stays free, so that it sees the router go.
-        let work = Monitor<[Frame.ToModule]>([])
-        Thread.start("module") {
-            while true {
-                let frame: Frame.ToModule = work.waitUntilReady { $0.isEmpty ? .notBefore(nil) : .ready($0.removeFirst()) }
-                perform(frame, instance, channel)
-            }
+        // The module has this thread; another one sees the router go.
+        Thread.start("router") {
+            channel.waitForEnd()
+            _exit(0)
         }.detach()
         while true {
             do throws(FrameFault) {
                 guard let frame = try channel.receive(most: Frame.mostToModule) else { _exit(0) }
-                let order = try Frame.ToModule(frame.kind, frame.payload)
-                work.withLock { $0.append(order) }
-                work.wake()
+                perform(try Frame.ToModule(frame.kind, frame.payload), instance, channel)
             } catch {
                 complain("the router sent \(error.what)")
                 _exit(70)
