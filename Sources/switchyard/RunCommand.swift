@@ -73,7 +73,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
         Console.say("the account does not balance: this is a fault of the program")
         return ExitCode.internal
     }
-    if !account.isComplete || account.inputFault != nil { return ExitCode.undelivered }
+    if !account.isComplete || account.inputFault != nil || account.unkeptRejects > 0 { return ExitCode.undelivered }
     return account.rejected > 0 && arguments.has("--strict") ? ExitCode.invalidInput : ExitCode.delivered
 }
 
