@@ -94,7 +94,7 @@ struct IsolationTests {
     @Test(
         "that ends its process costs a new one, and what it held is unknown",
         arguments: [
-            ("crash", "died of signal 6 (Aborted)"), ("exit", "ended with code 0"),
+            ("crash", "died of signal 6 (Aborted)"), ("exit", "ended with code 0"), ("deaf", "ended with code 0"),
             ("garbage", "sent a frame of 4294967295 bytes and was ended"),
         ])
     func restarts(word: String, end: String) throws {
