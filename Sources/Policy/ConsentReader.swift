@@ -53,6 +53,8 @@ struct ConsentReader: ~Copyable {
         return state
     }
 
+    /// What is remembered goes by the bytes of the one member alone: a reader that serves more than one event must be shown
+    /// slots as the scanner left them.
     private mutating func find(_ event: ScannedEvent) -> ConsentState {
         guard let member = onlySignal(event) else { return evaluate(event) }
         let text = event.slots[member].value(in: event.block)
