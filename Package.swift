@@ -60,7 +60,7 @@ let package = Package(
         module("Ingest", ["Events", "Platform"]),
         module("PluginHost", ["Delivery", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Policy", "Configuration", "Events", "Platform"]),
-        module("Policy", ["Configuration", "Events", "Platform", "CCrypto"]),
+        module("Policy", ["Configuration", "Events", "CCrypto"]),
         module("Configuration", ["Events", "CJansson"]),
         module("Events", ["CSIMD"]),
         module("Platform", ["CPlatform"]),

@@ -41,7 +41,7 @@ struct LaneState: ~Copyable {
     }
 
     /// A batch that waits, with what happened to it so far.
-    private struct Waiting {
+    struct Waiting {
         var batch: Batch
         var attempts = 0
         var firstTried: Instant?
@@ -53,7 +53,7 @@ struct LaneState: ~Copyable {
     }
 
     /// The call of the provider in which the lane's thread is.
-    private struct Call {
+    struct Call {
         /// nil: a flush.
         var token: UInt64?
         var due: Instant
@@ -61,10 +61,10 @@ struct LaneState: ~Copyable {
         var passed = 0
     }
 
-    private(set) var phase = Phase.open
-    private(set) var account: LaneAccount
+    var phase = Phase.open
+    var account: LaneAccount
     /// The answer that the lane is failing with; nil while it works.
-    private(set) var failure: Answer?
+    var failure: Answer?
     /// Whether the destination went away: what was left had nowhere to go.
     private(set) var isClosedByProvider = false
     /// Bytes of events that are neither settled nor given up.
@@ -76,29 +76,29 @@ struct LaneState: ~Copyable {
     var isOver: Bool { (isProviderClosed || givenUpFor != nil) && !isBurying }
     private(set) var isProviderClosed = false
     /// Why the lane was given up before its provider had everything.
-    private var givenUpFor: Answer?
+    var givenUpFor: Answer?
     private var isDropping = false
 
     /// While the source is busy, and looks in at every block, small batches are left to gather: to wake the lane's thread for
     /// each would cost more than the batches.
     var isSourceBusy = false
 
-    private var inFlightBytes = 0
+    var inFlightBytes = 0
     private var queuedBytes: Int { heldBytes - inFlightBytes - assembly.byteCount }
-    private let plan: DeliveryPlan
+    let plan: DeliveryPlan
     private let concurrency: Int
     private let backoff: Backoff
     private var chance: Chance
     private var assembly: Assembly
     private var queue = Deque<Waiting>()
-    private var inFlight: [UInt64: Waiting] = [:]
+    var inFlight: [UInt64: Waiting] = [:]
     private var lastToken: UInt64 = 0
-    private var calling: Call?
+    var calling: Call?
     /// Deliveries that were given up at their deadline and not ended since: the provider may still be reading their events.
-    private var unanswered: Set<UInt64> = []
+    var unanswered: Set<UInt64> = []
     private var unburied = 0
     private var failedAttempts = 0
-    private var flushDue: Instant?
+    var flushDue: Instant?
 
     init(_ plan: DeliveryPlan, concurrency: Int, routes: Int, chance: Chance) {
         self.plan = plan
@@ -294,7 +294,7 @@ struct LaneState: ~Copyable {
         }
     }
 
-    private mutating func again(
+    mutating func again(
         _ waiting: Waiting, _ answer: Answer, after: Duration?, forever: Bool = false, at now: Instant, _ effects: inout [Effect]
     ) {
         if phase == .ended {
@@ -366,7 +366,7 @@ struct LaneState: ~Copyable {
         return buryAll(.ended, failure ?? answer)
     }
 
-    private mutating func buryAll(_ phase: Phase, _ answer: Answer) -> [Effect] {
+    mutating func buryAll(_ phase: Phase, _ answer: Answer) -> [Effect] {
         var effects: [Effect] = []
         for waiting in takeAll(.unknown, phase) {
             unburied += 1
@@ -388,70 +388,6 @@ struct LaneState: ~Copyable {
         inFlightBytes = 0
         for waiting in left { settle(waiting.batch, waiting.fate) }
         return left
-    }
-}
-
-// MARK: - Deadlines
-
-extension LaneState {
-    private func due(from now: Instant) -> Instant? { plan.deadline > .zero ? now + plan.deadline : nil }
-
-    /// When `expire` is to be asked again; nil: nothing is under way.
-    var nextDeadline: Instant? {
-        switch phase {
-        case .stopped, .ended: nil
-        case .flushing: flushDue
-        case .open, .draining: (inFlight.values.compactMap(\.due) + (calling.map { [$0.due] } ?? [])).min()
-        }
-    }
-
-    /// How many calls the provider still holds beyond their deadline. One that keeps the lane's thread counts again with each
-    /// further deadline: nothing else can be delivered meanwhile, since a module is called by one thread at a time.
-    private var overdue: Int {
-        guard let calling else { return unanswered.count }
-        let isCounted = calling.token.map(unanswered.contains) ?? false
-        return unanswered.count + max(0, calling.passed - (isCounted ? 1 : 0))
-    }
-
-    /// Gives up what is past its deadline: the batch is unknown and waits to be sent again, and the provider keeps its memory
-    /// until it ends the call after all. Asked by a thread that never enters the provider.
-    mutating func expire(at now: Instant) -> [Effect] {
-        switch phase {
-        case .stopped, .ended: return []
-        case .flushing:
-            guard let flushDue, flushDue <= now else { return [] }
-            phase = .ended
-            givenUpFor = Answer("it did not flush")
-            return [.failing(Answer("it did not flush within \(plan.deadline.configured)"), again: .zero)]
-        case .open, .draining: break
-        }
-        var effects: [Effect] = []
-        // The latest first, since each is put back to the front of the queue.
-        for (token, waiting) in inFlight.sorted(by: { $0.key > $1.key }) where waiting.due.map({ $0 <= now }) ?? false {
-            inFlight[token] = nil
-            inFlightBytes -= waiting.batch.bytes.count
-            account.abandoned += 1
-            unanswered.insert(token)
-            var waiting = waiting
-            waiting.isUnknown = true
-            again(waiting, Answer("no answer within \(plan.deadline.configured)"), after: nil, at: now, &effects)
-        }
-        if let call = calling, call.due <= now {
-            calling?.passed += 1
-            calling?.due = now + plan.deadline
-        }
-        if overdue >= plan.abandon { stop(&effects) }
-        return effects
-    }
-
-    private mutating func stop(_ effects: inout [Effect]) {
-        let answer = Answer(
-            "the module holds \(overdue) \(overdue == 1 ? "call" : "calls") beyond the deadline of \(plan.deadline.configured) "
-                + "(delivery.deadline) and is not called again")
-        givenUpFor = answer
-        effects += buryAll(phase == .draining ? .ended : .stopped, answer)
-        failure = answer
-        effects.append(.stopped(answer))
     }
 }
 

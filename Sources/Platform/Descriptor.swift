@@ -73,11 +73,6 @@ public final class WakeUp: Sendable {
         var one: UInt64 = 1
         write(descriptor, &one, 8)
     }
-
-    public var isRaised: Bool {
-        var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        return poll(&ready, 1, 0) == 1
-    }
 }
 
 /// Asks for a larger pipe, so that a fast producer is read in large blocks; without effect on anything else.
