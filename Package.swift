@@ -53,14 +53,16 @@ let package = Package(
     targets: [
         // The flow of the data, from the command down; a module imports only what stands below it.
         .executableTarget(
-            name: "switchyard", dependencies: ["Router", "PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"],
+            name: "switchyard",
+            dependencies: ["Router", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Events", "Platform"],
             swiftSettings: lean,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
-        module("Router", ["Ingest", "PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        module("Router", ["Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Ingest", ["Events", "Platform"]),
-        module("PluginHost", ["Delivery", "Configuration", "Platform", "CSwitchyardPlugin"]),
-        module("Delivery", ["Policy", "Configuration", "Events", "Platform"]),
-        module("Policy", ["Configuration", "Events", "CCrypto"]),
+        module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
+        module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
+        module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
+        module("Policy", ["Configuration", "Events", "Platform", "CCrypto"]),
         module("Configuration", ["Events", "CJansson"]),
         module("Events", ["CSIMD"]),
         module("Platform", ["CPlatform"]),
@@ -74,6 +76,7 @@ let package = Package(
         .target(name: "CPlatform"),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
@@ -91,7 +94,8 @@ let package = Package(
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
         // A program, so that the author of any adapter can hold a built module against the contract.
         .executableTarget(
-            name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Configuration", "Platform"], path: "Tests/Contract",
+            name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Policy", "Configuration", "Platform"],
+            path: "Tests/Contract",
             exclude: ["bad.c", "scripted.json", "server.py"], swiftSettings: strict),
         tests("HTTPAdapterTests", ["HTTP", "PluginKit", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
         tests("RouterTests", ["Router", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),

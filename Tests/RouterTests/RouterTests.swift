@@ -3,6 +3,7 @@ import Delivery
 import Foundation
 import Glibc
 import Platform
+import Policy
 import Router
 import Testing
 

@@ -1,7 +1,6 @@
 // What leaves a lane at once: events for one provider, sealed. It never changes after it was made.
 
 internal import Events
-public import Policy
 
 public final class Batch: @unchecked Sendable {
     /// NDJSON; it lives as long as the batch.
