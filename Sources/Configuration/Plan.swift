@@ -6,6 +6,7 @@ public import Events
 public struct Plan: Sendable {
     public var keys: [Key] = []
     public var limits = Limits()
+    public var messageID = MessageIDPlan()
     public var sources: [SourcePlan] = [SourcePlan(name: "stdin", plugin: "stdin")]
     public var consent: ConsentPlan?
     public var providers: [ProviderPlan] = []
@@ -40,6 +41,27 @@ public struct Limits: Sendable, Equatable {
     /// How deep objects and lists may nest.
     public var depth = 512
     public init() {}
+}
+
+/// What becomes of the `messageId` of events.
+public struct MessageIDPlan: Sendable, Equatable {
+    /// Whether events that have none get one; nil: when some provider can make use of it.
+    public var add: Bool?
+    /// nil: every event counts, however often it comes.
+    public var deduplicate: Deduplication?
+    public init() {}
+
+    /// An event whose id came before, within this time and among so many, is a duplicate.
+    public struct Deduplication: Sendable, Equatable {
+        public var window = Duration.seconds(600)
+        public var most = 1_000_000
+        public init() {}
+    }
+}
+
+extension Plan {
+    /// Whether events without a `messageId` get one.
+    public var addsMessageIDs: Bool { messageID.add ?? providers.contains { $0.deduplicates } }
 }
 
 public struct SourcePlan: Sendable, Equatable {
@@ -161,6 +183,8 @@ public struct ProviderPlan: Sendable {
     /// The module's own settings as one JSON object: checked, defaults filled in, secrets fetched. Never printed.
     public var settings: Secret
     public var delivery = DeliveryPlan()
+    /// Whether its module tells by the `messageId` what it has got already.
+    public var deduplicates = false
     /// The module runs in a process of its own; nil: in this one.
     public var isolation: IsolationPlan?
     /// Where the file has it, for what its module says of the settings; nil in a plan that no file made.

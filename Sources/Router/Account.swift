@@ -30,7 +30,10 @@ public struct Account: Sendable {
     public var targets: [[Int]]
     public var providers: [Provider] = []
 
-    public var valid: Int { received - rejected }
+    /// Events that came before and were let go.
+    public var duplicates: Int { verdicts.duplicates }
+    /// Events that every route judged.
+    public var valid: Int { received - rejected - duplicates }
 
     /// Whether every admitted event reached every provider of its route.
     public var isComplete: Bool { providers.allSatisfy { $0.undelivered == 0 && !$0.isClosed } }

@@ -39,6 +39,7 @@ public struct RouterOptions: Sendable {
 public final class Router: Sendable {
     private let plan: Plan
     private let ruleset: Ruleset
+    private let seen: SeenIDs?
     private let options: RouterOptions
     private let lanes: [Lane]
     private let pace: Pace
@@ -89,6 +90,7 @@ public final class Router: Sendable {
         self.deadLetters = deadLetters
         self.say = say
         ruleset = Ruleset(plan)
+        seen = plan.messageID.deduplicate.map { SeenIDs($0, key: (0..<16).map { _ in UInt8(truncatingIfNeeded: chance.next()) }) }
         let pace = Pace(lanes)
         self.pace = pace
         turns = Turns(
@@ -137,7 +139,7 @@ public final class Router: Sendable {
         let total = totals.withLock { $0 }
         if let fault = total.inputFault { say("\(source): the input could not be read: \(fault)") }
         return Account(
-            received: total.tally.events + faults.count, rejected: faults.count, unkeptRejects: faults.unkept, inputFault: total.inputFault,
+            received: total.tally.events + total.tally.duplicates + faults.count, rejected: faults.count, unkeptRejects: faults.unkept, inputFault: total.inputFault,
             routes: plan.routes.map(\.name), verdicts: total.tally, targets: plan.routes.map(\.providers),
             providers: lanes.map { .init(name: $0.name, lane: $0.account, isClosed: $0.isClosedByProvider) })
     }
@@ -145,7 +147,7 @@ public final class Router: Sendable {
     private var source: String { plan.sources.first?.name ?? "stdin" }
 
     private func work(_ log: FaultLog) {
-        var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: options.blockSize)
+        var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: options.blockSize, seen: seen)
         while true {
             let (intake, turn) = turns.read { $0.next(&worker.block.text) }
             switch intake {

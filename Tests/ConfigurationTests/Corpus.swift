@@ -244,7 +244,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'spool', expected version, keys, limits, sources, consent, providers or routes"
+                "1:2: unknown key 'spool', expected version, keys, limits, message_id, sources, consent, providers or routes"
             ]),
         Broken(
             "sections that are not built yet",
@@ -254,7 +254,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'where', expected version, keys, limits, sources, consent, providers or routes"
+                "1:2: unknown key 'where', expected version, keys, limits, message_id, sources, consent, providers or routes"
             ]),
         Broken(
             "duplicate sections",
@@ -344,6 +344,18 @@ extension Broken {
             """#,
             [
                 "1:10: keys: the key '' must be a name, not empty"
+            ]),
+        Broken(
+            "message ids",
+            """
+            {"message_id":{"add":"yes","deduplicate":{"for":"0s","most":0,"window":1}},
+             "providers":{"a":{"plugin":"console"}},"routes":[{"to":["a"]}]}
+            """,
+            [
+                #"1:22: message_id.add must be true or false, is "yes""#,
+                #"1:49: message_id.deduplicate.for must be between 1ms and 366d, is "0s""#,
+                "1:61: message_id.deduplicate.most must be between 1 and 100000000, is 0",
+                "1:63: message_id.deduplicate: unknown key 'window', expected for or most",
             ]),
         Broken(
             "limits out of bounds",

@@ -13,6 +13,7 @@ enum RootForm {
             Member("version", version, "The version of this format: 1."),
             Member("keys", keys, "Named secrets for hashing, each at least 16 bytes.", into: \.keys),
             Member("limits", limits, "Bounds on what is read.", into: \.limits),
+            Member("message_id", messageID, "What becomes of the messageId of events.", into: \.messageID),
             Member("sources", sources, "Where events come from; standard input when left out.", into: \.sources),
             Member("consent", ConsentForms.section, "What routes may take of whom. Without it the gate is off.", into: \.consent),
             Member("providers", ProviderForms.providers, required: true, "Where events go, by name.", into: \.providers),
@@ -60,6 +61,20 @@ enum RootForm {
         [
             Member("line", Forms.size(1...1_000_000_000), "The longest line that is read; a longer one is skipped.", into: \.line),
             Member("depth", Forms.integer(1...Scanner.deepest), "How deep objects and lists may nest.", into: \.depth),
+        ])
+
+    private static let messageID = Form<MessageIDPlan>.object(
+        MessageIDPlan(),
+        [
+            Member("add", Forms.boolean, "Whether events without one get one.", into: \.add),
+            Member("deduplicate", deduplication, "An event whose messageId came before is let go, and counted.", into: \.deduplicate),
+        ])
+
+    private static let deduplication = Form<MessageIDPlan.Deduplication>.object(
+        MessageIDPlan.Deduplication(),
+        [
+            Member("for", Forms.time(1...(366 * 86_400_000)), "How long an id is remembered; 10m when left out.", into: \.window),
+            Member("most", Forms.integer(1...100_000_000), "How many are, 32 bytes each; 1000000 when left out.", into: \.most),
         ])
 
     private enum SourceKind: String, CaseIterable { case stdin }
