@@ -139,7 +139,8 @@ public final class Router: Sendable {
         let total = totals.withLock { $0 }
         if let fault = total.inputFault { say("\(source): the input could not be read: \(fault)") }
         return Account(
-            received: total.tally.events + total.tally.duplicates + faults.count, rejected: faults.count, unkeptRejects: faults.unkept, inputFault: total.inputFault,
+            received: total.tally.events + total.tally.duplicates + faults.count, rejected: faults.count, unkeptRejects: faults.unkept,
+            inputFault: total.inputFault,
             routes: plan.routes.map(\.name), verdicts: total.tally, targets: plan.routes.map(\.providers),
             providers: lanes.map { .init(name: $0.name, lane: $0.account, isClosed: $0.isClosedByProvider) })
     }

@@ -59,8 +59,9 @@ extension Account {
             return "{\"name\":\(jsonQuoted(provider.name)),\"taken\":\(lane.totalTaken),\(counts.joined(separator: ",")),"
                 + "\"routes\":[\(byRoute.joined(separator: ","))]}"
         }
-        return "{\"received\":\(received),\"valid\":\(valid),\"rejected\":\(rejected),\"duplicates\":\(duplicates),\"routes\":[\(routeParts.joined(separator: ","))],"
-            + "\"providers\":[\(providerParts.joined(separator: ","))]}"
+        let counts = [("received", received), ("valid", valid), ("rejected", rejected), ("duplicates", duplicates)]
+        let head = counts.map { "\"\($0.0)\":\($0.1)," }.joined()
+        return "{\(head)\"routes\":[\(routeParts.joined(separator: ","))],\"providers\":[\(providerParts.joined(separator: ","))]}"
     }
 }
 
