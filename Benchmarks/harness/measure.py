@@ -175,3 +175,18 @@ def instructions_per_byte(command, small, large):
                 raise Failure(f"valgrind counted nothing: {shlex.join(command)}")
             counts.append(int(found.group(1).replace(",", "")))
     return (counts[1] - counts[0]) / (os.path.getsize(large) - os.path.getsize(small))
+
+
+def instructions_share(command, symbol, small, large):
+    """What part of the instructions for further input a function takes with all that it calls. What comes first cancels out."""
+    counts = []
+    for input in (small, large):
+        with tempfile.NamedTemporaryFile() as profile, tempfile.NamedTemporaryFile() as table:
+            run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile.name}"] + command, input)
+            run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", profile.name], os.devnull, table.name)
+            lines = open(table.name).read().splitlines()
+        found = [int(line.split()[0].replace(",", "")) for line in lines if "PROGRAM TOTALS" in line or symbol in line]
+        if len(found) != 2:
+            raise Failure(f"callgrind has {len(found)} lines of {symbol}, expected one beside the sum: {shlex.join(command)}")
+        counts.append(found)
+    return (counts[1][1] - counts[0][1]) / (counts[1][0] - counts[0][0])
