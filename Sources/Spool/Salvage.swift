@@ -11,6 +11,8 @@ enum Salvage {
         var expected: Int?
     }
 
+    static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
     /// Gives the file and its companions another name, with the time in it; that name.
     static func setAside(_ path: String, at time: Int64) throws(SpoolFault) -> String {
         let base = "\(path).damaged-\(time / 1_000_000_000)"

@@ -12,8 +12,8 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         public var isSynced = false
         /// nil: what is new is kept in the clear.
         public var cipher: Cipher?
-        /// Whether so many more bytes may be stored; throws why not.
-        public var allow: @Sendable (_ bytes: Int) throws(SpoolFault) -> Void = { (_) throws(SpoolFault) in }
+        /// What the folder as a whole may hold; nil: as much as the disk does.
+        public var budget: DiskBudget?
         /// Another file system than SQLite's own, for tests.
         public var vfs: String?
         public var clock = Clock.system
@@ -30,6 +30,8 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     private var fileNumbers: [UInt16: UInt16] = [:]
     private var runNumbers: [UInt16: UInt16] = [:]
     private var totals = Totals()
+    /// What the budget knows of.
+    private var told = 0
     private var loss: SpoolLoss?
     private var index = ByteBuffer()
 
@@ -108,6 +110,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
             totals.bytes[number] = Int(waiting.int(2))
         }
         try checkKey()
+        tellBudget()
     }
 
     /// Sealed rows need the key that sealed them; this tells before any of them is touched.
@@ -165,7 +168,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
 
     public func commit(_ work: SpoolWork) throws(SpoolFault) {
         let growth = work.insert.reduce(0) { $0 + $1.batch.bytes.count }
-        if growth > 0 { try options.allow(growth) }
+        if growth > 0 { try options.budget?.allow(growth) }
         let before = (totals, fileNumbers, runNumbers)
         do throws(SpoolFault) {
             try database.transaction { () throws(SpoolFault) in
@@ -189,6 +192,13 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
             if error.kind == .damaged { try repair(error) }
             throw error
         }
+        tellBudget()
+    }
+
+    private func tellBudget() {
+        let now = totals.bytes.values.reduce(0, +)
+        options.budget?.hold(now - told)
+        told = now
     }
 
     /// Takes a row out of the sums, and out of the file if asked to.
