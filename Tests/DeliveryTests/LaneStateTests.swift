@@ -130,7 +130,8 @@ struct LaneStateTests {
         var now: Int64 = 0
         for attempt in 1...30 {
             #expect(bench.step(at: now) == (attempt == 1 ? "deliver a" : "deliver a attempt \(attempt)"))
-            #expect(bench.complete(.init(.fault(Answer(code: 401, "who are you"))), at: now).count == (attempt == 1 || attempt == 5 ? 1 : 0))
+            #expect(
+                bench.complete(.init(.fault(Answer(code: 401, "who are you"))), at: now).count == (attempt == 1 || attempt == 5 ? 1 : 0))
             now += 8000
         }
         #expect(bench.account() == "1 taken, 1 waiting")
