@@ -51,7 +51,9 @@ struct Backlog: ~Copyable {
     private var away: [UInt16: Int] = [:]
     private(set) var awayBytes = 0
     private var cursor: Int64
-    private var lastRow: Int64
+    private(set) var lastRow: Int64
+    /// How many batches that were in memory only have been given a number.
+    private var kept: Int64 = 0
     private(set) var diskBytes: Int
 
     private var gathered: [SpoolRow] = []
@@ -91,7 +93,7 @@ struct Backlog: ~Copyable {
     }
 
     /// Between what is in memory only and what comes behind it on disk numbers are left free, so that the former can be stored
-    /// in front of the latter when the lane ends.
+    /// in front of the latter when the lane ends. No row ever had one of them.
     private static let gap: Int64 = 1 << 20
 
     private mutating func form(_ body: (inout Assembly, inout [Batch]) -> Void) {
@@ -103,16 +105,13 @@ struct Backlog: ~Copyable {
         }
     }
 
-    /// Puts batches that were in memory only where they belong in the order: from this number on, or behind the last row that came back.
-    mutating func store(_ batches: [(batch: Batch, attempts: Int, firstTried: Int64?)], from row: Int64?) {
-        let first = row ?? cursor + 1
-        for (offset, batch) in batches.enumerated().reversed() {
-            unstoredBytes += batch.batch.bytes.count
-            let id = first + Int64(offset)
-            lastRow = max(lastRow, id)
-            unstored.prepend(
-                Unstored(batch: batch.batch, position: 0, id: id, attempts: batch.attempts, firstTried: batch.firstTried))
-        }
+    /// Puts a batch that was in memory only where it belongs in the order: behind `floor`, the last row when it was sealed.
+    mutating func store(_ batch: Batch, behind floor: Int64, attempts: Int, firstTried: Int64?) {
+        kept += 1
+        assert(kept < Backlog.gap, "more batches in memory than numbers were left for")
+        unstoredBytes += batch.bytes.count
+        lastRow = max(lastRow, floor + kept)
+        unstored.append(Unstored(batch: batch, position: 0, id: floor + kept, attempts: attempts, firstTried: firstTried))
     }
 
     // MARK: - What the store is to do

@@ -7,6 +7,8 @@ struct Event {
     var size = 0
     /// Whether this life's lane has it, and owes it a fate.
     var isTaken = false
+    /// In which life that was.
+    var takenIn = 0
     var isAcknowledged = false
     /// Settled, as far as the lane has been told or has told.
     var fate: LaneAccount.Fate?

@@ -51,7 +51,7 @@ extension World {
             }
             let waiting = life.state.account.totalWaiting
             try require(waiting == stored.count, "\(waiting) wait by the account, \(stored.count) are stored")
-            for number in events.indices where events[number].isTaken && !setup.drops {
+            for number in events.indices where events[number].isTaken && events[number].takenIn == lives && !setup.drops {
                 try require(
                     events[number].isAcknowledged || events[number].isGone || life.state.storeFault != nil, "event \(number) was never acknowledged")
             }

@@ -25,6 +25,8 @@ final class Life {
     var burials: [(share: Backlog.Share?, lost: Int, at: Int64)] = []
     var flushDone: Int64?
     var isStoreOver = false
+    /// Whether the source waits for room, to be woken.
+    var isSourceAsleep = false
     var isEnding = false
     var endsAt: Int64?
     /// The counts that the account is held against.
@@ -158,7 +160,7 @@ final class World {
     private func step() throws -> Bool {
         var ready: [() throws -> Void] = []
         if !life.isEnding {
-            if parcel != nil || nextParcel <= now && events.count < setup.events { ready.append(offer) }
+            if parcel != nil ? !life.isSourceAsleep : nextParcel <= now && events.count < setup.events { ready.append(offer) }
             if let signal = endsLeft.first, signal <= now {
                 ready.append { [self] in
                     endsLeft.removeFirst()
@@ -191,31 +193,25 @@ final class World {
             }
         }
         guard !ready.isEmpty else { return false }
-        // A blocked source does nothing when it is asked: others go first, so that time can pass.
-        let picked = Int(roll(UInt64(ready.count)))
-        if parcel != nil, picked == 0, !life.isEnding {
-            if ready.count == 1 { return try offerAgain() }
-        }
-        try ready[picked]()
+        try ready[Int(roll(UInt64(ready.count)))]()
         return true
     }
 
     func wake() {
         life.laneWake = 0
         life.diskWake = 0
+        life.isSourceAsleep = false
     }
 
     // MARK: - The source
 
-    private func offer() throws { _ = try offerAgain() }
-
-    /// Whether the lane took it.
-    private func offerAgain() throws -> Bool {
+    private func offer() throws {
         if parcel == nil { make() }
-        guard let (numbers, box) = parcel else { return false }
+        guard let (numbers, box) = parcel else { return }
         if life.state.mustWait(for: box.parcel.byteCount) {
             wake()
-            return false
+            life.isSourceAsleep = true
+            return
         }
         let isStoring = setup.kind == .durable
         // The receipt is settled by the one thread that there is.
@@ -223,7 +219,10 @@ final class World {
         let receipt = Receipt { world.acknowledged(numbers, isStoring) }
         receipt.add()
         receipt.settle()
-        for number in numbers { events[number].isTaken = true }
+        for number in numbers {
+            events[number].isTaken = true
+            events[number].takenIn = lives
+        }
         life.taken += numbers.count
         tell("taken \(numbers)")
         let effects = life.state.take(&box.parcel, receipt, at: instant)
@@ -237,7 +236,6 @@ final class World {
             life.state.isSourceBusy = false
             wake()
         }
-        return true
     }
 
     private func make() {
