@@ -100,6 +100,10 @@ extension LaneState {
 
     // MARK: - The store
 
+    /// How often a lane that has ended tries to store what is left, and how long it waits in between.
+    private static let lastTries = 3
+    private static let lastPause = Duration.milliseconds(100)
+
     mutating func diskStep(at now: Instant) -> DiskStep {
         if isStoreClosed { return .wait(until: nil) }
         if isStoreGivenUp { return .close }
@@ -145,7 +149,7 @@ extension LaneState {
         return effects
     }
 
-    /// The store could not do it. It is asked again after a while; when the lane has ended there is no while.
+    /// The store could not do it. It is asked again after a while; when the lane has ended there is little of it.
     mutating func storeFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
         backlog.failed()
         storeFailures += 1
@@ -153,6 +157,10 @@ extension LaneState {
         var effects: [Effect] = storeFault?.kind == fault.kind ? [] : [.storing(fault)]
         storeFault = fault
         guard phase == .ended else { return effects }
+        if storeFailures < LaneState.lastTries {
+            storeAgain = now + LaneState.lastPause
+            return effects
+        }
         let answer = Answer("it could not be stored: \(fault)")
         for batch in backlog.takeUnstored(at: now) { bury(Waiting(batch: batch), .undelivered, answer, &effects) }
         _ = receipts.removeAll()

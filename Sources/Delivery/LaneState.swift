@@ -290,9 +290,10 @@ struct LaneState: ~Copyable {
         var soonest = assembly.deadline
         if let due = backlog.deadline { soonest = soonest.map { min($0, due) } ?? due }
         guard inFlight.count < mostInFlight else { return soonest }
-        if let probe = breakerUntil { return soonest.map { min($0, probe) } ?? probe }
         for index in candidates {
-            if let then = queue[index].notBefore, soonest.map({ then < $0 }) ?? true { soonest = then }
+            // A breaker holds back what waits; when nothing does, there is nothing to wake up for.
+            let times = [queue[index].notBefore, breakerUntil].compactMap(\.self)
+            if let then = times.max(), soonest.map({ then < $0 }) ?? true { soonest = then }
         }
         return soonest
     }

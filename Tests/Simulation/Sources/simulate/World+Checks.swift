@@ -45,6 +45,8 @@ extension World {
             try require(promised.count <= dropped, "acknowledged and lost: \(promised)")
         } else {
             try require(missing.count == dropped, "lost: \(missing), dropped \(dropped)")
+            // While the disk fails what became of an event cannot be recorded: it may come twice.
+            guard life.state.storeFault == nil else { return }
             if !setup.drops {
                 let resent = stored.filter { events[$0].fate != nil }
                 try require(resent.isEmpty, "still stored after their end: \(resent.sorted())")
