@@ -52,7 +52,9 @@ struct Backlog: ~Copyable {
     private(set) var awayBytes = 0
     private var cursor: Int64
     private(set) var lastRow: Int64
-    /// How many batches that were in memory only have been given a number.
+    /// Whether batches that are in memory only stand behind the last row, so that numbers are to be left free for them.
+    private var isFloor = false
+    /// How many of them have been given a number.
     private var kept: Int64 = 0
     private(set) var diskBytes: Int
 
@@ -83,10 +85,12 @@ struct Backlog: ~Copyable {
     // MARK: - Towards the disk
 
     /// Whether events are on disk, or on their way, that have not come back yet: what comes now must go behind them.
-    var isBehind: Bool { awayBytes > 0 || !away.isEmpty || !unstored.isEmpty || !forming.isEmpty || commit != nil || !gathered.isEmpty }
+    var isBehind: Bool { awayBytes > 0 || !away.isEmpty || !unstored.isEmpty || !forming.isEmpty || isStoring || !gathered.isEmpty }
+    private var isStoring: Bool { commit.map { !$0.rows.isEmpty } ?? false }
 
     mutating func take(_ parcel: inout Parcel, at now: Instant) {
-        if !isBehind { lastRow += Backlog.gap }
+        if isFloor { lastRow += Backlog.gap }
+        isFloor = false
         taken += UInt64(parcel.byteCount)
         unstoredBytes += parcel.byteCount
         form { forming, sealed in forming.add(&parcel, at: now) { sealed.append($0) } }
@@ -95,6 +99,12 @@ struct Backlog: ~Copyable {
     /// Between what is in memory only and what comes behind it on disk numbers are left free, so that the former can be stored
     /// in front of the latter when the lane ends. No row ever had one of them.
     private static let gap: Int64 = 1 << 20
+
+    /// The row behind which a batch stands that is in memory only.
+    mutating func floor() -> Int64 {
+        isFloor = true
+        return lastRow
+    }
 
     private mutating func form(_ body: (inout Assembly, inout [Batch]) -> Void) {
         var sealed: [Batch] = []
@@ -123,6 +133,8 @@ struct Backlog: ~Copyable {
         var removedBytes: Int
         var changed: Set<Int64>
         var tried: [Int64: (attempts: Int, first: Int64)]
+        /// By origin that is rewritten as one row: its others, which are removed.
+        var merged: [Int64: [Int64]] = [:]
     }
     private var commit: Commit?
 
@@ -158,6 +170,7 @@ struct Backlog: ~Copyable {
         for id in begun.changed {
             guard let origin = origins[id] else { continue }
             work.rewrite.append((id, origin.batch.subset(origin.isSettled.indices.filter { !origin.isSettled[$0] })))
+            begun.merged[id] = Array(origin.rows.dropFirst())
             work.remove += origin.rows.dropFirst()
             origins[id]!.rows = [id]
         }
@@ -201,6 +214,9 @@ struct Backlog: ~Copyable {
         }
         removals = failed.removals + removals
         removedBytes += failed.removedBytes
+        for (id, others) in failed.merged {
+            if origins[id] == nil { removals += others } else { origins[id]!.rows += others }
+        }
         changed.formUnion(failed.changed.filter { origins[$0] != nil })
         tried.merge(failed.tried) { new, _ in new }
     }

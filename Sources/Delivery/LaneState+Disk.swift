@@ -116,7 +116,7 @@ extension LaneState {
         }
         // On a full disk what was delivered is still removed, so that room comes back.
         if mayStore || isFull, let work = backlog.work(at: now, onlyRecords: !mayStore) { return .commit(work) }
-        if isEnding, isProviderClosed || givenUpFor != nil || isClosedByProvider, !backlog.hasWork { return .close }
+        if isEnding, isProviderClosed || givenUpFor != nil || isClosedByProvider, !backlog.hasWork, !isBurying { return .close }
         if isUntidy {
             let at = tidyAt ?? now + .seconds(1)
             tidyAt = at

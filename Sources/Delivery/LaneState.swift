@@ -86,7 +86,7 @@ struct LaneState: ~Copyable {
     var heldBytes = 0
 
     /// Whether events that were given up are not yet in the dead-letter file.
-    private var isBurying: Bool { unburied > 0 }
+    var isBurying: Bool { unburied > 0 }
     /// Whether every event has its fate, and the provider is closed or was given up on.
     var isOver: Bool { (isProviderClosed || givenUpFor != nil) && !isBurying && (!isDurable || isStoreClosed) }
     private(set) var isProviderClosed = false
@@ -184,7 +184,7 @@ struct LaneState: ~Copyable {
             isDropping = false
         }
         heldBytes += parcel.bytes.count
-        let floor = backlog.lastRow
+        let floor = backlog.floor()
         assembly.add(&parcel, at: now) { queue.append(Waiting(batch: $0, floor: floor)) }
         return effects
     }
@@ -227,7 +227,8 @@ struct LaneState: ~Copyable {
     }
 
     mutating func sealAssembly(at now: Instant, always: Bool) {
-        let floor = backlog.lastRow
+        guard !assembly.isEmpty else { return }
+        let floor = backlog.floor()
         assembly.sealIfDue(at: now, always: always) { queue.append(Waiting(batch: $0, floor: floor)) }
     }
 
