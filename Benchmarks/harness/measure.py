@@ -177,16 +177,18 @@ def instructions_per_byte(command, small, large):
     return (counts[1] - counts[0]) / (os.path.getsize(large) - os.path.getsize(small))
 
 
-def instructions_share(command, symbol, small, large):
-    """What part of the instructions for further input a function takes with all that it calls. What comes first cancels out."""
+def instructions_share(command, symbol, without, small, large):
+    """What part of the instructions for further input a function takes with all that it calls but one. What comes first cancels out."""
     counts = []
     for input in (small, large):
         with tempfile.NamedTemporaryFile() as profile, tempfile.NamedTemporaryFile() as table:
             run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile.name}"] + command, input)
             run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", profile.name], os.devnull, table.name)
             lines = open(table.name).read().splitlines()
-        found = [int(line.split()[0].replace(",", "")) for line in lines if "PROGRAM TOTALS" in line or symbol in line]
-        if len(found) != 2:
-            raise Failure(f"callgrind has {len(found)} lines of {symbol}, expected one beside the sum: {shlex.join(command)}")
-        counts.append(found)
-    return (counts[1][1] - counts[0][1]) / (counts[1][0] - counts[0][0])
+        wanted = ["PROGRAM TOTALS", symbol, without]
+        found = [[int(line.split()[0].replace(",", "")) for line in lines if each in line] for each in wanted]
+        if any(len(each) != 1 for each in found):
+            raise Failure(f"callgrind did not find each of {wanted} once: {shlex.join(command)}")
+        counts.append([each[0] for each in found])
+    whole, part, less = (large - small for small, large in zip(*counts))
+    return (part - less) / whole

@@ -7,6 +7,8 @@ public struct Plan: Sendable {
     public var keys: [Key] = []
     public var limits = Limits()
     public var messageID = MessageIDPlan()
+    public var state = StatePlan()
+    public var shutdown = ShutdownPlan()
     public var sources: [SourcePlan] = [SourcePlan(name: "stdin", plugin: "stdin")]
     public var consent: ConsentPlan?
     public var providers: [ProviderPlan] = []
@@ -40,6 +42,23 @@ public struct Limits: Sendable, Equatable {
     public var line = 16_000_000
     /// How deep objects and lists may nest.
     public var depth = 512
+    /// The most bytes of events on disk, of all lanes together; nil: as much as each of them may.
+    public var disk: Int?
+    /// How many bytes of the disk that the state folder is on stay free.
+    public var diskFree = 100_000_000
+    public init() {}
+}
+
+/// What is kept in the state folder.
+public struct StatePlan: Sendable, Equatable {
+    /// The key under which events are encrypted there, an index into `Plan.keys`; nil: they are not.
+    public var encrypt: Int?
+    public init() {}
+}
+
+public struct ShutdownPlan: Sendable, Equatable {
+    /// How long a router that is told to end may go on delivering.
+    public var deadline = Duration.seconds(10)
     public init() {}
 }
 
@@ -61,7 +80,7 @@ public struct MessageIDPlan: Sendable, Equatable {
 
 extension Plan {
     /// Whether events without a `messageId` get one.
-    public var addsMessageIDs: Bool { messageID.add ?? providers.contains { $0.deduplicates } }
+    public var addsMessageIDs: Bool { messageID.add ?? providers.contains { $0.deduplicates || $0.delivery.queue.disk != nil } }
 }
 
 public struct SourcePlan: Sendable, Equatable {
@@ -214,10 +233,21 @@ public struct DeliveryPlan: Sendable {
     public struct Queue: Sendable, Equatable {
         public enum Full: String, Sendable, CaseIterable {
             case block
+            /// To disk, when memory is full.
+            case spill
             case dropNewest = "drop_newest"
             case dropOldest = "drop_oldest"
         }
+        public enum Durability: String, Sendable, CaseIterable {
+            /// What is stored survives the end of the process, however it ends.
+            case process
+            /// It survives a loss of power too.
+            case power
+        }
         public var memory = 4_000_000
+        /// The most bytes of events on disk; nil: the lane keeps nothing there.
+        public var disk: Int?
+        public var durability = Durability.process
         public var full = Full.block
         public init() {}
     }
@@ -232,6 +262,8 @@ public struct DeliveryPlan: Sendable {
     public var batch = Batch()
     public var queue = Queue()
     public var retry = Retry()
+    /// How many failures in a row open the breaker, so that one batch at a time probes.
+    public var breaker = 5
     /// How long a call of the module may take; then its outcome is unknown. Zero: for ever.
     public var deadline = Duration.seconds(60)
     /// How many calls that took longer the module may still hold before its lane stops.

@@ -42,6 +42,13 @@ public final class Batch: @unchecked Sendable {
         return UnsafeRawBufferPointer(rebasing: bytes[start..<Int(entries[index].end) - 1])
     }
 
+    /// The events of several batches, one behind the other.
+    public convenience init(joining batches: [Batch]) {
+        var whole = Parcel(roomFor: batches)
+        for batch in batches { whole.append(copying: 0..<batch.count, of: batch.parcel) }
+        self.init(whole)
+    }
+
     /// A batch of just these events, in this order: what is left when the others have been settled.
     public func subset(_ indices: some Sequence<Int>) -> Batch {
         var part = Parcel()

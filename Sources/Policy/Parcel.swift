@@ -52,6 +52,12 @@ public struct Parcel: ~Copyable, Sendable {
         subjectColumn = Column(capacity: room(other.subjectColumn.count))
     }
 
+    init(roomFor batches: [Batch]) {
+        bytes = ByteBuffer(capacity: batches.reduce(0) { $0 + $1.bytes.count })
+        entryColumn = Column(capacity: batches.reduce(0) { $0 + $1.count })
+        subjectColumn = Column(capacity: batches.reduce(0) { $0 + $1.subjects.count })
+    }
+
     /// One for each event. Valid until the parcel changes.
     public var entries: UnsafeBufferPointer<Entry> { entryColumn.all }
     /// Those of all events. Valid until the parcel changes.

@@ -11,8 +11,12 @@ public final class RouteNames: Sendable {
         var numbers: [String: UInt16] = [:]
     }
 
+    /// These names have the numbers from 0 on, in their order, also those that are there twice.
     public init(_ names: [String] = []) {
-        for name in names { _ = number(of: name) }
+        state.withLock { state in
+            state.names = names
+            for (number, name) in names.enumerated() where state.numbers[name] == nil { state.numbers[name] = UInt16(number) }
+        }
     }
 
     /// The number of that name, a new one if need be. nil: there are as many names as an entry can tell apart.

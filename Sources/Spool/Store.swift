@@ -11,6 +11,10 @@ public protocol SpoolStore: AnyObject, Sendable {
     func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow]
     /// Does all of it, in one transaction, or nothing.
     func commit(_ work: SpoolWork) throws(SpoolFault)
+    /// Events that turned out to be damaged since the last call: they are set aside and will not be read.
+    func takeLoss() -> SpoolLoss?
+    /// Gives back the space that nothing needs any more. Called when there is nothing else to do.
+    func tidy() throws(SpoolFault)
     /// Puts its files in order; after it nothing is called.
     func close()
 }
@@ -56,6 +60,21 @@ public struct SpoolContents: Sendable, Equatable {
     public var oldest: Int64?
 
     public init() {}
+}
+
+/// What was lost of a spool to damage.
+public struct SpoolLoss: Sendable, Equatable {
+    /// How many events by route, by the numbers of the run's `RouteNames`.
+    public var routes: [UInt16: Int]
+    public var bytes: Int
+    /// Says where the rest is, for a person.
+    public var words: String
+
+    public init(routes: [UInt16: Int], bytes: Int, words: String) {
+        self.routes = routes
+        self.bytes = bytes
+        self.words = words
+    }
 }
 
 /// Why a spool could not do what it was asked; nothing of it was done.
