@@ -41,6 +41,10 @@ extension World {
             arrives = numbers.map { _ in false }
         }
         var mood = mood
+        if setup.closes, !isHealed, roll(30) == 0 {
+            refuseAll(.closed(Answer("left")))
+            mood = .closing
+        }
         if mood == .flaky { mood = [.well, .well, .busy, .down, .hanging][Int(roll(setup.plan.deadline > .zero ? 5 : 4))] }
         switch mood {
         case .well, .flaky:
@@ -62,6 +66,7 @@ extension World {
         case .down:
             if roll(8) == 0 { refuseAll(.fault(Answer("wrong token"))) } else { outcome = BatchOutcome(.unknown(Answer("reset"))) }
             if roll(2) == 0 { arrives = numbers.map { _ in false } }
+        case .closing: break
         case .hanging:
             if roll(2) == 0 { arrives = numbers.map { _ in false } }
             wait = roll(3) == 0 ? Int64(roll(30_000)) * World.millisecond : nil

@@ -94,6 +94,7 @@ final class World {
     }
 
     static let millisecond: Int64 = 1_000_000
+    var isHealed: Bool { now >= setup.healed * World.millisecond }
 
     func roll(_ sides: UInt64) -> UInt64 { chance.next() % sides }
     var instant: Instant { Instant(nanoseconds: now - life.epoch) }
@@ -105,7 +106,7 @@ final class World {
     func play() throws {
         while true {
             steps += 1
-            try require(steps < 400_000, "it does not come to an end")
+            try require(steps < 400_000, "it does not come to an end: \(standing), wakes \([life.laneWake, life.diskWake, life.watchWake])")
             happen()
             if let kill = killsLeft.first, kill <= now {
                 killsLeft.removeFirst()
@@ -138,7 +139,7 @@ final class World {
             tell("the disk is \(next.health)")
             healthLeft.removeFirst()
         }
-        if now >= setup.healed * World.millisecond, mood != .well || store.health != .well {
+        if isHealed, mood != .well || store.health != .well {
             (mood, store.health) = (.well, .well)
             tell("all is well")
         }
@@ -167,7 +168,7 @@ final class World {
                     end(within: Int64(roll(20_000)) * World.millisecond)
                 }
             }
-            if events.count == setup.events, parcel == nil, now >= setup.healed * World.millisecond, endsLeft.isEmpty {
+            if events.count == setup.events, parcel == nil, isHealed, endsLeft.isEmpty {
                 ready.append { [self] in end(within: nil) }
             }
         }
@@ -357,12 +358,18 @@ final class World {
                 let buried = numbers(batch)
                 tell("buried \(buried): \(reason.rawValue), \(answer.message)")
                 for number in buried { try bury(number, reason) }
-                life.burials.append((share, 0, now + Int64(roll(3)) * Int64(roll(300)) * World.millisecond))
+                let lost = setup.losesLetters && !isHealed && roll(3) == 0 ? 1 : 0
+                for number in buried where lost > 0 && share != nil { events[number].isUnburied = true }
+                life.burials.append((share, lost, now + Int64(roll(3)) * Int64(roll(300)) * World.millisecond))
             case .acknowledge(let receipts): for receipt in receipts { receipt.settle() }
             case .opened(let failures):
                 tell("the breaker opened")
                 try require(failures >= setup.plan.breaker, "the breaker opened after \(failures) failures")
-            case .failing, .recovered, .dropping, .storing, .damaged, .left, .closed, .stopped: tell("\(effect)".prefix(60) + "…")
+            case .closed, .stopped:
+                tell("\(effect)".prefix(60) + "…")
+                for token in life.deliveries.keys.sorted() { letGo(token, excused: true) }
+                if !life.isEnding { end(within: Int64(roll(20_000)) * World.millisecond) }
+            case .failing, .recovered, .dropping, .storing, .damaged, .left: tell("\(effect)".prefix(60) + "…")
             }
         }
         if let words = breachOfPromise { throw Breach(words: words) }
@@ -408,7 +415,7 @@ final class World {
     /// A life is over. The next one begins, or the whole play ends and is judged: true.
     private func rest() throws -> Bool {
         try checkEnd(killed: false)
-        let isDone = events.count == setup.events && parcel == nil && now >= setup.healed * World.millisecond
+        let isDone = events.count == setup.events && parcel == nil && isHealed
         if isDone, !setup.stores || store.rows.isEmpty { return true }
         begin()
         return false
@@ -437,6 +444,7 @@ final class World {
             // Its record had not been stored: it may come twice, by right.
             if events[number].fate != nil { events[number].excuses += 1 }
             events[number].fate = nil
+            events[number].isUnburied = false
             events[number].isGone = false
         }
         let epoch = now - Int64(roll(1 << 40))
