@@ -47,6 +47,7 @@ struct Setup {
         kind = [.memory, .durable, .durable, .durable, .spill, .spill][Int(roll(6))]
         plan.batch.events = 1 + Int(roll(8))
         plan.batch.bytes = 24 + Int(roll(200))
+        plan.batch.largest = roll(3) == 0 ? plan.batch.bytes + Int(roll(60)) : nil
         plan.batch.wait = .milliseconds(Int64(roll(3) * roll(500)))
         plan.queue.memory = plan.batch.bytes * Int(1 + roll(6))
         plan.queue.full = kind == .spill ? .spill : roll(4) > 0 ? .block : roll(2) == 0 ? .dropNewest : .dropOldest

@@ -57,7 +57,8 @@ extension World {
             try require(waiting == stored.count - unburied, "\(waiting) wait by the account, \(stored.count) are stored")
             for number in events.indices where events[number].isTaken && events[number].takenIn == lives && !setup.drops {
                 try require(
-                    events[number].isAcknowledged || events[number].isGone || life.state.storeFault != nil, "event \(number) was never acknowledged")
+                    events[number].isAcknowledged || events[number].isGone || life.state.storeFault != nil,
+                    "event \(number) was never acknowledged")
             }
         }
     }

@@ -14,6 +14,8 @@ extension World {
         try require(
             numbers.count <= setup.plan.batch.events && (batch.bytes.count <= setup.plan.batch.bytes || numbers.count == 1),
             "a batch of \(numbers.count) events and \(batch.bytes.count) bytes is delivered")
+        try require(
+            batch.bytes.count <= setup.plan.batch.largest ?? .max, "\(batch.bytes.count) bytes are delivered to a module that takes less")
         let open = life.deliveries.count
         try require(open < (setup.plan.ordered ? 1 : setup.concurrency), "\(open + 1) deliveries are under way")
         try require(!life.state.isBreakerOpen || open == 0, "the breaker is open, and \(open + 1) deliveries are under way")

@@ -88,7 +88,8 @@ final class World {
         endsLeft = setup.ends.map { $0 * World.millisecond }.sorted()
         life = Life(
             LaneState(
-                setup.plan, concurrency: setup.concurrency, routes: 1, chance: Chance(seed: 1), contents: setup.stores ? SpoolContents() : nil,
+                setup.plan, concurrency: setup.concurrency, routes: 1, chance: Chance(seed: 1),
+                contents: setup.stores ? SpoolContents() : nil,
                 epoch: 0), epoch: 0)
         life.state.isSourceBusy = setup.pause < 1000
     }
@@ -248,7 +249,8 @@ final class World {
             made.bytes.append(text)
             made.entryColumn.append(
                 Entry(
-                    end: UInt32(made.bytes.count), route: 0, isImmediate: roll(10) == 0, subjectCount: 0, firstSubject: 0, messageIDOffset: 0,
+                    end: UInt32(made.bytes.count), route: 0, isImmediate: roll(10) == 0, subjectCount: 0, firstSubject: 0,
+                    messageIDOffset: 0,
                     messageIDCount: 0, arrival: now))
             events.append(Event(isPoison: Double(roll(1000)) < setup.poison * 1000, size: text.utf8.count))
             numbers.append(number)
@@ -282,6 +284,9 @@ final class World {
         case .deliver(let token, let batch, let attempt):
             life.laneWake = 0
             try hand(token, batch, attempt)
+        case .bury(let effects):
+            life.laneWake = 0
+            try carryOut(effects)
         case .wait(let until): life.laneWake = until.map { $0.nanoseconds + life.epoch }
         case .flush: life.flushDone = now + Int64(roll(100)) * World.millisecond
         case .end:
@@ -327,7 +332,9 @@ final class World {
         life.diskWake = 0
         switch step {
         case .commit(let work):
-            tell("commit \(work.insert.map { "\($0.id): \(numbers($0.batch))" }) rewrite \(work.rewrite.map { "\($0.id): \(numbers($0.batch))" }) tried \(work.tried.map(\.id)) remove \(work.remove)")
+            tell(
+                "commit \(work.insert.map { "\($0.id): \(numbers($0.batch))" }) rewrite \(work.rewrite.map { "\($0.id): \(numbers($0.batch))" }) tried \(work.tried.map(\.id)) remove \(work.remove)"
+            )
             if let fault = store.fault(work) {
                 tell("the commit failed: \(fault)")
                 try carryOut(life.state.storeFailed(fault, at: instant))
@@ -378,7 +385,10 @@ final class World {
     private func bury(_ number: Int, _ reason: LaneAccount.Fate) throws {
         try settle(number, reason)
         switch reason {
-        case .rejected: try require(events[number].isPoison, "event \(number) was given up as rejected, and never was")
+        case .rejected:
+            try require(
+                events[number].isPoison || events[number].size > setup.plan.batch.largest ?? .max,
+                "event \(number) was given up as rejected, and never was")
         case .expired:
             let age = now - (events[number].firstHanded ?? now)
             try require(age >= setup.plan.retry.total.nanoseconds, "event \(number) expired after \(age) ns")
