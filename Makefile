@@ -4,6 +4,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 SECONDS ?= 60
+SEEDS ?= 100000
 ARGS ?=
 KILLS ?= 1000
 PLUGIN ?=
@@ -58,6 +59,10 @@ crash: ## Kill it at random moments KILLS=1000 times, and prove that nothing it 
 	swift build; \
 	Tests/Crash/crash --planted --kills 10 --router .build/debug/switchyard; \
 	Tests/Crash/crash --kills $(KILLS) --router .build/debug/switchyard
+
+simulate: ## Play lanes by SEEDS=100000 on a clock of its own, after planted bugs were found (ARGS="--seed N" plays one again)
+	@Scripts/packages.sh build
+	@$(toolchain); Scripts/simulate.sh $(SEEDS) $(ARGS)
 
 check: ## Check the format, the imports, and that nothing warns
 	@Scripts/packages.sh build test

@@ -272,14 +272,15 @@ struct Backlog: ~Copyable {
 
     private mutating func gather(_ row: SpoolRow, at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) {
         let fits = gatheredEvents + row.batch.count <= limits.events && gatheredBytes + row.batch.bytes.count <= limits.bytes
-        // What was tried before keeps to itself, so that its count stays true.
-        if row.attempts > 0 || !fits { close(seal) }
+        // What was tried before keeps to itself, so that its count and its time stay true.
+        let isTried = row.attempts > 0 || row.firstTried != nil
+        if isTried || !fits { close(seal) }
         gathered.append(row)
         gatheredEvents += row.batch.count
         gatheredBytes += row.batch.bytes.count
         began = began ?? now
         isUrgent = isUrgent || row.batch.entries.contains { $0.isImmediate }
-        if row.attempts > 0 || gatheredEvents >= limits.events || gatheredBytes >= limits.bytes { close(seal) }
+        if isTried || gatheredEvents >= limits.events || gatheredBytes >= limits.bytes { close(seal) }
     }
 
     mutating func sealIfDue(at now: Instant, always: Bool, seal: (Batch, Share, Int, Int64?) -> Void) {

@@ -18,6 +18,8 @@ struct LaneState: ~Copyable {
     /// What the lane's thread is to do next.
     enum Step {
         case deliver(token: UInt64, Batch, attempt: Int)
+        /// An event that the module cannot take: it is given up.
+        case bury([Effect])
         /// Nothing to do until something happens, or until then.
         case wait(until: Instant?)
         case flush
@@ -256,6 +258,11 @@ struct LaneState: ~Copyable {
         sealWhatIsDue(at: now, always: phase == .draining)
         if let index = firstReady(at: now) {
             var waiting = queue.remove(at: index)
+            if let refusal = tooLarge(waiting.batch) {
+                var effects: [Effect] = []
+                bury(waiting, .rejected, refusal, &effects)
+                return .bury(effects)
+            }
             waiting.attempts += 1
             waiting.firstTried = waiting.firstTried ?? now
             waiting.isUnknown = false
@@ -272,6 +279,12 @@ struct LaneState: ~Copyable {
             return .flush
         }
         return .wait(until: nextInstant())
+    }
+
+    /// Only an event that stands alone can be over what the module takes; batches are cut to it.
+    private func tooLarge(_ batch: Batch) -> Answer? {
+        guard let most = plan.batch.largest, batch.bytes.count > most, batch.count == 1 else { return nil }
+        return Answer("the event has \(batch.bytes.count) bytes, and the module takes \(most) at most")
     }
 
     /// Where in the queue a batch may be taken from: only the very front where order is kept.
