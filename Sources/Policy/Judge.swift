@@ -117,12 +117,12 @@ public struct Judge: ~Copyable {
         let isAdding = route.pointee.addsMessageIDs && MessageIDs.lacks(messageID, in: event.block)
         let added = isAdding ? messageIDs.text(turn) : nil
         let line = parcels[first].append(
-            admitted, event, &editor, messageID: messageID, added: added, turn: turn, isImmediate: isImmediate(first, event),
+            admitted, event, &editor, route: route.pointee.number, messageID: messageID, added: added, turn: turn, isImmediate: isImmediate(first, event),
             arrival: arrival,
             subjects: subjects)
         for provider in providers.dropFirst() {
             parcels[provider].append(
-                admitted, copyOf: line, isImmediate: isImmediate(provider, event), arrival: arrival, subjects: subjects)
+                admitted, copyOf: line, route: route.pointee.number, isImmediate: isImmediate(provider, event), arrival: arrival, subjects: subjects)
         }
     }
 

@@ -49,7 +49,7 @@ extension Account {
         }
         let providerParts = providers.map { provider in
             let lane = provider.lane
-            let byRoute = routes.indices.filter { lane.taken[$0] > 0 }.map { route in
+            let byRoute = routes.indices.filter { lane.taken(route: $0) > 0 }.map { route in
                 let counts = fates { lane[$0][route] } + ["\"waiting\":\(lane.waiting(route: route))"]
                 return "{\"route\":\(jsonQuoted(routes[route])),\"taken\":\(lane.taken[route]),\(counts.joined(separator: ","))}"
             }
