@@ -82,14 +82,17 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
 
+        .target(name: "TestSupport", dependencies: ["Spool"], path: "Tests/Support", swiftSettings: strict),
         tests("EventsTests", ["Events"]),
         tests("ConfigurationTests", ["Configuration"]),
         tests("PolicyTests", ["Policy", "Configuration", "Events"]),
-        tests("DeliveryTests", ["Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"]),
         tests("ControlTests", ["Control", "Platform"]),
         // The modules are compiled by the tests, against the header alone.
-        tests("PluginHostTests", ["PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"], exclude: ["Modules"]),
+        tests(
+            "PluginHostTests", ["PluginHost", "Delivery", "TestSupport", "Policy", "Configuration", "Events", "Platform"],
+            exclude: ["Modules"]),
         // Every adapter defines the one symbol that a module exports; linked together for the tests, the first one stands.
         .testTarget(
             name: "AdapterTests", dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "CZlib", "CZstd"], swiftSettings: strict,
@@ -99,9 +102,9 @@ let package = Package(
             name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Policy", "Configuration", "Platform"],
             path: "Tests/Contract",
             exclude: ["bad.c", "scripted.json", "server.py"], swiftSettings: strict),
-        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
-        tests("RouterTests", ["Router", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
-        tests("EndToEndTests", []),
+        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
+        tests("RouterTests", ["Router", "TestSupport", "Spool", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        tests("EndToEndTests", ["TestSupport"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),

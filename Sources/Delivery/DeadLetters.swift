@@ -58,7 +58,9 @@ public final class DeadLetters: Sendable {
                 throw SpoolFault(.failed, "\(path): \(error)")
             }
         }
-        return try DeadLetterFile(path, cipher: cipher)
+        let file = try DeadLetterFile(path, at: clock.wall(), cipher: cipher)
+        if let damaged = file?.setAside { warn("\(path): was damaged; it was set aside as \(damaged)") }
+        return file
     }
 
     /// Opens the file anew with the next event, since it may have been moved away.

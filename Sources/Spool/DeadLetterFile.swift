@@ -1,6 +1,7 @@
 // Events that were given up, with what was said of them, until they are sent again or thrown away. One file of SQLite's, which
 // several processes may share: a router that buries and a command that looks or replays.
 
+internal import Platform
 public import Policy
 
 public struct DeadLetter: Sendable {
@@ -16,6 +17,13 @@ public struct DeadLetter: Sendable {
     public var answer: String
     /// Without its newline.
     public var event: [UInt8]
+
+    /// One line for machines.
+    public var json: String {
+        "{\"at\":\"\(timestamp(at))\",\"provider\":\(jsonQuoted(provider)),\"route\":\(jsonQuoted(route)),"
+            + "\"reason\":\(jsonQuoted(reason)),\"attempts\":\(attempts),\"code\":\(code),\"answer\":\(jsonQuoted(answer)),"
+            + "\"arrival\":\"\(timestamp(arrival))\",\"event\":\(String(decoding: event, as: UTF8.self))}"
+    }
 }
 
 /// How many letters of one provider and reason there are.
@@ -51,15 +59,29 @@ public final class DeadLetterFile: @unchecked Sendable {
 
     private let database: Database
     private let cipher: Cipher?
+    /// Where a damaged file was put that stood in this one's place.
+    public let setAside: String?
 
     /// Opens the file, or makes it when `makes`; nil: there is none.
-    public init?(_ path: String, makes: Bool = true, cipher: Cipher? = nil, vfs: String? = nil) throws(SpoolFault) {
-        if makes { try makePrivate(path) } else if !Salvage.exists(path) { return nil }
+    /// One that is damaged is put aside when another may be made. `now`: nanoseconds since 1970.
+    public init?(_ path: String, makes: Bool = true, at now: Int64 = 0, cipher: Cipher? = nil, vfs: String? = nil) throws(SpoolFault) {
+        if !makes, !Salvage.exists(path) { return nil }
         self.cipher = cipher
-        database = try Database(path, makes: makes, vfs: vfs, patience: 10_000)
-        try SpoolSchema.settle(
-            database, isSynced: false, pageSize: 4096, application: DeadLetterFile.application, version: DeadLetterFile.version,
-            tables: DeadLetterFile.tables)
+        do throws(SpoolFault) {
+            database = try DeadLetterFile.open(path, makes, vfs)
+            setAside = nil
+        } catch {
+            guard makes, error.kind == .damaged else { throw error }
+            setAside = try Salvage.setAside(path, at: now)
+            database = try DeadLetterFile.open(path, makes, vfs)
+        }
+    }
+
+    private static func open(_ path: String, _ makes: Bool, _ vfs: String?) throws(SpoolFault) -> Database {
+        if makes { try makePrivate(path) }
+        let database = try Database(path, makes: makes, vfs: vfs, patience: 10_000)
+        try SpoolSchema.settle(database, isSynced: false, pageSize: 4096, application: application, version: version, tables: tables)
+        return database
     }
 
     public func close() { database.close() }
@@ -129,7 +151,8 @@ public final class DeadLetterFile: @unchecked Sendable {
     private func event(_ row: Statement) throws(SpoolFault) -> [UInt8] {
         guard row.int(9) == 1 else { return [UInt8](row.bytes(10)) }
         guard let cipher else {
-            throw SpoolFault(.foreign, "\(database.path): its events are encrypted; give the configuration whose state.encrypt names the key (-c FILE)")
+            throw SpoolFault(
+                .foreign, "\(database.path): its events are encrypted; name the key in state.encrypt (-c FILE)")
         }
         guard let open = cipher.open(row.bytes(10), at: "letter") else {
             throw SpoolFault(.foreign, "\(database.path): was encrypted under another key than the one of state.encrypt, or was changed")
@@ -153,7 +176,8 @@ public final class DeadLetterFile: @unchecked Sendable {
         while try select.step() {
             counts.append(
                 DeadLetterCount(
-                    provider: select.text(0), reason: select.text(1), count: Int(select.int(2)), oldest: select.int(3), newest: select.int(4)))
+                    provider: select.text(0), reason: select.text(1), count: Int(select.int(2)), oldest: select.int(3),
+                    newest: select.int(4)))
         }
         return counts
     }
