@@ -7,7 +7,8 @@ public enum ControlClient {
     static let mostAnswer = 64 << 20
 
     /// Asks the router that has the folder. `patience`: how long it may be silent; nil: as long as it likes.
-    public static func ask(folder: String, _ request: Request, patience: Duration? = .seconds(10), clock: Clock = .system) throws(ControlFault)
+    public static func ask(folder: String, _ request: Request, patience: Duration? = .seconds(10), clock: Clock = .system)
+        throws(ControlFault)
         -> (status: Int, body: [UInt8])
     {
         let place = try SocketPlace(in: folder)
@@ -28,7 +29,8 @@ public enum ControlClient {
         return try answer(from: descriptor, place.path, patience, clock)
     }
 
-    private static func answer(from descriptor: borrowing Descriptor, _ path: String, _ patience: Duration?, _ clock: Clock) throws(ControlFault)
+    private static func answer(from descriptor: borrowing Descriptor, _ path: String, _ patience: Duration?, _ clock: Clock)
+        throws(ControlFault)
         -> (status: Int, body: [UInt8])
     {
         var bytes: [UInt8] = []

@@ -22,14 +22,16 @@ public struct Response: Sendable, Equatable {
     /// What may be asked at this path instead.
     public var allow: String?
 
-    public init(_ status: Int = 200, type: String = "application/json", _ body: String) {
+    public init(_ status: Int, type: String = "application/json", _ body: String) {
         self.status = status
         self.type = type
         self.body = Array(body.utf8)
     }
 
     /// A fault, in words for a person.
-    public static func fault(_ status: Int, _ words: String) -> Response { Response(status, type: "text/plain; charset=utf-8", words + "\n") }
+    public static func fault(_ status: Int, _ words: String) -> Response {
+        Response(status, type: "text/plain; charset=utf-8", words + "\n")
+    }
 
     private static let phrases = [
         200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout", 411: "Length Required",

@@ -46,7 +46,8 @@ struct SocketPlace {
             short = "/proc/self/fd/\(number)/" + SocketPlace.name
             guard access("/proc/self/fd/\(number)", F_OK) == 0 else {
                 throw ControlFault(
-                    .failed, "\(path): is too long for a socket, of \(path.utf8.count) bytes where \(room) fit; name a shorter folder with --state")
+                    .failed,
+                    "\(path): is too long for a socket, of \(path.utf8.count) bytes where \(room) fit; name a shorter folder with --state")
             }
         } else {
             self.folder = nil

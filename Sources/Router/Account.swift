@@ -31,6 +31,8 @@ public struct Account: Sendable {
     public var inputFault: SystemFault?
     /// Of all plans that the run went by, and those of events that an earlier run had left.
     public var routes: [String]
+    /// Of those, by index: the ones of plans of this run.
+    public var ownRoutes: [Int]
     /// How each route judged the valid events.
     public var verdicts: Tally
     /// For each route how many events it judged: all valid ones, unless a reload brought it or took it away.

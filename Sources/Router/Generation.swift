@@ -46,6 +46,8 @@ final class Roster: Sendable {
         var current: Generation
         /// All lanes of the run, those included that an earlier generation sent to.
         var posts: [Post]
+        /// The numbers of the routes of all generations.
+        var routes: Set<UInt16>
         /// By generation: how many blocks it is judging.
         var users: [Int: Int] = [:]
         /// Those whose provider has left or that have stopped, by index.
@@ -56,10 +58,11 @@ final class Roster: Sendable {
     }
     private let state: Monitor<State>
 
-    init(_ generation: Generation) { state = Monitor(State(current: generation, posts: generation.posts)) }
+    init(_ generation: Generation) { state = Monitor(State(current: generation, posts: generation.posts, routes: Set(generation.routes))) }
 
     var current: Generation { state.withLock { $0.current } }
     var posts: [Post] { state.withLock { $0.posts } }
+    var routes: [UInt16] { state.withLock { $0.routes.sorted() } }
 
     // MARK: - Blocks
 
@@ -86,6 +89,7 @@ final class Roster: Sendable {
         state.withLock { state in
             guard !state.isEnding else { return false }
             state.current = generation
+            state.routes.formUnion(generation.routes)
             let known = Set(state.posts.map(\.index))
             state.posts += generation.posts.filter { !known.contains($0.index) }
             state.retiring.formUnion(retiring.map(\.index))

@@ -81,7 +81,8 @@ extension Router {
         } else {
             return nil
         }
-        return "providers.\(provider.name).delivery.\(what) while the router runs; end it and start it anew, or give the provider another name"
+        return
+            "providers.\(provider.name).delivery.\(what) while the router runs; end it and start it anew, or give the provider another name"
     }
 
     /// Ends lanes at once that still drain, or have stopped, under the names of providers that get a lane anew, so that their spools
