@@ -194,6 +194,7 @@ public final class Lane: Sendable {
                     guard let self else { return }
                     carryOut(state.withLock { $0.completed(token, outcome, at: clock.now()) })
                 }
+            case .bury(let effects): carryOut(effects)
             case .flush:
                 provider.flush { [weak self] outcome in
                     guard let self else { return }
