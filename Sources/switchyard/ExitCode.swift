@@ -12,7 +12,7 @@ enum ExitCode {
         (delivered, "every event was delivered"),
         (usage, "the command was used wrongly"),
         (invalidInput, "some input was invalid (of a run only with --strict)"),
-        (undelivered, "something could not be delivered or read"),
+        (undelivered, "something could not be delivered or read, or another router has the state folder"),
         (`internal`, "a fault of the program itself"),
         (configuration, "the configuration is wrong"),
     ]
