@@ -63,6 +63,8 @@ let package = Package(
         module("Policy", ["Configuration", "Events", "CCrypto"]),
         module("Configuration", ["Events", "CJansson"]),
         module("Events", ["CSIMD"]),
+        // Request bodies of vendors' client libraries to lines of events.
+        module("Dialects", ["Events"]),
         module("Platform", ["CPlatform"]),
 
         // What the author of an adapter imports.
@@ -79,6 +81,7 @@ let package = Package(
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
 
         tests("EventsTests", ["Events"]),
+        tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ConfigurationTests", ["Configuration"]),
         tests("PolicyTests", ["Policy", "Configuration", "Events"]),
         tests("DeliveryTests", ["Delivery", "Policy", "Configuration", "Events", "Platform"]),
