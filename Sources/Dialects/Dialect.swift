@@ -1,7 +1,7 @@
 // A dialect is how one vendor's client libraries write a body. Each is one small file that turns a body into canonical events.
 // It is pure: bytes and the circumstances of their arrival in, lines and faults out. It knows no socket, clock or path.
 
-public import Events
+internal import Events
 
 public protocol Dialect: Sendable {
     /// Translates the body event by event. One that cannot be kept is refused alone.
