@@ -67,6 +67,7 @@ enum Mender {
             }
             if c == UInt8(ascii: "\\") {
                 out.append(c)
+                if out.count - begin >= most { return i + 1 }
                 // What cannot be escaped is left to be refused, but a newline would end the line.
                 if i + 1 < end { out.append(text[i + 1] < 0x20 ? UInt8(ascii: " ") : text[i + 1]) }
                 i += 2
