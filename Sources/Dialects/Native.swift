@@ -16,8 +16,15 @@ public struct Native: Dialect {
             array(text, start, body.count, &translator, into: &translation)
         } else {
             let rest = objects(text, start, body.count, &translator, into: &translation)
-            lines(text, rest, body.count, &translator, into: &translation)
+            lines(text, rest == start ? start - indent(text, start) : rest, body.count, &translator, into: &translation)
         }
+    }
+
+    /// How many blanks stand before the first event on its line: they are its own.
+    private func indent(_ text: Bytes, _ start: Int) -> Int {
+        var n = 0
+        while n < start, text[start - n - 1] != 0x0a, isBlank(text[start - n - 1]) { n += 1 }
+        return n
     }
 
     /// One event a line, whatever the lines before it were.
