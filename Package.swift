@@ -54,10 +54,11 @@ let package = Package(
         // The flow of the data, from the command down; a module imports only what stands below it.
         .executableTarget(
             name: "switchyard",
-            dependencies: ["Router", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Events", "Platform"],
+            dependencies: ["Router", "Control", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Events", "Platform", "CPlatform"],
             swiftSettings: lean,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
         module("Router", ["Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Events", "Platform"]),
+        module("Control", ["Platform", "CPlatform"]),
         module("Ingest", ["Events", "Platform"]),
         module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
@@ -93,6 +94,7 @@ let package = Package(
         tests("PolicyTests", ["Policy", "Configuration", "Events"]),
         tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"]),
+        tests("ControlTests", ["Control", "Platform"]),
         // The modules are compiled by the tests, against the header alone.
         tests(
             "PluginHostTests", ["PluginHost", "Delivery", "TestSupport", "Policy", "Configuration", "Events", "Platform"],

@@ -38,7 +38,7 @@ struct Backlog: ~Copyable {
         var members: [Int]?
     }
 
-    private let limits: DeliveryPlan.Batch
+    private var limits: DeliveryPlan.Batch
     private var forming: Assembly
     private var formed: UInt64 = 0
     private var unstored = Deque<Unstored>()
@@ -50,6 +50,8 @@ struct Backlog: ~Copyable {
     /// Rows that are on disk only: behind the cursor.
     private var away: [UInt16: Int] = [:]
     private(set) var awayBytes = 0
+    /// When the oldest event came in that an earlier run left, in nanoseconds since 1970.
+    let oldest: Int64?
     private var cursor: Int64
     private(set) var lastRow: Int64
     /// Whether batches that are in memory only stand behind the last row, so that numbers are to be left free for them.
@@ -58,7 +60,7 @@ struct Backlog: ~Copyable {
     private var kept: Int64 = 0
     private(set) var diskBytes: Int
 
-    private var gathered: [SpoolRow] = []
+    private(set) var gathered: [SpoolRow] = []
     private var gatheredEvents = 0
     private var gatheredBytes = 0
     private var began: Instant?
@@ -78,8 +80,17 @@ struct Backlog: ~Copyable {
         away = contents.routes
         awayBytes = contents.bytes
         diskBytes = contents.bytes
+        oldest = contents.oldest
         cursor = 0
         lastRow = contents.lastRow
+    }
+
+    /// From now on rows and batches are made as these say.
+    mutating func adopt(_ limits: DeliveryPlan.Batch) {
+        self.limits = limits
+        var rows = limits
+        rows.wait = .zero
+        forming.limits = rows
     }
 
     // MARK: - Towards the disk
@@ -272,14 +283,15 @@ struct Backlog: ~Copyable {
 
     private mutating func gather(_ row: SpoolRow, at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) {
         let fits = gatheredEvents + row.batch.count <= limits.events && gatheredBytes + row.batch.bytes.count <= limits.bytes
-        // What was tried before keeps to itself, so that its count stays true.
-        if row.attempts > 0 || !fits { close(seal) }
+        // What was tried before keeps to itself, so that its count and its time stay true.
+        let isTried = row.attempts > 0 || row.firstTried != nil
+        if isTried || !fits { close(seal) }
         gathered.append(row)
         gatheredEvents += row.batch.count
         gatheredBytes += row.batch.bytes.count
         began = began ?? now
         isUrgent = isUrgent || row.batch.entries.contains { $0.isImmediate }
-        if row.attempts > 0 || gatheredEvents >= limits.events || gatheredBytes >= limits.bytes { close(seal) }
+        if isTried || gatheredEvents >= limits.events || gatheredBytes >= limits.bytes { close(seal) }
     }
 
     mutating func sealIfDue(at now: Instant, always: Bool, seal: (Batch, Share, Int, Int64?) -> Void) {

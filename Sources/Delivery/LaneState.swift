@@ -18,6 +18,8 @@ struct LaneState: ~Copyable {
     /// What the lane's thread is to do next.
     enum Step {
         case deliver(token: UInt64, Batch, attempt: Int)
+        /// An event that the module cannot take: it is given up.
+        case bury([Effect])
         /// Nothing to do until something happens, or until then.
         case wait(until: Instant?)
         case flush
@@ -100,9 +102,11 @@ struct LaneState: ~Copyable {
 
     var inFlightBytes = 0
     private var queuedBytes: Int { heldBytes - inFlightBytes - assembly.byteCount }
-    let plan: DeliveryPlan
-    let concurrency: Int
-    let backoff: Backoff
+    private(set) var plan: DeliveryPlan
+    private(set) var concurrency: Int
+    /// How many batches the provider takes at once.
+    private var offered: Int
+    private(set) var backoff: Backoff
     var chance: Chance
     var assembly: Assembly
     var queue = Deque<Waiting>()
@@ -116,6 +120,9 @@ struct LaneState: ~Copyable {
     var unanswered: Set<UInt64> = []
     private var unburied = 0
     private(set) var failedAttempts = 0
+    var rate = Rate()
+    /// The last answer of the provider that was not good, and when it came, where that is known.
+    private(set) var lastFailure: (answer: Answer, at: Instant)?
     var flushDue: Instant?
 
     // MARK: - Of a lane with a spool
@@ -145,12 +152,36 @@ struct LaneState: ~Copyable {
         backlog = Backlog(plan.batch, contents ?? SpoolContents())
         self.epoch = epoch
         self.plan = plan
-        self.concurrency = plan.ordered ? 1 : max(1, concurrency)
+        offered = concurrency
+        self.concurrency = LaneState.concurrency(plan, concurrency)
         self.chance = chance
         backoff = Backoff(plan: plan.retry)
         account = LaneAccount(routes: routes)
         assembly = Assembly(plan.batch)
         for (route, count) in contents?.routes ?? [:] { account.resume(route, count) }
+    }
+
+    private static func concurrency(_ plan: DeliveryPlan, _ most: Int) -> Int { plan.ordered ? 1 : max(1, most) }
+
+    /// The plan has changed, or the provider has: what waits goes on under the new one. A new provider owes nothing for what the
+    /// old one failed at, so it is tried at once.
+    mutating func adopt(_ plan: DeliveryPlan, concurrency: Int?, isNewProvider: Bool) {
+        self.plan = plan
+        offered = concurrency ?? offered
+        self.concurrency = LaneState.concurrency(plan, offered)
+        backoff = Backoff(plan: plan.retry)
+        assembly.limits = plan.batch
+        backlog.adopt(plan.batch)
+        guard isNewProvider else { return }
+        isBreakerOpen = false
+        breakerUntil = nil
+        failure = nil
+        failedAttempts = 0
+        for waiting in queue.removeAll() {
+            var waiting = waiting
+            (waiting.attempts, waiting.firstTried, waiting.notBefore) = (0, nil, nil)
+            queue.append(waiting)
+        }
     }
 
     // MARK: - Events come in
@@ -256,6 +287,11 @@ struct LaneState: ~Copyable {
         sealWhatIsDue(at: now, always: phase == .draining)
         if let index = firstReady(at: now) {
             var waiting = queue.remove(at: index)
+            if let refusal = tooLarge(waiting.batch) {
+                var effects: [Effect] = []
+                bury(waiting, .rejected, refusal, &effects)
+                return .bury(effects)
+            }
             waiting.attempts += 1
             waiting.firstTried = waiting.firstTried ?? now
             waiting.isUnknown = false
@@ -272,6 +308,12 @@ struct LaneState: ~Copyable {
             return .flush
         }
         return .wait(until: nextInstant())
+    }
+
+    /// Only an event that stands alone can be over what the module takes; batches are cut to it.
+    private func tooLarge(_ batch: Batch) -> Answer? {
+        guard let most = plan.batch.largest, batch.bytes.count > most, batch.count == 1 else { return nil }
+        return Answer("the event has \(batch.bytes.count) bytes, and the module takes \(most) at most")
     }
 
     /// Where in the queue a batch may be taken from: only the very front where order is kept.
@@ -338,6 +380,7 @@ struct LaneState: ~Copyable {
     ) {
         switch outcome {
         case .delivered:
+            rate.note(waiting.batch.count, at: now)
             settle(waiting, .delivered)
         case .rejected(let answer):
             if waiting.batch.count > 1, !isVerdictOnEvents {
@@ -394,6 +437,7 @@ struct LaneState: ~Copyable {
         }
         if failure != answer { effects.append(.failing(answer, again: wait)) }
         failure = answer
+        lastFailure = (answer, now)
         var waiting = waiting
         waiting.due = nil
         waiting.notBefore = now + wait

@@ -18,12 +18,14 @@ struct RulesCompiler {
         keys = store.list(plan.keys.map { HMACKey($0.secret.bytes) })
     }
 
-    func compile(subjectKey: SipKey) -> Rules {
+    /// `numbers`: what the events of each route carry to tell that they came by it.
+    func compile(subjectKey: SipKey, numbers: [UInt16]) -> Rules {
         var edits = EditCompiler(paths: paths, keys: keys, store: store)
         var sampled: [Int] = []
         let consent = compileConsent()
-        let routes = plan.routes.map { route in
+        let routes = zip(plan.routes, numbers).map { route, number in
             RouteRules(
+                number: number,
                 events: Globs(route.events, in: store),
                 match: store.list(route.match.map { MatchRule($0, slot: slot($0.path), in: store) }),
                 gate: compileGate(route, consent, &edits),

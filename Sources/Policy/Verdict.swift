@@ -31,7 +31,7 @@ public struct Tally: Sendable {
     public private(set) var events = 0
     /// Events that came before, by their `messageId`; no route saw them again.
     public private(set) var duplicates = 0
-    let routes: Int
+    private(set) var routes: Int
     public init(routes: Int) {
         self.routes = routes
         counts = Array(repeating: 0, count: routes * Tally.width)
@@ -56,7 +56,10 @@ public struct Tally: Sendable {
         }
     }
 
-    public subscript(route: Int, verdict: Verdict) -> Int { counts[route * Tally.width + Tally.column(of: verdict)] }
+    /// Of a route that no block has counted: none.
+    public subscript(route: Int, verdict: Verdict) -> Int {
+        route < routes ? counts[route * Tally.width + Tally.column(of: verdict)] : 0
+    }
 
     /// Adds what another block counted, for the same routes.
     public mutating func add(_ other: Tally) {
@@ -64,6 +67,20 @@ public struct Tally: Sendable {
         events += other.events
         duplicates += other.duplicates
         for i in counts.indices { counts[i] += other.counts[i] }
+    }
+
+    /// Adds what another block counted, whose routes have these numbers here.
+    public mutating func add(_ other: Tally, numbers: [UInt16]) {
+        events += other.events
+        duplicates += other.duplicates
+        let most = Int(numbers.max() ?? 0) + 1
+        if !numbers.isEmpty, most > routes {
+            counts += Array(repeating: 0, count: (most - routes) * Tally.width)
+            routes = most
+        }
+        for (route, number) in numbers.enumerated() {
+            for column in 0..<Tally.width { counts[Int(number) * Tally.width + column] += other.counts[route * Tally.width + column] }
+        }
     }
 
     public mutating func removeAll() {

@@ -8,7 +8,7 @@ struct NewsClerk: Sendable {
     let deadLetters: String
     let say: @Sendable (String) -> Void
     /// Told when a lane has closed; how many are left.
-    let laneClosed: @Sendable () -> Int
+    let laneClosed: @Sendable (Lane) -> Int
     private let told = Monitor(Told())
 
     private struct Told {
@@ -17,7 +17,7 @@ struct NewsClerk: Sendable {
         var troubles: [String: Int] = [:]
     }
 
-    init(deadLetters: String, say: @escaping @Sendable (String) -> Void, laneClosed: @escaping @Sendable () -> Int) {
+    init(deadLetters: String, say: @escaping @Sendable (String) -> Void, laneClosed: @escaping @Sendable (Lane) -> Int) {
         self.deadLetters = deadLetters
         self.say = say
         self.laneClosed = laneClosed
@@ -56,7 +56,7 @@ struct NewsClerk: Sendable {
     }
 
     private func sayLast(of lane: Lane, _ answer: Answer, _ end: String) {
-        let left = laneClosed()
+        let left = laneClosed(lane)
         say("\(lane.name): \(words(answer)); " + (left == 0 ? "no other provider is left, ending" : end))
     }
 

@@ -20,12 +20,12 @@ extension Account {
     var text: String {
         let repeated = duplicates == 0 ? "" : ", \(grouped(duplicates)) duplicates"
         var lines = ["received \(grouped(received)): \(grouped(valid)) valid, \(grouped(rejected)) rejected\(repeated)"]
-        for (route, name) in routes.prefix(targets.count).enumerated() {
+        for route in ownRoutes {
             let parts = Tally.columns.compactMap { column -> String? in
                 let count = verdicts[route, column]
                 return count == 0 ? nil : "\(grouped(count)) \(column.words)"
             }
-            lines.append("route \(name): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))")
+            lines.append("route \(routes[route]): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))")
         }
         for provider in providers {
             let lane = provider.lane
@@ -44,9 +44,9 @@ extension Account {
     }
 
     var json: String {
-        let routeParts = routes.prefix(targets.count).enumerated().map { route, name in
+        let routeParts = ownRoutes.map { route in
             let counts = Tally.columns.map { "\(jsonQuoted($0.key)):\(verdicts[route, $0])" }
-            return "{\"name\":\(jsonQuoted(name)),\(counts.joined(separator: ","))}"
+            return "{\"name\":\(jsonQuoted(routes[route])),\(counts.joined(separator: ","))}"
         }
         let providerParts = providers.map { provider in
             let lane = provider.lane

@@ -14,6 +14,8 @@ struct Event {
     var fate: LaneAccount.Fate?
     /// It was in memory only when the router was killed.
     var isGone = false
+    /// It has its fate, but could not be kept as a dead letter: it stays where it is.
+    var isUnburied = false
     /// In how many deliveries it is at the moment.
     var inHand = 0
     var firstHanded: Int64?

@@ -16,13 +16,16 @@ enum Plant: String, CaseIterable {
 struct Setup {
     enum Kind: String { case memory, durable, spill }
     /// How a provider answers.
-    enum Mood: UInt64 { case well, busy, down, flaky, hanging }
+    enum Mood: UInt64 { case well, busy, down, flaky, hanging, closing }
 
     var kind = Kind.memory
     var plan = DeliveryPlan()
     var concurrency = 1
     var events = 0
     var poison = 0.0
+    /// Whether the provider leaves at times, and dead letters cannot always be kept. Only before all is well.
+    var closes = false
+    var losesLetters = false
     /// Whether events are refused by themselves, or the batch whole.
     var refusesSingly = false
     /// When the provider's mood changes, in milliseconds.
@@ -44,6 +47,7 @@ struct Setup {
         kind = [.memory, .durable, .durable, .durable, .spill, .spill][Int(roll(6))]
         plan.batch.events = 1 + Int(roll(8))
         plan.batch.bytes = 24 + Int(roll(200))
+        plan.batch.largest = roll(3) == 0 ? plan.batch.bytes + Int(roll(60)) : nil
         plan.batch.wait = .milliseconds(Int64(roll(3) * roll(500)))
         plan.queue.memory = plan.batch.bytes * Int(1 + roll(6))
         plan.queue.full = kind == .spill ? .spill : roll(4) > 0 ? .block : roll(2) == 0 ? .dropNewest : .dropOldest
@@ -54,7 +58,9 @@ struct Setup {
         plan.retry.total = roll(4) == 0 ? .seconds(Int64(roll(120))) : .seconds(1_000_000)
         plan.breaker = 1 + Int(roll(6))
         plan.deadline = roll(4) == 0 ? .zero : .milliseconds(Int64(500 + roll(10_000)))
-        plan.abandon = 1000
+        plan.abandon = roll(3) == 0 ? Int(1 + roll(4)) : 1000
+        closes = kind != .memory && roll(8) == 0
+        losesLetters = plan.queue.disk == 1 << 40 && roll(8) == 0
         concurrency = 1 + Int(roll(3))
         events = 10 + Int(roll(140))
         poison = roll(3) == 0 ? Double(roll(30)) / 100 : 0
@@ -85,6 +91,6 @@ struct Setup {
         return "\(kind) lane, full \(queue.full.rawValue), memory \(queue.memory), disk \(queue.disk.map { "\($0)" } ?? "none"), batch "
             + "\(plan.batch.events) events \(plan.batch.bytes) bytes \(plan.batch.wait), ordered \(plan.ordered), concurrency \(concurrency), "
             + "breaker \(plan.breaker), deadline \(plan.deadline), retry for \(plan.retry.total), \(events) events, poison \(poison), "
-            + "moods \(moods), disk \(health), kills \(kills), ends \(ends), healed \(healed)"
+            + "closes \(closes), loses letters \(losesLetters), moods \(moods), disk \(health), kills \(kills), ends \(ends), healed \(healed)"
     }
 }

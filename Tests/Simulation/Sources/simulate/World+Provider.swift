@@ -14,6 +14,8 @@ extension World {
         try require(
             numbers.count <= setup.plan.batch.events && (batch.bytes.count <= setup.plan.batch.bytes || numbers.count == 1),
             "a batch of \(numbers.count) events and \(batch.bytes.count) bytes is delivered")
+        try require(
+            batch.bytes.count <= setup.plan.batch.largest ?? .max, "\(batch.bytes.count) bytes are delivered to a module that takes less")
         let open = life.deliveries.count
         try require(open < (setup.plan.ordered ? 1 : setup.concurrency), "\(open + 1) deliveries are under way")
         try require(!life.state.isBreakerOpen || open == 0, "the breaker is open, and \(open + 1) deliveries are under way")
@@ -41,6 +43,10 @@ extension World {
             arrives = numbers.map { _ in false }
         }
         var mood = mood
+        if setup.closes, !isHealed, roll(30) == 0 {
+            refuseAll(.closed(Answer("left")))
+            mood = .closing
+        }
         if mood == .flaky { mood = [.well, .well, .busy, .down, .hanging][Int(roll(setup.plan.deadline > .zero ? 5 : 4))] }
         switch mood {
         case .well, .flaky:
@@ -62,6 +68,7 @@ extension World {
         case .down:
             if roll(8) == 0 { refuseAll(.fault(Answer("wrong token"))) } else { outcome = BatchOutcome(.unknown(Answer("reset"))) }
             if roll(2) == 0 { arrives = numbers.map { _ in false } }
+        case .closing: break
         case .hanging:
             if roll(2) == 0 { arrives = numbers.map { _ in false } }
             wait = roll(3) == 0 ? Int64(roll(30_000)) * World.millisecond : nil

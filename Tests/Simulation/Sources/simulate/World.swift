@@ -88,12 +88,14 @@ final class World {
         endsLeft = setup.ends.map { $0 * World.millisecond }.sorted()
         life = Life(
             LaneState(
-                setup.plan, concurrency: setup.concurrency, routes: 1, chance: Chance(seed: 1), contents: setup.stores ? SpoolContents() : nil,
+                setup.plan, concurrency: setup.concurrency, routes: 1, chance: Chance(seed: 1),
+                contents: setup.stores ? SpoolContents() : nil,
                 epoch: 0), epoch: 0)
         life.state.isSourceBusy = setup.pause < 1000
     }
 
     static let millisecond: Int64 = 1_000_000
+    var isHealed: Bool { now >= setup.healed * World.millisecond }
 
     func roll(_ sides: UInt64) -> UInt64 { chance.next() % sides }
     var instant: Instant { Instant(nanoseconds: now - life.epoch) }
@@ -105,7 +107,7 @@ final class World {
     func play() throws {
         while true {
             steps += 1
-            try require(steps < 400_000, "it does not come to an end")
+            try require(steps < 400_000, "it does not come to an end: \(standing), wakes \([life.laneWake, life.diskWake, life.watchWake])")
             happen()
             if let kill = killsLeft.first, kill <= now {
                 killsLeft.removeFirst()
@@ -138,7 +140,7 @@ final class World {
             tell("the disk is \(next.health)")
             healthLeft.removeFirst()
         }
-        if now >= setup.healed * World.millisecond, mood != .well || store.health != .well {
+        if isHealed, mood != .well || store.health != .well {
             (mood, store.health) = (.well, .well)
             tell("all is well")
         }
@@ -167,7 +169,7 @@ final class World {
                     end(within: Int64(roll(20_000)) * World.millisecond)
                 }
             }
-            if events.count == setup.events, parcel == nil, now >= setup.healed * World.millisecond, endsLeft.isEmpty {
+            if events.count == setup.events, parcel == nil, isHealed, endsLeft.isEmpty {
                 ready.append { [self] in end(within: nil) }
             }
         }
@@ -247,7 +249,8 @@ final class World {
             made.bytes.append(text)
             made.entryColumn.append(
                 Entry(
-                    end: UInt32(made.bytes.count), route: 0, isImmediate: roll(10) == 0, subjectCount: 0, firstSubject: 0, messageIDOffset: 0,
+                    end: UInt32(made.bytes.count), route: 0, isImmediate: roll(10) == 0, subjectCount: 0, firstSubject: 0,
+                    messageIDOffset: 0,
                     messageIDCount: 0, arrival: now))
             events.append(Event(isPoison: Double(roll(1000)) < setup.poison * 1000, size: text.utf8.count))
             numbers.append(number)
@@ -281,6 +284,9 @@ final class World {
         case .deliver(let token, let batch, let attempt):
             life.laneWake = 0
             try hand(token, batch, attempt)
+        case .bury(let effects):
+            life.laneWake = 0
+            try carryOut(effects)
         case .wait(let until): life.laneWake = until.map { $0.nanoseconds + life.epoch }
         case .flush: life.flushDone = now + Int64(roll(100)) * World.millisecond
         case .end:
@@ -326,7 +332,9 @@ final class World {
         life.diskWake = 0
         switch step {
         case .commit(let work):
-            tell("commit \(work.insert.map { "\($0.id): \(numbers($0.batch))" }) rewrite \(work.rewrite.map { "\($0.id): \(numbers($0.batch))" }) tried \(work.tried.map(\.id)) remove \(work.remove)")
+            tell(
+                "commit \(work.insert.map { "\($0.id): \(numbers($0.batch))" }) rewrite \(work.rewrite.map { "\($0.id): \(numbers($0.batch))" }) tried \(work.tried.map(\.id)) remove \(work.remove)"
+            )
             if let fault = store.fault(work) {
                 tell("the commit failed: \(fault)")
                 try carryOut(life.state.storeFailed(fault, at: instant))
@@ -357,12 +365,18 @@ final class World {
                 let buried = numbers(batch)
                 tell("buried \(buried): \(reason.rawValue), \(answer.message)")
                 for number in buried { try bury(number, reason) }
-                life.burials.append((share, 0, now + Int64(roll(3)) * Int64(roll(300)) * World.millisecond))
+                let lost = setup.losesLetters && !isHealed && roll(3) == 0 ? 1 : 0
+                for number in buried where lost > 0 && share != nil { events[number].isUnburied = true }
+                life.burials.append((share, lost, now + Int64(roll(3)) * Int64(roll(300)) * World.millisecond))
             case .acknowledge(let receipts): for receipt in receipts { receipt.settle() }
             case .opened(let failures):
                 tell("the breaker opened")
                 try require(failures >= setup.plan.breaker, "the breaker opened after \(failures) failures")
-            case .failing, .recovered, .dropping, .storing, .damaged, .left, .closed, .stopped: tell("\(effect)".prefix(60) + "…")
+            case .closed, .stopped:
+                tell("\(effect)".prefix(60) + "…")
+                for token in life.deliveries.keys.sorted() { letGo(token, excused: true) }
+                if !life.isEnding { end(within: Int64(roll(20_000)) * World.millisecond) }
+            case .failing, .recovered, .dropping, .storing, .damaged, .left: tell("\(effect)".prefix(60) + "…")
             }
         }
         if let words = breachOfPromise { throw Breach(words: words) }
@@ -371,7 +385,10 @@ final class World {
     private func bury(_ number: Int, _ reason: LaneAccount.Fate) throws {
         try settle(number, reason)
         switch reason {
-        case .rejected: try require(events[number].isPoison, "event \(number) was given up as rejected, and never was")
+        case .rejected:
+            try require(
+                events[number].isPoison || events[number].size > setup.plan.batch.largest ?? .max,
+                "event \(number) was given up as rejected, and never was")
         case .expired:
             let age = now - (events[number].firstHanded ?? now)
             try require(age >= setup.plan.retry.total.nanoseconds, "event \(number) expired after \(age) ns")
@@ -408,7 +425,7 @@ final class World {
     /// A life is over. The next one begins, or the whole play ends and is judged: true.
     private func rest() throws -> Bool {
         try checkEnd(killed: false)
-        let isDone = events.count == setup.events && parcel == nil && now >= setup.healed * World.millisecond
+        let isDone = events.count == setup.events && parcel == nil && isHealed
         if isDone, !setup.stores || store.rows.isEmpty { return true }
         begin()
         return false
@@ -437,6 +454,7 @@ final class World {
             // Its record had not been stored: it may come twice, by right.
             if events[number].fate != nil { events[number].excuses += 1 }
             events[number].fate = nil
+            events[number].isUnburied = false
             events[number].isGone = false
         }
         let epoch = now - Int64(roll(1 << 40))

@@ -9,7 +9,8 @@ import Platform
 
 func usage() -> Never {
     print(
-        "usage: simulate [--seeds N] [--first SEED] [--jobs N] [--seed SEED] [--plant \(Plant.allCases.map(\.rawValue).joined(separator: "|"))]")
+        "usage: simulate [--seeds N] [--first SEED] [--jobs N] [--seed SEED] [--plant \(Plant.allCases.map(\.rawValue).joined(separator: "|"))]"
+    )
     exit(64)
 }
 
