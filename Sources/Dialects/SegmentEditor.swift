@@ -122,7 +122,7 @@ struct SegmentEditor {
         }
         let written = hasTimestamp ? timestamp : original
         let own = event.slots[members.sentAt]
-        let sent = own.isPresent && !isNull(event, own) ? SegmentEditor.time(event.block, range(own)) : sentAt
+        let sent = SegmentEditor.time(event.block, range(own)) ?? sentAt
         if let sent, let time = SegmentEditor.time(event.block, range(written)),
             case (let ahead, let isTooFar) = sent.subtractingReportingOverflow(time), !isTooFar,
             case (let corrected, let isFarther) = receivedAt.subtractingReportingOverflow(ahead), !isFarther
