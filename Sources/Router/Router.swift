@@ -169,8 +169,10 @@ public final class Router: Sendable {
     private func account(_ faults: FaultLog) -> Account {
         let total = totals.withLock { $0 }
         return Account(
-            received: total.tally.events + total.tally.duplicates + faults.count, rejected: faults.count, unkeptRejects: faults.unkept,
-            inputFault: total.inputFault, routes: names.all, ownRoutes: roster.routes.map(Int.init), verdicts: total.tally, judged: total.judged,
+            received: total.tally.events + total.tally.duplicates + faults.count, rejected: faults.count,
+            unkeptRejects: faults.unkept,
+            inputFault: total.inputFault, routes: names.all, ownRoutes: roster.routes.map(Int.init), verdicts: total.tally,
+            judged: total.judged,
             providers: roster.posts.map { post in
                 .init(
                     name: post.lane.name, lane: post.lane.account, isClosed: post.lane.isClosedByProvider, isDurable: post.lane.isDurable,
