@@ -66,6 +66,8 @@ let package = Package(
         module("Policy", ["Configuration", "Events", "Platform", "CCrypto"]),
         module("Configuration", ["Events", "CJansson"]),
         module("Events", ["CSIMD"]),
+        // Request bodies of vendors' client libraries to lines of events.
+        module("Dialects", ["Events"]),
         module("Platform", ["CPlatform"]),
 
         // What the author of an adapter imports.
@@ -87,6 +89,7 @@ let package = Package(
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
         tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Platform"]),
         tests("EventsTests", ["Events"]),
+        tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ConfigurationTests", ["Configuration"]),
         tests("PolicyTests", ["Policy", "Configuration", "Events"]),
         tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 seconds=${1:?usage: Scripts/fuzz.sh SECONDS}
 swift build --package-path Fuzz -c release
 fuzz=$(swift build --package-path Fuzz -c release --show-bin-path)/fuzz
-targets=(scanner descriptor frames answers)
+targets=(scanner descriptor frames answers native segment otlp-protobuf otlp-json)
 share=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
 
 for target in "${targets[@]}"; do
