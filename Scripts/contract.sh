@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Holds built modules against the contract (Tests/Contract): the one that is named, with its cases, or else every adapter of
-# this project and the example in C. Those that break it on purpose must then be found. Run by `make contract`, which puts
-# swift on PATH.  contract.sh [LIBRARY.so [CASES.json]]
+# this project, the example in C and the README's example in Swift. Those that break it on purpose must then be found. Run by
+# `make contract`, which puts swift on PATH.  contract.sh [LIBRARY.so [CASES.json]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -40,6 +40,7 @@ compile Examples/providers/count.c count
 hold "$folder/count.so"
 compile Tests/PluginHostTests/Modules/scripted.c scripted
 hold "$folder/scripted.so" Tests/Contract/scripted.json
+Scripts/check-readme.sh || failed=1
 
 for way in TWICE NEVER WRONG CHANGES CRASHES EXITS HANGS; do
     compile Tests/Contract/bad.c bad "-D$way"
