@@ -49,6 +49,8 @@ let package = Package(
         adapterProduct("File"),
         adapterProduct("HTTP"),
         adapterProduct("NoOp"),
+        // Loaded by name when an expression uses `matches`: nothing else needs libre2 and the library of C++.
+        .library(name: "switchyard-patterns", type: .dynamic, targets: ["CRE2"]),
     ],
     targets: [
         // The flow of the data, from the command down; a module imports only what stands below it.
@@ -60,8 +62,9 @@ let package = Package(
         module("Ingest", ["Events", "Platform"]),
         module("PluginHost", ["Delivery", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Policy", "Configuration", "Events", "Platform"]),
-        module("Policy", ["Configuration", "Events", "CCrypto"]),
-        module("Configuration", ["Events", "CJansson"]),
+        module("Policy", ["Configuration", "Expressions", "Events", "CCrypto"]),
+        module("Configuration", ["Expressions", "Events", "CJansson"]),
+        module("Expressions", ["Events", "Platform"]),
         module("Events", ["CSIMD"]),
         module("Platform", ["CPlatform"]),
 
@@ -72,6 +75,7 @@ let package = Package(
         .target(name: "CSwitchyardPlugin"),
         .target(name: "CSIMD"),
         .target(name: "CPlatform"),
+        .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -79,6 +83,7 @@ let package = Package(
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
 
         tests("EventsTests", ["Events"]),
+        tests("ExpressionsTests", ["Expressions", "Events"]),
         tests("ConfigurationTests", ["Configuration"]),
         tests("PolicyTests", ["Policy", "Configuration", "Events"]),
         tests("DeliveryTests", ["Delivery", "Policy", "Configuration", "Events", "Platform"]),
@@ -93,6 +98,8 @@ let package = Package(
         .executableTarget(
             name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Configuration", "Platform"], path: "Tests/Contract",
             exclude: ["bad.c", "scripted.json", "server.py"], swiftSettings: strict),
+        // A program, since it reads the cases of the specification from a folder of the user's.
+        .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
         tests("HTTPAdapterTests", ["HTTP", "PluginKit", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
         tests("RouterTests", ["Router", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
         tests("EndToEndTests", []),
