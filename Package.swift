@@ -55,7 +55,8 @@ let package = Package(
     targets: [
         // The flow of the data, from the command down; a module imports only what stands below it.
         .executableTarget(
-            name: "switchyard", dependencies: ["Router", "PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"],
+            name: "switchyard",
+            dependencies: ["Router", "PluginHost", "Delivery", "Policy", "Configuration", "Expressions", "Events", "Platform"],
             swiftSettings: lean,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
         module("Router", ["Ingest", "PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"]),

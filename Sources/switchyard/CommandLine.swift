@@ -16,8 +16,9 @@ struct Command: Sendable {
     var about: String
     /// What is said below the usage line.
     var details: String = ""
-    /// The positional argument it takes, at most one.
+    /// The positional argument it takes, and a second one.
     var argument: String?
+    var secondArgument: String?
     var options: [Option] = []
     /// The exit code.
     var run: @Sendable (Arguments) throws -> Int32
@@ -26,6 +27,7 @@ struct Command: Sendable {
 /// What was given to a subcommand.
 struct Arguments {
     var argument: String?
+    var secondArgument: String?
     var values: [String: String] = [:]
 
     func has(_ option: String) -> Bool { values[option] != nil }
@@ -47,10 +49,13 @@ extension Command {
         var optionsEnded = false
         while let word = rest.popFirst() {
             if optionsEnded || word == "-" || !word.hasPrefix("-") {
-                guard argument != nil, arguments.argument == nil else {
+                if argument != nil, arguments.argument == nil {
+                    arguments.argument = word
+                } else if secondArgument != nil, arguments.secondArgument == nil {
+                    arguments.secondArgument = word
+                } else {
                     throw UsageFault("unexpected argument '\(word)'; \(seeHelp)")
                 }
-                arguments.argument = word
             } else if word == "--" {
                 optionsEnded = true
             } else {
@@ -84,6 +89,7 @@ extension Command {
         var usage = "Usage: switchyard \(name)"
         if !options.isEmpty { usage += " [OPTIONS]" }
         if let argument { usage += " [\(argument)]" }
+        if let secondArgument { usage += " [\(secondArgument)]" }
         var text = usage + "\n\n" + about + "\n"
         if !details.isEmpty { text += "\n" + details + "\n" }
         text += "\nOptions:\n"

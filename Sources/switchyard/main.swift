@@ -5,7 +5,7 @@ import Platform
 import PluginHost
 
 let version = "0.1.0"
-let commands = [runCommand, checkCommand, explainCommand, providersCommand, schemaCommand]
+let commands = [runCommand, checkCommand, explainCommand, evalCommand, providersCommand, schemaCommand]
 
 let overview = """
     Usage: switchyard [COMMAND] [OPTIONS]

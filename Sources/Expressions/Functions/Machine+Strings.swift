@@ -1,6 +1,6 @@
 // The functions on strings. Places are counted in code points, never in bytes.
 
-internal import Events
+internal import Glibc
 
 extension Machine {
     mutating func string(_ function: Function, _ text: TextValue, _ code: Code) throws(Failure) -> Value {
@@ -87,6 +87,7 @@ extension Machine {
             guard (0...count).contains(from) else { throw code.failure(.index) }
         }
         let limit = byteOffset(from, in: text.bytes)
+        if isLast { try spend((text.bytes.count * other.bytes.count) >> 6, code) }
         let place = isLast ? findLast(other.bytes, in: text.bytes, upTo: limit) : find(other.bytes, in: text.bytes, from: limit)
         guard let place else { return .int(-1) }
         return .int(Int64(TextValue(Array(text.bytes[..<place])).count))
@@ -101,14 +102,13 @@ extension Machine {
         return bytes.count
     }
 
+    /// In time that grows with the sum of their lengths.
     private func find(_ part: [UInt8], in bytes: [UInt8], from: Int) -> Int? {
-        guard let first = part.first else { return from }
-        var i = from
-        while i + part.count <= bytes.count {
-            if bytes[i] == first, bytes[i..<(i + part.count)].elementsEqual(part) { return i }
-            i += 1
+        bytes.withUnsafeBytes { bytes in
+            part.withUnsafeBytes { part in
+                firstPlace(of: part, in: UnsafeRawBufferPointer(rebasing: bytes[from...])).map { $0 + from }
+            }
         }
-        return nil
     }
 
     private func findLast(_ part: [UInt8], in bytes: [UInt8], upTo: Int) -> Int? {
@@ -196,4 +196,11 @@ extension Machine {
         }
         return .string(TextValue(result))
     }
+}
+
+/// Where the part first stands in the bytes.
+func firstPlace(of part: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> Int? {
+    guard let needle = part.baseAddress, part.count > 0 else { return 0 }
+    guard let start = bytes.baseAddress, let found = memmem(start, bytes.count, needle, part.count) else { return nil }
+    return UnsafeRawPointer(found) - start
 }
