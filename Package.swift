@@ -56,14 +56,15 @@ let package = Package(
         // The flow of the data, from the command down; a module imports only what stands below it.
         .executableTarget(
             name: "switchyard",
-            dependencies: ["Router", "PluginHost", "Delivery", "Policy", "Configuration", "Expressions", "Events", "Platform"],
+            dependencies: ["Router", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform"],
             swiftSettings: lean,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
-        module("Router", ["Ingest", "PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        module("Router", ["Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Ingest", ["Events", "Platform"]),
-        module("PluginHost", ["Delivery", "Configuration", "Platform", "CSwitchyardPlugin"]),
-        module("Delivery", ["Policy", "Configuration", "Events", "Platform"]),
-        module("Policy", ["Configuration", "Expressions", "Events", "CCrypto"]),
+        module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
+        module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
+        module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
+        module("Policy", ["Configuration", "Expressions", "Events", "Platform", "CCrypto"]),
         module("Configuration", ["Expressions", "Events", "CJansson"]),
         module("Expressions", ["Events", "Platform"]),
         module("Events", ["CSIMD"]),
@@ -79,31 +80,36 @@ let package = Package(
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
 
+        .target(name: "TestSupport", dependencies: ["Spool"], path: "Tests/Support", swiftSettings: strict),
         tests("EventsTests", ["Events"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
         tests("ConfigurationTests", ["Configuration"]),
         tests("PolicyTests", ["Policy", "Configuration", "Events"]),
-        tests("DeliveryTests", ["Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"]),
         // The modules are compiled by the tests, against the header alone.
-        tests("PluginHostTests", ["PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"], exclude: ["Modules"]),
+        tests(
+            "PluginHostTests", ["PluginHost", "Delivery", "TestSupport", "Policy", "Configuration", "Events", "Platform"],
+            exclude: ["Modules"]),
         // Every adapter defines the one symbol that a module exports; linked together for the tests, the first one stands.
         .testTarget(
             name: "AdapterTests", dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "CZlib", "CZstd"], swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
         // A program, so that the author of any adapter can hold a built module against the contract.
         .executableTarget(
-            name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Configuration", "Platform"], path: "Tests/Contract",
+            name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Policy", "Configuration", "Platform"],
+            path: "Tests/Contract",
             exclude: ["bad.c", "scripted.json", "server.py"], swiftSettings: strict),
         // A program, since it reads the cases of the specification from a folder of the user's.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
-        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
-        tests("RouterTests", ["Router", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
-        tests("EndToEndTests", []),
+        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
+        tests("RouterTests", ["Router", "TestSupport", "Spool", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        tests("EndToEndTests", ["TestSupport"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),

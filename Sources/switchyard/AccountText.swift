@@ -18,7 +18,8 @@ enum AccountFormat: String, CaseIterable {
 
 extension Account {
     var text: String {
-        var lines = ["received \(grouped(received)): \(grouped(valid)) valid, \(grouped(rejected)) rejected"]
+        let repeated = duplicates == 0 ? "" : ", \(grouped(duplicates)) duplicates"
+        var lines = ["received \(grouped(received)): \(grouped(valid)) valid, \(grouped(rejected)) rejected\(repeated)"]
         for (route, name) in routes.enumerated() {
             let parts = Tally.columns.compactMap { column -> String? in
                 let count = verdicts[route, column]
@@ -58,8 +59,9 @@ extension Account {
             return "{\"name\":\(jsonQuoted(provider.name)),\"taken\":\(lane.totalTaken),\(counts.joined(separator: ",")),"
                 + "\"routes\":[\(byRoute.joined(separator: ","))]}"
         }
-        return "{\"received\":\(received),\"valid\":\(valid),\"rejected\":\(rejected),\"routes\":[\(routeParts.joined(separator: ","))],"
-            + "\"providers\":[\(providerParts.joined(separator: ","))]}"
+        let counts = [("received", received), ("valid", valid), ("rejected", rejected), ("duplicates", duplicates)]
+        let head = counts.map { "\"\($0.0)\":\($0.1)," }.joined()
+        return "{\(head)\"routes\":[\(routeParts.joined(separator: ","))],\"providers\":[\(providerParts.joined(separator: ","))]}"
     }
 }
 
