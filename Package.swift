@@ -66,7 +66,7 @@ let package = Package(
         module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
         module("Policy", ["Configuration", "Expressions", "Events", "Platform", "CCrypto"]),
         module("Configuration", ["Expressions", "Events", "CJansson"]),
-        module("Expressions", ["Events", "Platform"]),
+        module("Expressions", ["Events", "Platform", "CPlatform"]),
         module("Events", ["CSIMD"]),
         module("Platform", ["CPlatform"]),
 

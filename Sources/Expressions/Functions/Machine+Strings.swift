@@ -1,6 +1,6 @@
 // The functions on strings. Places are counted in code points, never in bytes.
 
-internal import Glibc
+internal import CPlatform
 
 extension Machine {
     mutating func string(_ function: Function, _ text: TextValue, _ code: Code) throws(Failure) -> Value {
@@ -201,6 +201,6 @@ extension Machine {
 /// Where the part first stands in the bytes.
 func firstPlace(of part: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> Int? {
     guard let needle = part.baseAddress, part.count > 0 else { return 0 }
-    guard let start = bytes.baseAddress, let found = memmem(start, bytes.count, needle, part.count) else { return nil }
-    return UnsafeRawPointer(found) - start
+    guard let start = bytes.baseAddress, let found = cplatform_find(start, bytes.count, needle, part.count) else { return nil }
+    return found - start
 }
