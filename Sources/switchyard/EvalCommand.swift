@@ -20,7 +20,9 @@ let evalCommand = Command(
     run: evaluate)
 
 private func evaluate(_ arguments: Arguments) throws -> Int32 {
-    guard let text = arguments.argument else { throw UsageFault("eval needs an expression: switchyard eval 'properties.price > 10' event.json") }
+    guard let text = arguments.argument else {
+        throw UsageFault("eval needs an expression: switchyard eval 'properties.price > 10' event.json")
+    }
     let expression: Expression
     do throws(ExpressionFault) {
         expression = try Expression(text)

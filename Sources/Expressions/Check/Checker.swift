@@ -168,7 +168,8 @@ struct Checker {
             return element
         case .map(let expected, let value):
             if environment.isChecked, !types.unify(expected, keyType), !(expected.isNumber && keyType.isNumber) {
-                throw ExpressionFault("the keys of this map are of type \(types.resolve(expected)), found \(keyType)", at: key.range.lowerBound)
+                throw ExpressionFault(
+                    "the keys of this map are of type \(types.resolve(expected)), found \(keyType)", at: key.range.lowerBound)
             }
             return value
         default:
@@ -186,7 +187,8 @@ struct Checker {
         case .dyn, .variable: element = .dyn
         default:
             guard !environment.isChecked else {
-                throw ExpressionFault("\(macro.kind.rawValue) goes through a list or a map, found \(range)", at: macro.range.range.lowerBound)
+                throw ExpressionFault(
+                    "\(macro.kind.rawValue) goes through a list or a map, found \(range)", at: macro.range.range.lowerBound)
             }
             element = .dyn
         }
@@ -196,7 +198,8 @@ struct Checker {
         if let condition = macro.condition {
             let type = types.resolve(try infer(condition))
             if environment.isChecked, !types.unify(.bool, type) {
-                throw ExpressionFault("\(macro.kind.rawValue) asks a question of each element: expected bool, found \(type)", at: condition.range.lowerBound)
+                throw ExpressionFault(
+                    "\(macro.kind.rawValue) asks a question of each element: expected bool, found \(type)", at: condition.range.lowerBound)
             }
         }
         switch macro.kind {
@@ -294,7 +297,8 @@ struct Checker {
         }
         guard let function = Function.named(called) else {
             guard environment.isChecked else { return .dyn }
-            let near = nearestWord(to: called, among: Function.allCases.map(\.rawValue) + ["has", "all", "exists", "exists_one", "map", "filter"])
+            let near = nearestWord(
+                to: called, among: Function.allCases.map(\.rawValue) + ["has", "all", "exists", "exists_one", "map", "filter"])
             throw ExpressionFault("there is no function '\(called)'" + (near.map { ", did you mean \($0)?" } ?? ""), at: node.place)
         }
         let all = function.overloads

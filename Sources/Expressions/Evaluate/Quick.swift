@@ -221,7 +221,9 @@ extension Quick {
         return answer ? .yes : .no
     }
 
-    @inline(__always) private static func isSame(_ text: UnsafeBufferPointer<UInt8>, _ at: Int, _ constant: UnsafeBufferPointer<UInt8>) -> Bool {
+    @inline(__always) private static func isSame(_ text: UnsafeBufferPointer<UInt8>, _ at: Int, _ constant: UnsafeBufferPointer<UInt8>)
+        -> Bool
+    {
         constant.isEmpty || same(text.baseAddress! + at, constant)
     }
 

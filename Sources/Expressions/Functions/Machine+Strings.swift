@@ -26,7 +26,8 @@ extension Machine {
             try spend((text.bytes.count + other.bytes.count) >> 4, code)
             return .bool(find(other.bytes, in: text.bytes, from: 0) != nil)
         case .startsWith: return .bool(text.bytes.starts(with: other.bytes))
-        case .endsWith: return .bool(text.bytes.count >= other.bytes.count && text.bytes.suffix(other.bytes.count).elementsEqual(other.bytes))
+        case .endsWith:
+            return .bool(text.bytes.count >= other.bytes.count && text.bytes.suffix(other.bytes.count).elementsEqual(other.bytes))
         case .indexOf, .lastIndexOf: return try indexOf(text, other, isLast: function == .lastIndexOf, code)
         case .split: return try split(text, other, code)
         default: return try replace(text, other, code)

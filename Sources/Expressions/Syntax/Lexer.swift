@@ -111,7 +111,9 @@ struct Lexer {
             kind = .uint
             at += 1
         }
-        guard !isNamePart(byte()) else { throw ExpressionFault("expected an operator after the number \(digits), found \(shown(at))", at: at) }
+        guard !isNamePart(byte()) else {
+            throw ExpressionFault("expected an operator after the number \(digits), found \(shown(at))", at: at)
+        }
         return Token(kind: kind, text: digits, offset: start, end: at)
     }
 

@@ -173,7 +173,8 @@ struct Parser {
                 try demand("]", "after an index")
                 node = Node(.index(node, index), start..<last, place: place)
             } else if isSign("{"), let name = qualified(node) {
-                throw ExpressionFault("protocol-buffer messages are not supported: '\(name){…}'; for a map write {\"key\": value}", at: start)
+                throw ExpressionFault(
+                    "protocol-buffer messages are not supported: '\(name){…}'; for a map write {\"key\": value}", at: start)
             } else {
                 return node
             }
@@ -194,7 +195,8 @@ struct Parser {
         case .int, .uint, .double, .string, .bytes: return try literal(isNegative: false, from: start)
         case .name: return try name(isRooted: false, from: start)
         case .reserved:
-            throw ExpressionFault("expected an expression, found \(token.found); a member of this name is written this.\(token.text)", at: start)
+            throw ExpressionFault(
+                "expected an expression, found \(token.found); a member of this name is written this.\(token.text)", at: start)
         case .sign where token.text == ".":
             try advance()
             guard token.kind == .name else { throw expected("a name after '.'") }

@@ -62,7 +62,9 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         if !reader.take("Z"), !reader.take("z") {
             let sign: Int64
             if reader.take("+") { sign = 1 } else if reader.take("-") { sign = -1 } else { return nil }
-            guard let hours = reader.number(2), reader.take(":"), let minutes = reader.number(2), hours < 24, minutes < 60 else { return nil }
+            guard let hours = reader.number(2), reader.take(":"), let minutes = reader.number(2), hours < 24, minutes < 60 else {
+                return nil
+            }
             offset = sign * (hours * 3600 + minutes * 60)
         }
         guard reader.isAtEnd, (1...12).contains(month), day >= 1, day <= Civil.days(inMonth: month, year: year), hour < 24, minute < 60,
