@@ -59,7 +59,7 @@ let package = Package(
             dependencies: ["Router", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform"],
             swiftSettings: lean,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
-        module("Router", ["Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Events", "Platform"]),
+        module("Router", ["Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform"]),
         module("Ingest", ["Events", "Platform"]),
         module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
@@ -89,7 +89,7 @@ let package = Package(
         tests("EventsTests", ["Events"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
         tests("ConfigurationTests", ["Configuration"]),
-        tests("PolicyTests", ["Policy", "Configuration", "Events"]),
+        tests("PolicyTests", ["Policy", "Configuration", "Expressions", "Events"]),
         tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"]),
         // The modules are compiled by the tests, against the header alone.

@@ -18,19 +18,21 @@ struct RulesCompiler {
         keys = store.list(plan.keys.map { HMACKey($0.secret.bytes) })
     }
 
-    func compile(subjectKey: SipKey) -> Rules {
+    /// `conditions` tells which of the ruleset's expressions a condition is.
+    func compile(subjectKey: SipKey, conditions: Conditions) -> Rules {
         var edits = EditCompiler(paths: paths, keys: keys, store: store)
         var sampled: [Int] = []
         let consent = compileConsent()
-        let routes = plan.routes.map { route in
+        let routes = plan.routes.enumerated().map { index, route in
             RouteRules(
                 events: Globs(route.events, in: store),
                 match: store.list(route.match.map { MatchRule($0, slot: slot($0.path), in: store) }),
+                condition: conditions.filters[index],
                 gate: compileGate(route, consent, &edits),
                 sample: route.sample.map { sample in
                     let by = sample.by.map(slot) ?? -1
                     if !sampled.contains(by) { sampled.append(by) }
-                    return store.one(SampleRule(sample, member: sampled.firstIndex(of: by)!, in: store))
+                    return store.one(SampleRule(sample, member: sampled.firstIndex(of: by)!, keepCondition: conditions.keeps[index], in: store))
                 },
                 // Each once: a line that is copied must not be copied into the parcel where it lies.
                 providers: store.list(

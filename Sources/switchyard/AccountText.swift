@@ -25,7 +25,9 @@ extension Account {
                 let count = verdicts[route, column]
                 return count == 0 ? nil : "\(grouped(count)) \(column.words)"
             }
-            lines.append("route \(name): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))")
+            let keepErrors = verdicts.keepErrors[route]
+            let erring = keepErrors == 0 ? "" : "; sample.keep errs on \(grouped(keepErrors))"
+            lines.append("route \(name): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))\(erring)")
         }
         for provider in providers {
             let lane = provider.lane
@@ -45,7 +47,7 @@ extension Account {
     var json: String {
         let routeParts = routes.enumerated().map { route, name in
             let counts = Tally.columns.map { "\(jsonQuoted($0.key)):\(verdicts[route, $0])" }
-            return "{\"name\":\(jsonQuoted(name)),\(counts.joined(separator: ","))}"
+            return "{\"name\":\(jsonQuoted(name)),\(counts.joined(separator: ",")),\"keep_errors\":\(verdicts.keepErrors[route])}"
         }
         let providerParts = providers.map { provider in
             let lane = provider.lane
@@ -75,7 +77,8 @@ extension Verdict {
     var words: String {
         switch self {
         case .admitted: "admitted"
-        case .filtered(let stage): "filtered (\(stage))"
+        case .filtered(.whereErrors): "filtered (where errs)"
+        case .filtered(let stage): "filtered (\(stage.rawValue))"
         case .denied(let reason): "denied (\(reason.rawValue))"
         case .sampledOut: "sampled out"
         }
@@ -85,7 +88,7 @@ extension Verdict {
     var key: String {
         switch self {
         case .admitted: "admitted"
-        case .filtered(let stage): "filtered_\(stage)"
+        case .filtered(let stage): stage == .whereErrors ? stage.rawValue : "filtered_\(stage.rawValue)"
         case .denied(let reason): "denied_\(reason.rawValue)"
         case .sampledOut: "sampled_out"
         }

@@ -161,13 +161,14 @@ public struct Evaluator: ~Copyable {
         prepare(index, event, around)
         let expression = set.expressions[index]
         var code = expression.code
+        let holds = truth(code).0 == .yes
         while true {
             let truth = truth(code)
             guard let next = deciding(code, truth.0) else {
                 let text = Array(expression.text.utf8)
                 return Decision(
                     truth: truth.0, part: String(decoding: text[Int(code.start)..<Int(code.end)], as: UTF8.self),
-                    fault: truth.1.map { EvaluationFault($0, in: expression.text) })
+                    fault: truth.1.map { EvaluationFault($0, in: expression.text) }, holds: holds)
             }
             code = next
         }
@@ -202,6 +203,8 @@ public struct Evaluator: ~Copyable {
         public var part: String
         /// Why it errs.
         public var fault: EvaluationFault?
+        /// Whether the whole condition holds.
+        public var holds: Bool
     }
 }
 
