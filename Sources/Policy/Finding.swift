@@ -103,7 +103,8 @@ extension Judge {
             let isKept = name.read(event, slot: rules.nameSlot).map(sample.keep.match) ?? false
             finding.sample = SampleFinding(
                 isKept: isKept,
-                keepCondition: sample.keepCondition < 0 ? nil : evaluator.decision(sample.keepCondition, event, around), hash: sampler.hash(sample.member, event, turn), basis: sampler.basis(sample.member, event))
+                keepCondition: sample.keepCondition < 0 ? nil : evaluator.decision(sample.keepCondition, event, around),
+                hash: sampler.hash(sample.member, event, turn), basis: sampler.basis(sample.member, event))
         }
         return finding
     }

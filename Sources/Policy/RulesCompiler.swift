@@ -32,7 +32,8 @@ struct RulesCompiler {
                 sample: route.sample.map { sample in
                     let by = sample.by.map(slot) ?? -1
                     if !sampled.contains(by) { sampled.append(by) }
-                    return store.one(SampleRule(sample, member: sampled.firstIndex(of: by)!, keepCondition: conditions.keeps[index], in: store))
+                    return store.one(
+                        SampleRule(sample, member: sampled.firstIndex(of: by)!, keepCondition: conditions.keeps[index], in: store))
                 },
                 // Each once: a line that is copied must not be copied into the parcel where it lies.
                 providers: store.list(

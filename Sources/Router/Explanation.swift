@@ -105,7 +105,9 @@ extension Worker {
     fileprivate mutating func findings(_ paths: PathTrie) -> ([Finding], EventMembers) {
         var at: UInt32 = 0
         while at < UInt32(block.count) {
-            if let event = scanner.scan(block.bytes, at) { return (judge.findings(on: event, arrival: block.arrival, source: block.source), EventMembers(event, paths)) }
+            if let event = scanner.scan(block.bytes, at) {
+                return (judge.findings(on: event, arrival: block.arrival, source: block.source), EventMembers(event, paths))
+            }
             at = scanner.lineEnd + 1
         }
         preconditionFailure("the worker has found an event in this block")

@@ -41,7 +41,10 @@ struct Source {
             var length = bytes[at + 1] == UInt8(ascii: "u") ? 6 : 2
             // Two escapes make one character beyond the first 65,536: then both are taken together.
             if length == 6, bytes[at + 2] | 0x20 == UInt8(ascii: "d"), "89abAB".utf8.contains(bytes[at + 3]) { length = 12 }
-            left -= Syntax.decode(bytes[range.lowerBound...range.lowerBound] + bytes[at..<(at + length)] + bytes[range.lowerBound...range.lowerBound]).utf8.count
+            left -=
+                Syntax.decode(
+                    bytes[range.lowerBound...range.lowerBound] + bytes[at..<(at + length)] + bytes[range.lowerBound...range.lowerBound]
+                ).utf8.count
             at += length
         }
         return at

@@ -139,9 +139,15 @@ enum RouteForms {
         return kept
     }
 
+    private static let keptByObject: Form<Kept> = {
+        var form = keptEvents
+        form.schema = String(form.schema.dropLast()) + #","minProperties":1}"#
+        return form
+    }()
+
     private static let keptNames = someGlobs.then { globs, _, _ in Kept(events: globs) }
 
-    private static let keep = Form<Kept>.either([keptNames, keptEvents]) { node, reading in
+    private static let keep = Form<Kept>.either([keptNames, keptByObject]) { node, reading in
         switch node.value {
         case .list: return keptNames
         case .object: return keptEvents
