@@ -254,8 +254,7 @@ extension LaneState.Waiting {
         var part = self
         part.batch = batch.subset(indices)
         if let share {
-            part.share = Backlog.Share(
-                origin: share.origin, members: share.members.map { members in indices.map { members[$0] } } ?? indices)
+            part.share = Backlog.Share(origin: share.origin, members: share.members.map { members in indices.map { members[$0] } } ?? indices)
         }
         return part
     }

@@ -49,8 +49,7 @@ struct NewsClerk: Sendable {
         case .left(let count):
             say("\(lane.name): \(grouped(count)) \(count == 1 ? "event waits" : "events wait") on disk for the next run")
         case .closed(let answer): sayLast(of: lane, answer, "the lane is closed")
-        case .stopped(let answer):
-            sayLast(of: lane, answer, "the lane is stopped, its events \(lane.isDurable ? "stay on disk" : "go to \(deadLetters)")")
+        case .stopped(let answer): sayLast(of: lane, answer, "the lane is stopped, its events \(lane.isDurable ? "stay on disk" : "go to \(deadLetters)")")
         }
     }
 

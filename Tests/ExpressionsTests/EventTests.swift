@@ -42,6 +42,12 @@ private let event =
         }
     }
 
+    /// Found by the fuzzer: the range of a macro that holds another macro.
+    @Test func theRangeOfAMacroMayHoldAnother() throws {
+        #expect(try evaluate("properties.items.map(i, i.qty).map(y, y + 0.5)", on: event).value == "[2.5,1.5]")
+        #expect(try evaluate("[1].map(x, x == 1, [x, x]).map(y, y[0] + 1)", on: event).value == "[2]")
+    }
+
     @Test func aMemberThatLooksLikeATypeIsTheMember() throws {
         #expect(try evaluate("type == 'x'", on: "{}").value == "error: type: the event has no such member")
         #expect(try evaluate("type(1) == int", on: "{}").value == "true")
@@ -63,7 +69,7 @@ private let event =
         let conditions = [
             "a == 1", "a != 1", "a < 1.5", "a >= 1u", "1 < a", "2.5 == a", "a == 9007199254740993", "a == 'abc'", "'abc' != a", "a == true",
             "a != null", "a == null", "a", "!a",
-            "has(this.a)", "has(a.b)", "a.startsWith('ab')", "a.endsWith('bc')", "a.contains('bc')", "a.contains('')", "a in ['abc', '1']",
+            "has(this.a)", "has(a.b)", "a.startsWith('ab')", "a.endsWith('bc')", "a.contains('bc')", "a.contains('')", "glob(a, 'a*c')", "a.glob('*')", "a in ['abc', '1']",
             "a in [1, 2]",
             "a == 1 || a == 'abc'", "a == 1 && b == 1", "b == 1 || a == 1", "!(a < 3) && true", "a == '' || false", "a in []", "a < 'b'",
             "(a == 1 ? a == 1 : a == 'abc')",

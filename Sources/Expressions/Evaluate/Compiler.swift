@@ -112,7 +112,8 @@ struct Compiler {
     private func comesFromEvent(_ node: Node) -> Bool {
         switch node.meaning {
         case .member?: return true
-        case .local(let index)?: return eventLocals[index]
+        // The variable of a macro inside: what it goes through is looked at anyway.
+        case .local(let index)?: return index < eventLocals.count && eventLocals[index]
         case .some: return false
         case nil: break
         }

@@ -18,7 +18,7 @@ struct Quick: BitwiseCopyable {
         case flag
         case has
         /// With a constant string.
-        case equalText, startsWith, endsWith, holdsText
+        case equalText, startsWith, endsWith, holdsText, glob
         /// One of several constant strings; each is a node behind this one.
         case anyText
         case compareNumber
@@ -85,6 +85,7 @@ struct QuickCompiler {
         case .call(.startsWith): return text(code, .startsWith)
         case .call(.endsWith): return text(code, .endsWith)
         case .call(.contains): return text(code, .holdsText)
+        case .call(.glob): return text(code, .glob)
         default: return nil
         }
     }
@@ -216,6 +217,7 @@ extension Quick {
             answer = (text.count == constant.count && isSame(text, 0, constant)) != node.pointee.isNegated
         case .startsWith: answer = text.count >= constant.count && isSame(text, 0, constant)
         case .endsWith: answer = text.count >= constant.count && isSame(text, text.count - constant.count, constant)
+        case .glob: answer = matchesGlob(text, constant)
         default: answer = firstPlace(of: UnsafeRawBufferPointer(constant), in: UnsafeRawBufferPointer(text)) != nil
         }
         return answer ? .yes : .no

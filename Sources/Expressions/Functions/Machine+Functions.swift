@@ -29,7 +29,10 @@ extension Machine {
             let name = try text(first, code)
             // What a pattern of many stars costs at worst.
             try spend((name.bytes.count * pattern.bytes.count) >> 6, code)
-            return .bool(matchesGlob(name.bytes, pattern.bytes))
+            return .bool(
+                name.bytes.withUnsafeBufferPointer { name in
+                    pattern.bytes.withUnsafeBufferPointer { matchesGlob(name, $0) }
+                })
         case .matches: return .bool(try matches(try text(first, code), code))
         case .getFullYear, .getMonth, .getDate, .getDayOfMonth, .getDayOfWeek, .getDayOfYear, .getHours, .getMinutes, .getSeconds,
             .getMilliseconds:
@@ -121,7 +124,7 @@ extension Machine {
 }
 
 /// Whether the text matches: `*` stands for any run of characters, everything else for itself.
-func matchesGlob(_ text: [UInt8], _ pattern: [UInt8]) -> Bool {
+func matchesGlob(_ text: UnsafeBufferPointer<UInt8>, _ pattern: UnsafeBufferPointer<UInt8>) -> Bool {
     var i = 0
     var j = 0
     var star = -1
