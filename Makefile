@@ -4,7 +4,9 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 SECONDS ?= 60
+SEEDS ?= 100000
 ARGS ?=
+KILLS ?= 1000
 PLUGIN ?=
 SETTINGS ?=
 CEL ?=
@@ -13,7 +15,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance bench fuzz check contract tsan asan schema install clean
+.PHONY: help run test conformance bench fuzz crash simulate check contract tsan asan schema install clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -50,6 +52,18 @@ bench: ## Measure it beside other programs (ARGS="--json FILE", "--compare FILE"
 fuzz: ## Feed it random input for SECONDS=60, after it has found the planted bug
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/fuzz.sh $(SECONDS)
+
+crash: ## Kill it at random moments KILLS=1000 times, and prove that nothing it had acknowledged is lost
+	@Scripts/packages.sh build test
+	@$(toolchain); \
+	$(say) "building"; \
+	swift build; \
+	Tests/Crash/crash --planted --kills 10 --router .build/debug/switchyard; \
+	Tests/Crash/crash --kills $(KILLS) --router .build/debug/switchyard
+
+simulate: ## Play lanes by SEEDS=100000 on a clock of its own, after planted bugs were found (ARGS="--seed N" plays one again)
+	@Scripts/packages.sh build
+	@$(toolchain); Scripts/simulate.sh $(SEEDS) $(ARGS)
 
 check: ## Check the format, the imports, and that nothing warns
 	@Scripts/packages.sh build test

@@ -56,10 +56,13 @@ let package = Package(
         // The flow of the data, from the command down; a module imports only what stands below it.
         .executableTarget(
             name: "switchyard",
-            dependencies: ["Router", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform"],
+            dependencies: [
+                "Router", "Control", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform", "CPlatform",
+            ],
             swiftSettings: lean,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
         module("Router", ["Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform"]),
+        module("Control", ["Platform", "CPlatform"]),
         module("Ingest", ["Events", "Platform"]),
         module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
@@ -86,12 +89,16 @@ let package = Package(
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
 
         .target(name: "TestSupport", dependencies: ["Spool"], path: "Tests/Support", swiftSettings: strict),
+        // A file system under SQLite that fails when it is told to.
+        .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
+        tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Platform"]),
         tests("EventsTests", ["Events"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
         tests("ConfigurationTests", ["Configuration"]),
         tests("PolicyTests", ["Policy", "Configuration", "Expressions", "Events"]),
         tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"]),
+        tests("ControlTests", ["Control", "Platform"]),
         // The modules are compiled by the tests, against the header alone.
         tests(
             "PluginHostTests", ["PluginHost", "Delivery", "TestSupport", "Policy", "Configuration", "Events", "Platform"],

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes for so many seconds, after a planted bug that the fuzzer must find. Run by `make fuzz`, which puts swift on PATH.
+# Fuzzes for so many seconds, shared by the targets, each after a planted bug that it must find. Run by `make fuzz`, which puts
+# swift on PATH.
 #
 # usage: Scripts/fuzz.sh SECONDS
 set -euo pipefail
@@ -8,20 +9,20 @@ cd "$(dirname "$0")/.."
 seconds=${1:?usage: Scripts/fuzz.sh SECONDS}
 swift build --package-path Fuzz -c release
 folder=$(swift build --package-path Fuzz -c release --show-bin-path)
+targets=("fuzz --target scanner" "fuzz --target descriptor" "fuzz --target frames" "fuzz --target answers" fuzz-expressions)
+share=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
 
-# alive PROGRAM: whether it finds the bug that is planted in it.
-alive() {
-    local status=0
-    "$1" --plant --seconds 20 >/dev/null 2>&1 || status=$?
-    # 64 is a misuse of its command line: it did not look at all.
-    if [ $status -eq 0 ] || [ $status -eq 64 ]; then
-        echo "switchyard: the fuzzer ${1##*/} is not alive: it did not find the planted bug (exit $status)" >&2
+for target in "${targets[@]}"; do
+    status=0
+    # A name and an option, each a word.
+    # shellcheck disable=SC2086
+    "$folder"/$target --plant --seconds 3 >/dev/null 2>&1 || status=$?
+    # Only a find counts: it may also have been called wrongly (64), or have crashed.
+    if [ $status -ne 1 ]; then
+        echo "switchyard: the fuzzer is not alive: $target did not find its planted bug (exit $status)" >&2
         exit 70
     fi
-}
-
-for fuzz in "$folder/fuzz" "$folder/fuzz-expressions"; do
-    alive "$fuzz"
-    echo "switchyard: ${fuzz##*/} found the planted bug; now $seconds seconds in earnest"
-    "$fuzz" --seconds "$seconds"
 done
+echo "switchyard: the fuzzer found every planted bug; now $seconds seconds in earnest"
+# shellcheck disable=SC2086
+for target in "${targets[@]}"; do "$folder"/$target --seconds "$share"; done

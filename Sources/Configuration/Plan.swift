@@ -233,6 +233,8 @@ public struct DeliveryPlan: Sendable {
         public var events = 500
         public var bytes = 1_000_000
         public var wait = Duration.seconds(1)
+        /// What the module takes at most: an event that is larger by itself is given up. nil: it takes any.
+        public var largest: Int?
         public init() {}
     }
     public struct Queue: Sendable, Equatable {

@@ -7,7 +7,7 @@ internal import Platform
 internal import Policy
 
 struct Assembly: ~Copyable {
-    private let limits: DeliveryPlan.Batch
+    var limits: DeliveryPlan.Batch
     private var open = Parcel()
     /// When the oldest event of the open batch came in.
     private var began: Instant?
@@ -15,6 +15,8 @@ struct Assembly: ~Copyable {
 
     init(_ limits: DeliveryPlan.Batch) { self.limits = limits }
 
+    /// When the first event of the open batch came in, in nanoseconds since 1970.
+    var oldest: Int64? { open.entries.first?.arrival }
     var byteCount: Int { open.bytes.count }
     var isEmpty: Bool { open.isEmpty }
 

@@ -38,7 +38,7 @@ struct Backlog: ~Copyable {
         var members: [Int]?
     }
 
-    private let limits: DeliveryPlan.Batch
+    private var limits: DeliveryPlan.Batch
     private var forming: Assembly
     private var formed: UInt64 = 0
     private var unstored = Deque<Unstored>()
@@ -50,11 +50,17 @@ struct Backlog: ~Copyable {
     /// Rows that are on disk only: behind the cursor.
     private var away: [UInt16: Int] = [:]
     private(set) var awayBytes = 0
+    /// When the oldest event came in that an earlier run left, in nanoseconds since 1970.
+    let oldest: Int64?
     private var cursor: Int64
-    private var lastRow: Int64
+    private(set) var lastRow: Int64
+    /// Whether batches that are in memory only stand behind the last row, so that numbers are to be left free for them.
+    private var isFloor = false
+    /// How many of them have been given a number.
+    private var kept: Int64 = 0
     private(set) var diskBytes: Int
 
-    private var gathered: [SpoolRow] = []
+    private(set) var gathered: [SpoolRow] = []
     private var gatheredEvents = 0
     private var gatheredBytes = 0
     private var began: Instant?
@@ -74,25 +80,42 @@ struct Backlog: ~Copyable {
         away = contents.routes
         awayBytes = contents.bytes
         diskBytes = contents.bytes
+        oldest = contents.oldest
         cursor = 0
         lastRow = contents.lastRow
+    }
+
+    /// From now on rows and batches are made as these say.
+    mutating func adopt(_ limits: DeliveryPlan.Batch) {
+        self.limits = limits
+        var rows = limits
+        rows.wait = .zero
+        forming.limits = rows
     }
 
     // MARK: - Towards the disk
 
     /// Whether events are on disk, or on their way, that have not come back yet: what comes now must go behind them.
-    var isBehind: Bool { awayBytes > 0 || !away.isEmpty || !unstored.isEmpty || !forming.isEmpty || commit != nil || !gathered.isEmpty }
+    var isBehind: Bool { awayBytes > 0 || !away.isEmpty || !unstored.isEmpty || !forming.isEmpty || isStoring || !gathered.isEmpty }
+    private var isStoring: Bool { commit.map { !$0.rows.isEmpty } ?? false }
 
     mutating func take(_ parcel: inout Parcel, at now: Instant) {
-        if !isBehind { lastRow += Backlog.gap }
+        if isFloor { lastRow += Backlog.gap }
+        isFloor = false
         taken += UInt64(parcel.byteCount)
         unstoredBytes += parcel.byteCount
         form { forming, sealed in forming.add(&parcel, at: now) { sealed.append($0) } }
     }
 
     /// Between what is in memory only and what comes behind it on disk numbers are left free, so that the former can be stored
-    /// in front of the latter when the lane ends.
+    /// in front of the latter when the lane ends. No row ever had one of them.
     private static let gap: Int64 = 1 << 20
+
+    /// The row behind which a batch stands that is in memory only.
+    mutating func floor() -> Int64 {
+        isFloor = true
+        return lastRow
+    }
 
     private mutating func form(_ body: (inout Assembly, inout [Batch]) -> Void) {
         var sealed: [Batch] = []
@@ -103,16 +126,13 @@ struct Backlog: ~Copyable {
         }
     }
 
-    /// Puts batches that were in memory only where they belong in the order: from this number on, or behind the last row that came back.
-    mutating func store(_ batches: [(batch: Batch, attempts: Int, firstTried: Int64?)], from row: Int64?) {
-        let first = row ?? cursor + 1
-        for (offset, batch) in batches.enumerated().reversed() {
-            unstoredBytes += batch.batch.bytes.count
-            let id = first + Int64(offset)
-            lastRow = max(lastRow, id)
-            unstored.prepend(
-                Unstored(batch: batch.batch, position: 0, id: id, attempts: batch.attempts, firstTried: batch.firstTried))
-        }
+    /// Puts a batch that was in memory only where it belongs in the order: behind `floor`, the last row when it was sealed.
+    mutating func store(_ batch: Batch, behind floor: Int64, attempts: Int, firstTried: Int64?) {
+        kept += 1
+        assert(kept < Backlog.gap, "more batches in memory than numbers were left for")
+        unstoredBytes += batch.bytes.count
+        lastRow = max(lastRow, floor + kept)
+        unstored.append(Unstored(batch: batch, position: 0, id: floor + kept, attempts: attempts, firstTried: firstTried))
     }
 
     // MARK: - What the store is to do
@@ -124,6 +144,8 @@ struct Backlog: ~Copyable {
         var removedBytes: Int
         var changed: Set<Int64>
         var tried: [Int64: (attempts: Int, first: Int64)]
+        /// By origin that is rewritten as one row: its others, which are removed.
+        var merged: [Int64: [Int64]] = [:]
     }
     private var commit: Commit?
 
@@ -159,6 +181,7 @@ struct Backlog: ~Copyable {
         for id in begun.changed {
             guard let origin = origins[id] else { continue }
             work.rewrite.append((id, origin.batch.subset(origin.isSettled.indices.filter { !origin.isSettled[$0] })))
+            begun.merged[id] = Array(origin.rows.dropFirst())
             work.remove += origin.rows.dropFirst()
             origins[id]!.rows = [id]
         }
@@ -202,6 +225,9 @@ struct Backlog: ~Copyable {
         }
         removals = failed.removals + removals
         removedBytes += failed.removedBytes
+        for (id, others) in failed.merged {
+            if origins[id] == nil { removals += others } else { origins[id]!.rows += others }
+        }
         changed.formUnion(failed.changed.filter { origins[$0] != nil })
         tried.merge(failed.tried) { new, _ in new }
     }
@@ -257,14 +283,15 @@ struct Backlog: ~Copyable {
 
     private mutating func gather(_ row: SpoolRow, at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) {
         let fits = gatheredEvents + row.batch.count <= limits.events && gatheredBytes + row.batch.bytes.count <= limits.bytes
-        // What was tried before keeps to itself, so that its count stays true.
-        if row.attempts > 0 || !fits { close(seal) }
+        // What was tried before keeps to itself, so that its count and its time stay true.
+        let isTried = row.attempts > 0 || row.firstTried != nil
+        if isTried || !fits { close(seal) }
         gathered.append(row)
         gatheredEvents += row.batch.count
         gatheredBytes += row.batch.bytes.count
         began = began ?? now
         isUrgent = isUrgent || row.batch.entries.contains { $0.isImmediate }
-        if row.attempts > 0 || gatheredEvents >= limits.events || gatheredBytes >= limits.bytes { close(seal) }
+        if isTried || gatheredEvents >= limits.events || gatheredBytes >= limits.bytes { close(seal) }
     }
 
     mutating func sealIfDue(at now: Instant, always: Bool, seal: (Batch, Share, Int, Int64?) -> Void) {

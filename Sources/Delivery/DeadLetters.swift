@@ -2,7 +2,7 @@
 // comes. It never holds settings or secrets.
 
 public import Platform
-internal import Policy
+public import Policy
 public import Spool
 
 public final class DeadLetters: Sendable {
@@ -10,6 +10,7 @@ public final class DeadLetters: Sendable {
     private let cipher: Cipher?
     private let clock: Clock
     private let warn: @Sendable (String) -> Void
+    private let divert: Divert?
     private let state = Monitor(State())
 
     private struct State {
@@ -18,9 +19,13 @@ public final class DeadLetters: Sendable {
         var told: SpoolFault.Kind?
     }
 
+    /// Takes what is given up instead of the file; how many could not be kept.
+    public typealias Divert = @Sendable (Batch) -> Int
+
     /// `warn` is told, in words for a person, when events cannot be kept.
-    public init(path: String, cipher: Cipher? = nil, clock: Clock, warn: @escaping @Sendable (String) -> Void) {
+    public init(path: String, cipher: Cipher? = nil, clock: Clock, divert: Divert? = nil, warn: @escaping @Sendable (String) -> Void) {
         self.path = path
+        self.divert = divert
         self.cipher = cipher
         self.clock = clock
         self.warn = warn
@@ -30,7 +35,8 @@ public final class DeadLetters: Sendable {
     func bury(
         _ batch: Batch, provider: String, routes: [String], reason: LaneAccount.Fate, _ answer: Answer, attempts: Int
     ) -> Int {
-        state.withLock { state in
+        if let divert { return divert(batch) }
+        return state.withLock { state in
             do throws(SpoolFault) {
                 if state.file == nil { state.file = try open() }
                 try state.file?.bury(

@@ -37,9 +37,16 @@ public final class Lane: Sendable {
     private let clock: Clock
     private let news: @Sendable (Lane, News) -> Void
     private let state: Monitor<LaneState>
-    private let deadline: Duration
-    /// Whether deadlines need no watching any more.
-    private let isWatchOver = Monitor(false)
+    private let watching = Monitor(Watching())
+
+    /// Of the thread that looks after deadlines.
+    private struct Watching {
+        var isRunning = false
+        /// Whether deadlines need no watching any more.
+        var isOver = false
+        /// How often the plan has changed.
+        var changes = 0
+    }
 
     /// `store`: where the lane keeps its queue; nil: in memory.
     public init(
@@ -53,7 +60,6 @@ public final class Lane: Sendable {
         self.clock = clock
         self.news = news
         self.store = store
-        deadline = plan.deadline
         state = Monitor(
             LaneState(
                 plan, concurrency: concurrency, routes: routes.all.count, chance: chance, contents: store?.contents,
@@ -65,7 +71,33 @@ public final class Lane: Sendable {
         provider.onClosed { [weak self] answer in self?.destinationLeft(answer) }
         Thread.start("lane \(name)") { self.run() }.detach()
         if let store { Thread.start("spool \(name)") { self.keep(store) }.detach() }
-        if deadline > .zero { Thread.start("watch \(name)") { self.watch() }.detach() }
+        startWatch()
+    }
+
+    private func startWatch() {
+        guard state.withLock({ $0.plan.deadline > .zero }) else { return }
+        let isFirst = watching.withLock { watching in
+            defer { watching.isRunning = true }
+            return !watching.isRunning
+        }
+        if isFirst { Thread.start("watch \(name)") { self.watch() }.detach() }
+    }
+
+    /// From now on it goes by another plan, with what waits. `isNewProvider`: there is another provider at its place, too, which
+    /// owes nothing for what the old one failed at.
+    /// `concurrency`: nil leaves it to what the provider takes.
+    public func adopt(_ plan: DeliveryPlan, concurrency: Int?, isNewProvider: Bool) {
+        state.withLock { $0.adopt(plan, concurrency: concurrency, isNewProvider: isNewProvider) }
+        state.wake()
+        watching.withLock { $0.changes += 1 }
+        watching.wake()
+        startWatch()
+    }
+
+    /// How it does at the moment.
+    public var status: LaneStatus {
+        let now = clock.now()
+        return state.withLock { $0.status(at: now) }
     }
 
     // MARK: - Events come in
@@ -127,6 +159,13 @@ public final class Lane: Sendable {
     /// Waits until the lane is over, which it is when it has ended by itself or was given up.
     public func waitForEnd() { state.wait(while: { !$0.isOver }) }
 
+    /// The same, but no longer than that.
+    public func waitForEnd(until deadline: Instant) {
+        state.waitUntilReady { state -> Readiness<Void> in
+            state.isOver || clock.now() >= deadline ? .ready(()) : .notBefore(deadline)
+        }
+    }
+
     /// Waits until the provider is closed, which a stuck one never is.
     public func waitForClose(until deadline: Instant) {
         state.waitUntilReady { state -> Readiness<Void> in
@@ -155,6 +194,7 @@ public final class Lane: Sendable {
                     guard let self else { return }
                     carryOut(state.withLock { $0.completed(token, outcome, at: clock.now()) })
                 }
+            case .bury(let effects): carryOut(effects)
             case .flush:
                 provider.flush { [weak self] outcome in
                     guard let self else { return }
@@ -229,22 +269,26 @@ public final class Lane: Sendable {
     private func watch() {
         while true {
             let now = clock.now()
+            let changes = watching.withLock { $0.changes }
             let (effects, next, isOver) = state.withLock { state in
-                (state.expire(at: now), state.nextDeadline, state.phase == .ended || state.phase == .stopped)
+                let effects = state.expire(at: now)
+                // A delivery that begins from now on is due later than this, so that none has to wake the watch.
+                let next = state.nextDeadline ?? (state.plan.deadline > .zero ? now + state.plan.deadline : nil)
+                return (effects, next, state.phase == .ended || state.phase == .stopped)
             }
             carryOut(effects)
             if isOver { return }
-            // A delivery that begins from now on is due later than this, so that none has to wake the watch.
-            let instant = next ?? now + deadline
-            isWatchOver.waitUntilReady { isOver -> Readiness<Void> in
-                isOver || clock.now() >= instant ? .ready(()) : .notBefore(instant)
+            watching.waitUntilReady { watching -> Readiness<Void> in
+                if watching.isOver || watching.changes != changes { return .ready(()) }
+                guard let next else { return .notBefore(nil) }
+                return clock.now() >= next ? .ready(()) : .notBefore(next)
             }
         }
     }
 
     private func endWatch() {
-        isWatchOver.withLock { $0 = true }
-        isWatchOver.wake()
+        watching.withLock { $0.isOver = true }
+        watching.wake()
     }
 
     private func carryOut(_ effects: [LaneState.Effect]) {

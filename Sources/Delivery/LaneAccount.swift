@@ -42,6 +42,8 @@ public struct LaneAccount: Sendable, Equatable {
 
     public subscript(fate: Fate) -> [Int] { settled[LaneAccount.index(fate)] }
     public func total(_ fate: Fate) -> Int { self[fate].reduce(0, +) }
+    /// How many it took of a route, also of one that came up later than its last event.
+    public func taken(route: Int) -> Int { route < taken.count ? taken[route] : 0 }
     public var totalTaken: Int { taken.reduce(0, +) }
     public var totalResumed: Int { resumed.reduce(0, +) }
 

@@ -23,7 +23,7 @@ extension LaneState {
 
     /// Whether events must wait before they are taken: for room, or for the disk to keep up.
     func mustWait(for bytes: Int) -> Bool {
-        guard isDurable, !isStoreClosed else {
+        guard canStore else {
             return (plan.queue.full == .block || spills) && !hasRoom(for: bytes)
         }
         guard goesToDisk(bytes) else { return false }
@@ -35,6 +35,9 @@ extension LaneState {
         }
         return !drops && !hasDiskRoom(for: bytes)
     }
+
+    /// Whether events can still go to disk.
+    var canStore: Bool { isDurable && !isStoreGivenUp && !isStoreClosed }
 
     private var drops: Bool { plan.queue.full == .dropNewest || plan.queue.full == .dropOldest }
 
@@ -63,6 +66,8 @@ extension LaneState {
             isDropping = false
         }
         heldBytes += parcel.byteCount
+        // What is in memory only goes before it, however young its batch.
+        sealAssembly(at: now, always: true)
         backlog.take(&parcel, at: now)
         guard let receipt else { return }
         if spills { effects.append(.acknowledge([receipt])) } else { receipts.append((backlog.taken, receipt)) }
@@ -82,7 +87,7 @@ extension LaneState {
     }
 
     mutating func sealWhatIsDue(at now: Instant, always: Bool) {
-        assembly.sealIfDue(at: now, always: always) { queue.append(Waiting(batch: $0)) }
+        sealAssembly(at: now, always: always)
         // What is still away comes behind what has been gathered, and may fill its batch.
         guard isDurable else { return }
         var sealed: [Waiting] = []
@@ -95,8 +100,13 @@ extension LaneState {
 
     // MARK: - The store
 
+    /// How often a lane that has ended tries to store what is left, and how long it waits in between.
+    private static let lastTries = 3
+    private static let lastPause = Duration.milliseconds(100)
+
     mutating func diskStep(at now: Instant) -> DiskStep {
         if isStoreClosed { return .wait(until: nil) }
+        if isStoreGivenUp { return .close }
         let isEnding = phase == .ended
         let isFull = storeFault?.kind == .full
         let mayStore = storeAgain.map { $0 <= now } ?? true
@@ -106,7 +116,7 @@ extension LaneState {
         }
         // On a full disk what was delivered is still removed, so that room comes back.
         if mayStore || isFull, let work = backlog.work(at: now, onlyRecords: !mayStore) { return .commit(work) }
-        if isEnding, isProviderClosed || givenUpFor != nil || isClosedByProvider, !backlog.hasWork { return .close }
+        if isEnding, isProviderClosed || givenUpFor != nil || isClosedByProvider, !backlog.hasWork, !isBurying { return .close }
         if isUntidy {
             let at = tidyAt ?? now + .seconds(1)
             tidyAt = at
@@ -139,7 +149,7 @@ extension LaneState {
         return effects
     }
 
-    /// The store could not do it. It is asked again after a while; when the lane has ended there is no while.
+    /// The store could not do it. It is asked again after a while; when the lane has ended there is little of it.
     mutating func storeFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
         backlog.failed()
         storeFailures += 1
@@ -147,10 +157,14 @@ extension LaneState {
         var effects: [Effect] = storeFault?.kind == fault.kind ? [] : [.storing(fault)]
         storeFault = fault
         guard phase == .ended else { return effects }
+        if storeFailures < LaneState.lastTries {
+            storeAgain = now + LaneState.lastPause
+            return effects
+        }
         let answer = Answer("it could not be stored: \(fault)")
         for batch in backlog.takeUnstored(at: now) { bury(Waiting(batch: batch), .undelivered, answer, &effects) }
         _ = receipts.removeAll()
-        isStoreClosed = true
+        isStoreGivenUp = true
         return effects
     }
 
@@ -213,7 +227,7 @@ extension LaneState {
 
     mutating func keepAll(_ phase: Phase) {
         self.phase = phase
-        assembly.sealIfDue(at: Instant(nanoseconds: .max), always: true) { queue.append(Waiting(batch: $0)) }
+        sealAssembly(at: Instant(nanoseconds: .max), always: true)
         var all = inFlight.sorted { $0.key < $1.key }.map(\.value)
         all += queue.removeAll()
         inFlight.removeAll()
@@ -223,24 +237,14 @@ extension LaneState {
         keepInOrder(all)
     }
 
-    /// Runs of batches that are in memory only are stored in front of the row that stands behind them.
+    /// Batches that are in memory only are stored in front of the rows that stand behind them.
     private mutating func keepInOrder(_ all: [Waiting]) {
-        var next: Int64?
-        var run: [Waiting] = []
-        func rows(_ run: [Waiting]) -> [(batch: Batch, attempts: Int, firstTried: Int64?)] {
-            run.map { ($0.batch, $0.attempts, $0.firstTried.map { $0.nanoseconds + epoch }) }
+        for waiting in all where waiting.share == nil {
+            heldBytes += waiting.batch.bytes.count
+            backlog.store(
+                waiting.batch, behind: waiting.floor, attempts: waiting.attempts,
+                firstTried: waiting.firstTried.map { $0.nanoseconds + epoch })
         }
-        for waiting in all.reversed() {
-            if let share = waiting.share {
-                if !run.isEmpty { backlog.store(rows(run), from: next.map { $0 - Int64(run.count) }) }
-                run = []
-                next = share.origin
-            } else {
-                heldBytes += waiting.batch.bytes.count
-                run.insert(waiting, at: 0)
-            }
-        }
-        if !run.isEmpty { backlog.store(rows(run), from: next.map { $0 - Int64(run.count) }) }
     }
 }
 
@@ -254,7 +258,8 @@ extension LaneState.Waiting {
         var part = self
         part.batch = batch.subset(indices)
         if let share {
-            part.share = Backlog.Share(origin: share.origin, members: share.members.map { members in indices.map { members[$0] } } ?? indices)
+            part.share = Backlog.Share(
+                origin: share.origin, members: share.members.map { members in indices.map { members[$0] } } ?? indices)
         }
         return part
     }

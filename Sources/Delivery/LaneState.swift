@@ -18,6 +18,8 @@ struct LaneState: ~Copyable {
     /// What the lane's thread is to do next.
     enum Step {
         case deliver(token: UInt64, Batch, attempt: Int)
+        /// An event that the module cannot take: it is given up.
+        case bury([Effect])
         /// Nothing to do until something happens, or until then.
         case wait(until: Instant?)
         case flush
@@ -63,6 +65,8 @@ struct LaneState: ~Copyable {
         var due: Instant?
         /// What of the rows on disk it is; nil: it is in memory only.
         var share: Backlog.Share?
+        /// The last row there was when it was sealed: what comes behind it on disk has a higher number.
+        var floor: Int64 = 0
     }
 
     /// The call of the provider in which the lane's thread is.
@@ -84,7 +88,7 @@ struct LaneState: ~Copyable {
     var heldBytes = 0
 
     /// Whether events that were given up are not yet in the dead-letter file.
-    private var isBurying: Bool { unburied > 0 }
+    var isBurying: Bool { unburied > 0 }
     /// Whether every event has its fate, and the provider is closed or was given up on.
     var isOver: Bool { (isProviderClosed || givenUpFor != nil) && !isBurying && (!isDurable || isStoreClosed) }
     private(set) var isProviderClosed = false
@@ -98,9 +102,11 @@ struct LaneState: ~Copyable {
 
     var inFlightBytes = 0
     private var queuedBytes: Int { heldBytes - inFlightBytes - assembly.byteCount }
-    let plan: DeliveryPlan
-    let concurrency: Int
-    let backoff: Backoff
+    private(set) var plan: DeliveryPlan
+    private(set) var concurrency: Int
+    /// How many batches the provider takes at once.
+    private var offered: Int
+    private(set) var backoff: Backoff
     var chance: Chance
     var assembly: Assembly
     var queue = Deque<Waiting>()
@@ -114,6 +120,9 @@ struct LaneState: ~Copyable {
     var unanswered: Set<UInt64> = []
     private var unburied = 0
     private(set) var failedAttempts = 0
+    var rate = Rate()
+    /// The last answer of the provider that was not good, and when it came, where that is known.
+    private(set) var lastFailure: (answer: Answer, at: Instant)?
     var flushDue: Instant?
 
     // MARK: - Of a lane with a spool
@@ -125,6 +134,8 @@ struct LaneState: ~Copyable {
     var storeFailures = 0
     var storeAgain: Instant?
     var isStoreClosed = false
+    /// The lane ended while nothing could be stored: the store is only to be closed.
+    var isStoreGivenUp = false
     /// Whether something was removed since the spool was tidied up.
     var isUntidy = false
     var tidyAt: Instant?
@@ -141,12 +152,36 @@ struct LaneState: ~Copyable {
         backlog = Backlog(plan.batch, contents ?? SpoolContents())
         self.epoch = epoch
         self.plan = plan
-        self.concurrency = plan.ordered ? 1 : max(1, concurrency)
+        offered = concurrency
+        self.concurrency = LaneState.concurrency(plan, concurrency)
         self.chance = chance
         backoff = Backoff(plan: plan.retry)
         account = LaneAccount(routes: routes)
         assembly = Assembly(plan.batch)
         for (route, count) in contents?.routes ?? [:] { account.resume(route, count) }
+    }
+
+    private static func concurrency(_ plan: DeliveryPlan, _ most: Int) -> Int { plan.ordered ? 1 : max(1, most) }
+
+    /// The plan has changed, or the provider has: what waits goes on under the new one. A new provider owes nothing for what the
+    /// old one failed at, so it is tried at once.
+    mutating func adopt(_ plan: DeliveryPlan, concurrency: Int?, isNewProvider: Bool) {
+        self.plan = plan
+        offered = concurrency ?? offered
+        self.concurrency = LaneState.concurrency(plan, offered)
+        backoff = Backoff(plan: plan.retry)
+        assembly.limits = plan.batch
+        backlog.adopt(plan.batch)
+        guard isNewProvider else { return }
+        isBreakerOpen = false
+        breakerUntil = nil
+        failure = nil
+        failedAttempts = 0
+        for waiting in queue.removeAll() {
+            var waiting = waiting
+            (waiting.attempts, waiting.firstTried, waiting.notBefore) = (0, nil, nil)
+            queue.append(waiting)
+        }
     }
 
     // MARK: - Events come in
@@ -162,7 +197,7 @@ struct LaneState: ~Copyable {
     mutating func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil, at now: Instant) -> [Effect] {
         for entry in parcel.entries { account.take(entry.route) }
         var effects: [Effect] = []
-        if isDurable, !isStoreClosed, goesToDisk(parcel.byteCount) {
+        if canStore, goesToDisk(parcel.byteCount) {
             takeToDisk(&parcel, receipt, at: now, &effects)
             return effects
         }
@@ -180,13 +215,15 @@ struct LaneState: ~Copyable {
             isDropping = false
         }
         heldBytes += parcel.bytes.count
-        assembly.add(&parcel, at: now) { queue.append(Waiting(batch: $0)) }
+        let floor = backlog.floor()
+        assembly.add(&parcel, at: now) { queue.append(Waiting(batch: $0, floor: floor)) }
         return effects
     }
 
     /// The lane has ended or stopped, but a worker still had events for it: they fare like those that were left in the queue.
     private mutating func takeTooLate(_ parcel: inout Parcel) -> [Effect] {
-        guard let reason = givenUpFor else {
+        // What was promised to be kept is kept, if no longer in the spool.
+        guard let reason = givenUpFor ?? (isDurable ? Answer("its spool is closed") : nil) else {
             settle(&parcel, .undelivered)
             return []
         }
@@ -205,7 +242,7 @@ struct LaneState: ~Copyable {
 
     /// Drops waiting batches, oldest first; those in a provider's hands stay.
     private mutating func dropOldest(until bytes: Int, at now: Instant) {
-        assembly.sealIfDue(at: now, always: true) { queue.append(Waiting(batch: $0)) }
+        sealAssembly(at: now, always: true)
         while heldBytes > max(0, bytes), !queue.isEmpty { settle(queue.removeFirst(), .dropped) }
     }
 
@@ -218,6 +255,12 @@ struct LaneState: ~Copyable {
     mutating func settle(_ batch: Batch, _ fate: LaneAccount.Fate) {
         for entry in batch.entries { account.settle(entry.route, fate) }
         heldBytes -= batch.bytes.count
+    }
+
+    mutating func sealAssembly(at now: Instant, always: Bool) {
+        guard !assembly.isEmpty else { return }
+        let floor = backlog.floor()
+        assembly.sealIfDue(at: now, always: always) { queue.append(Waiting(batch: $0, floor: floor)) }
     }
 
     /// Whether the lane's thread must be woken now, rather than when the source looks in again.
@@ -244,6 +287,11 @@ struct LaneState: ~Copyable {
         sealWhatIsDue(at: now, always: phase == .draining)
         if let index = firstReady(at: now) {
             var waiting = queue.remove(at: index)
+            if let refusal = tooLarge(waiting.batch) {
+                var effects: [Effect] = []
+                bury(waiting, .rejected, refusal, &effects)
+                return .bury(effects)
+            }
             waiting.attempts += 1
             waiting.firstTried = waiting.firstTried ?? now
             waiting.isUnknown = false
@@ -260,6 +308,12 @@ struct LaneState: ~Copyable {
             return .flush
         }
         return .wait(until: nextInstant())
+    }
+
+    /// Only an event that stands alone can be over what the module takes; batches are cut to it.
+    private func tooLarge(_ batch: Batch) -> Answer? {
+        guard let most = plan.batch.largest, batch.bytes.count > most, batch.count == 1 else { return nil }
+        return Answer("the event has \(batch.bytes.count) bytes, and the module takes \(most) at most")
     }
 
     /// Where in the queue a batch may be taken from: only the very front where order is kept.
@@ -279,9 +333,10 @@ struct LaneState: ~Copyable {
         var soonest = assembly.deadline
         if let due = backlog.deadline { soonest = soonest.map { min($0, due) } ?? due }
         guard inFlight.count < mostInFlight else { return soonest }
-        if let probe = breakerUntil { return soonest.map { min($0, probe) } ?? probe }
         for index in candidates {
-            if let then = queue[index].notBefore, soonest.map({ then < $0 }) ?? true { soonest = then }
+            // A breaker holds back what waits; when nothing does, there is nothing to wake up for.
+            let times = [queue[index].notBefore, breakerUntil].compactMap(\.self)
+            if let then = times.max(), soonest.map({ then < $0 }) ?? true { soonest = then }
         }
         return soonest
     }
@@ -325,6 +380,7 @@ struct LaneState: ~Copyable {
     ) {
         switch outcome {
         case .delivered:
+            rate.note(waiting.batch.count, at: now)
             settle(waiting, .delivered)
         case .rejected(let answer):
             if waiting.batch.count > 1, !isVerdictOnEvents {
@@ -348,7 +404,7 @@ struct LaneState: ~Copyable {
         let middle = waiting.batch.count / 2
         for range in [middle..<waiting.batch.count, 0..<middle] {
             var half = waiting.part(Array(range))
-            half = Waiting(batch: half.batch, firstTried: waiting.firstTried, share: half.share)
+            half = Waiting(batch: half.batch, firstTried: waiting.firstTried, share: half.share, floor: half.floor)
             queue.prepend(half)
         }
     }
@@ -381,6 +437,7 @@ struct LaneState: ~Copyable {
         }
         if failure != answer { effects.append(.failing(answer, again: wait)) }
         failure = answer
+        lastFailure = (answer, now)
         var waiting = waiting
         waiting.due = nil
         waiting.notBefore = now + wait
@@ -462,7 +519,7 @@ struct LaneState: ~Copyable {
         -> [(batch: Batch, fate: LaneAccount.Fate, attempts: Int)]
     {
         self.phase = phase
-        assembly.sealIfDue(at: Instant(nanoseconds: .max), always: true) { queue.append(Waiting(batch: $0)) }
+        sealAssembly(at: Instant(nanoseconds: .max), always: true)
         let left =
             inFlight.sorted { $0.key < $1.key }.map { (batch: $0.value.batch, fate: inHand, attempts: $0.value.attempts) }
             + queue.removeAll().map { (batch: $0.batch, fate: $0.isUnknown ? inHand : .undelivered, attempts: $0.attempts) }

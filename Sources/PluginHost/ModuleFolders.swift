@@ -9,7 +9,7 @@
 public import Configuration
 internal import Glibc
 
-public struct ModuleFolders: ModuleCatalog {
+public struct ModuleFolders: ModuleCatalog, Sendable {
     /// In the order in which they are searched.
     public let folders: [String]
     /// What was left out of SWITCHYARD_PLUGINS, and why; for the person who runs the router.

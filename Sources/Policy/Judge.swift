@@ -34,7 +34,9 @@ public struct Judge: ~Copyable {
         gate = Gate(rules.gate)
         sampler = Sampler(slots: rules.sampled, messageID: rules.messageIDSlot)
         editor = Editor(
-            edits: rules.edits, growth: rules.growth, digests: Digests(rules.digests, keys: rules.keys, rooms: rules.rooms))
+            edits: rules.edits, growth: rules.growth,
+            digests: Digests(
+                rules.digests, keys: rules.keys, rooms: rules.rooms, keepsDigests: ruleset.keepsDigests))
         subjects = Subjects(slots: rules.subjects, key: rules.subjectKey)
         messageIDs = MessageIDs(key: SipKey(ruleset.messageIDKey ?? Ruleset.chance()))
         evaluator = Evaluator(ruleset.conditions, sources: ruleset.sources)
@@ -143,12 +145,14 @@ public struct Judge: ~Copyable {
         let isAdding = route.pointee.addsMessageIDs && MessageIDs.lacks(messageID, in: event.block)
         let added = isAdding ? messageIDs.text(turn) : nil
         let line = parcels[first].append(
-            admitted, event, &editor, messageID: messageID, added: added, turn: turn, isImmediate: isImmediate(first, event),
+            admitted, event, &editor, route: route.pointee.number, messageID: messageID, added: added, turn: turn,
+            isImmediate: isImmediate(first, event),
             arrival: arrival,
             subjects: subjects)
         for provider in providers.dropFirst() {
             parcels[provider].append(
-                admitted, copyOf: line, isImmediate: isImmediate(provider, event), arrival: arrival, subjects: subjects)
+                admitted, copyOf: line, route: route.pointee.number, isImmediate: isImmediate(provider, event), arrival: arrival,
+                subjects: subjects)
         }
     }
 

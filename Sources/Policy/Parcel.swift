@@ -17,7 +17,7 @@ public struct SubjectKey: Hashable, Sendable, BitwiseCopyable {
 public struct Entry: Sendable, BitwiseCopyable {
     /// One past the event's line end, counted from the start of the parcel or batch.
     public var end: UInt32
-    /// The route that sent it: an index into the plan's routes.
+    /// The route that sent it, by its number in the run's `RouteNames`.
     public var route: UInt16
     /// Whether it must not wait for its batch to fill.
     public var isImmediate: Bool
@@ -81,7 +81,7 @@ public struct Parcel: ~Copyable, Sendable {
 
     /// Appends the event as the editor makes it. The line is valid until the parcel changes.
     mutating func append(
-        _ admitted: borrowing Admitted, _ event: ScannedEvent, _ editor: inout Editor, messageID: Slot, added: ByteRun?,
+        _ admitted: borrowing Admitted, _ event: ScannedEvent, _ editor: inout Editor, route: UInt16, messageID: Slot, added: ByteRun?,
         turn: UInt64, isImmediate: Bool, arrival: Int64, subjects: UnsafeBufferPointer<SubjectKey>
     ) -> Line {
         bytes.reserve(Int(event.end &- event.start) &+ editor.growth(admitted.edit) &+ 1 &+ Words.slack &+ MessageIDs.growth)
@@ -105,27 +105,27 @@ public struct Parcel: ~Copyable, Sendable {
             line.messageIDOffset = UInt32(truncatingIfNeeded: at - first)
             line.messageIDCount = added == nil ? messageID.end &- messageID.start &- 2 : UInt32(MessageIDs.length - 2)
         }
-        note(admitted, line, isImmediate, arrival, subjects)
+        note(route, line, isImmediate, arrival, subjects)
         return line
     }
 
     /// Appends a copy of a line that another parcel of the same route has got.
     mutating func append(
-        _ admitted: borrowing Admitted, copyOf line: Line, isImmediate: Bool, arrival: Int64,
+        _ admitted: borrowing Admitted, copyOf line: Line, route: UInt16, isImmediate: Bool, arrival: Int64,
         subjects: UnsafeBufferPointer<SubjectKey>
     ) {
         bytes.append(line.text.base, line.text.count)
-        note(admitted, line, isImmediate, arrival, subjects)
+        note(route, line, isImmediate, arrival, subjects)
     }
 
     @inline(__always) private mutating func note(
-        _ admitted: borrowing Admitted, _ line: Line, _ isImmediate: Bool, _ arrival: Int64,
+        _ route: UInt16, _ line: Line, _ isImmediate: Bool, _ arrival: Int64,
         _ subjects: UnsafeBufferPointer<SubjectKey>
     ) {
         // Events and routes were counted before, and a block is under 4 GB; a parcel that outgrows it must not go on.
         entryColumn.append(
             Entry(
-                end: UInt32(bytes.count), route: UInt16(truncatingIfNeeded: admitted.route), isImmediate: isImmediate,
+                end: UInt32(bytes.count), route: route, isImmediate: isImmediate,
                 subjectCount: UInt8(truncatingIfNeeded: subjects.count),
                 firstSubject: UInt32(truncatingIfNeeded: subjectColumn.count),
                 messageIDOffset: line.messageIDOffset, messageIDCount: line.messageIDCount, arrival: arrival))

@@ -4,6 +4,8 @@ internal import Configuration
 internal import Events
 
 struct RouteRules: BitwiseCopyable {
+    /// What its events carry to tell that they came by it.
+    let number: UInt16
     let events: Globs
     let match: UnsafeBufferPointer<MatchRule>
     /// Which of the ruleset's expressions must hold; -1: none.

@@ -18,13 +18,16 @@ struct RulesCompiler {
         keys = store.list(plan.keys.map { HMACKey($0.secret.bytes) })
     }
 
-    /// `conditions` tells which of the ruleset's expressions a condition is.
-    func compile(subjectKey: SipKey, conditions: Conditions) -> Rules {
+    /// `numbers`: what the events of each route carry to tell that they came by it; `conditions`: which of the ruleset's
+    /// expressions are theirs.
+    func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions) -> Rules {
         var edits = EditCompiler(paths: paths, keys: keys, store: store)
         var sampled: [Int] = []
         let consent = compileConsent()
-        let routes = plan.routes.enumerated().map { index, route in
-            RouteRules(
+        let routes = zip(plan.routes, numbers).enumerated().map { index, both in
+            let (route, number) = both
+            return RouteRules(
+                number: number,
                 events: Globs(route.events, in: store),
                 match: store.list(route.match.map { MatchRule($0, slot: slot($0.path), in: store) }),
                 condition: conditions.filters[index],

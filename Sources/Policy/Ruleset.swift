@@ -12,6 +12,8 @@ public final class Ruleset: Sendable {
     public let providerCount: Int
 
     let rules: Rules
+    /// Whether what looks like a digest is not hashed again.
+    let keepsDigests: Bool
     /// Under which ids are made; nil: each judge makes its own by chance.
     let messageIDKey: [UInt8]?
     /// The conditions of the routes and samples, in this order of the plan.
@@ -22,21 +24,30 @@ public final class Ruleset: Sendable {
 
     /// The subjects' keys are made under `subjectKey`, sixteen bytes; by default chance, so that they mean nothing
     /// outside of this process. `locatesMessageIDs` tells where each event's `messageId` stands, also when no rule asks.
+    /// `keepsDigests`: the events have gone through a hash before, and what looks like a digest is not hashed again.
     /// Ids that are added to events are made by chance, unless `messageIDKey`, sixteen bytes, says otherwise.
-    public init(_ plan: Plan, subjectKey: [UInt8]? = nil, locatesMessageIDs: Bool = false, messageIDKey: [UInt8]? = nil) {
+    /// `numbers`: what the events of each route carry to tell that they came by it, among the routes of all plans of a run; else
+    /// the indices of the routes.
+    public init(
+        _ plan: Plan, numbers: [UInt16]? = nil, subjectKey: [UInt8]? = nil, locatesMessageIDs: Bool = false, messageIDKey: [UInt8]? = nil,
+        keepsDigests: Bool = false
+    ) {
         let locatesMessageIDs = locatesMessageIDs || plan.addsMessageIDs || plan.messageID.deduplicate != nil
         let wanted = WantedPaths(plan, locatesMessageIDs: locatesMessageIDs)
         self.messageIDKey = messageIDKey
+        self.keepsDigests = keepsDigests
         paths = PathTrie(wanted.paths)
         store = Store()
         routeCount = plan.routes.count
         providerCount = plan.providers.count
         precondition(routeCount <= Int(UInt16.max) + 1, "a parcel's entry counts routes in two bytes")
         let compiler = RulesCompiler(plan, wanted, paths, store)
+        let numbers = numbers ?? plan.routes.indices.map { UInt16($0) }
+        precondition(numbers.count == routeCount)
         let conditions = Conditions(plan)
         self.conditions = ExpressionSet(conditions.expressions, paths: paths)
         sources = plan.sources.map(\.name)
-        rules = compiler.compile(subjectKey: SipKey(subjectKey ?? Ruleset.chance()), conditions: conditions)
+        rules = compiler.compile(subjectKey: SipKey(subjectKey ?? Ruleset.chance()), numbers: numbers, conditions: conditions)
     }
 
     static func chance() -> [UInt8] {

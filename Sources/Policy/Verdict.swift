@@ -37,9 +37,9 @@ public struct Tally: Sendable {
     public private(set) var events = 0
     /// Events that came before, by their `messageId`; no route saw them again.
     public private(set) var duplicates = 0
-    /// By route: how often the expression of `sample.keep` erred, and so kept nothing. Besides the verdicts.
-    public private(set) var keepErrors: [Int]
-    let routes: Int
+    /// By route.
+    private var keepErrors: [Int]
+    private(set) var routes: Int
     public init(routes: Int) {
         self.routes = routes
         keepErrors = Array(repeating: 0, count: routes)
@@ -67,7 +67,13 @@ public struct Tally: Sendable {
         }
     }
 
-    public subscript(route: Int, verdict: Verdict) -> Int { counts[route * Tally.width + Tally.column(of: verdict)] }
+    /// Of a route that no block has counted: none.
+    public subscript(route: Int, verdict: Verdict) -> Int {
+        route < routes ? counts[route * Tally.width + Tally.column(of: verdict)] : 0
+    }
+
+    /// How often the expression of the route's `sample.keep` erred, and so kept nothing. Besides the verdicts.
+    public func keepErrors(route: Int) -> Int { route < routes ? keepErrors[route] : 0 }
 
     /// Adds what another block counted, for the same routes.
     public mutating func add(_ other: Tally) {
@@ -76,6 +82,22 @@ public struct Tally: Sendable {
         duplicates += other.duplicates
         for i in counts.indices { counts[i] += other.counts[i] }
         for i in keepErrors.indices { keepErrors[i] += other.keepErrors[i] }
+    }
+
+    /// Adds what another block counted, whose routes have these numbers here.
+    public mutating func add(_ other: Tally, numbers: [UInt16]) {
+        events += other.events
+        duplicates += other.duplicates
+        let most = Int(numbers.max() ?? 0) + 1
+        if !numbers.isEmpty, most > routes {
+            counts += Array(repeating: 0, count: (most - routes) * Tally.width)
+            keepErrors += Array(repeating: 0, count: most - routes)
+            routes = most
+        }
+        for (route, number) in numbers.enumerated() {
+            keepErrors[Int(number)] += other.keepErrors[route]
+            for column in 0..<Tally.width { counts[Int(number) * Tally.width + column] += other.counts[route * Tally.width + column] }
+        }
     }
 
     public mutating func removeAll() {

@@ -12,6 +12,8 @@ public struct Account: Sendable {
         public var isClosed: Bool
         /// Whether what waits, waits on disk for the next run.
         public var isDurable: Bool
+        /// By route: how many events were admitted for it.
+        var routed: [Int]
 
         /// Events that are kept for it on disk.
         public var kept: Int { isDurable ? lane.totalWaiting : 0 }
@@ -27,11 +29,14 @@ public struct Account: Sendable {
     public var unkeptRejects = 0
     /// Why the input could not be read to its end.
     public var inputFault: SystemFault?
+    /// Of all plans that the run went by, and those of events that an earlier run had left.
     public var routes: [String]
+    /// Of those, by index: the ones of plans of this run.
+    public var ownRoutes: [Int]
     /// How each route judged the valid events.
     public var verdicts: Tally
-    /// For each route the indices of its providers.
-    public var targets: [[Int]]
+    /// For each route how many events it judged: all valid ones, unless a reload brought it or took it away.
+    var judged: [Int]
     public var providers: [Provider] = []
 
     /// Events that came before and were let go.
@@ -49,9 +54,13 @@ public struct Account: Sendable {
 
     /// Whether every event that came in is accounted for, at every route and every provider.
     public var balances: Bool {
-        for route in targets.indices {
-            if Tally.columns.reduce(0, { $0 + verdicts[route, $1] }) != valid { return false }
-            for provider in targets[route] where providers[provider].lane.taken[route] != verdicts[route, .admitted] { return false }
+        for route in routes.indices {
+            let judged = route < judged.count ? judged[route] : 0
+            if Tally.columns.reduce(0, { $0 + verdicts[route, $1] }) != judged || judged > valid { return false }
+            for provider in providers {
+                let routed = route < provider.routed.count ? provider.routed[route] : 0
+                if provider.lane.taken(route: route) != routed { return false }
+            }
         }
         for provider in providers where !provider.isDurable && provider.lane.totalWaiting != 0 {
             return false

@@ -8,7 +8,7 @@ struct NewsClerk: Sendable {
     let deadLetters: String
     let say: @Sendable (String) -> Void
     /// Told when a lane has closed; how many are left.
-    let laneClosed: @Sendable () -> Int
+    let laneClosed: @Sendable (Lane) -> Int
     private let told = Monitor(Told())
 
     private struct Told {
@@ -17,7 +17,7 @@ struct NewsClerk: Sendable {
         var troubles: [String: Int] = [:]
     }
 
-    init(deadLetters: String, say: @escaping @Sendable (String) -> Void, laneClosed: @escaping @Sendable () -> Int) {
+    init(deadLetters: String, say: @escaping @Sendable (String) -> Void, laneClosed: @escaping @Sendable (Lane) -> Int) {
         self.deadLetters = deadLetters
         self.say = say
         self.laneClosed = laneClosed
@@ -43,18 +43,20 @@ struct NewsClerk: Sendable {
         case .opened(let failures):
             guard isWorthTelling(lane) else { return }
             say("\(lane.name): \(failures) failures in a row, its breaker is open: one batch at a time probes")
-        case .storing(let fault?): say("\(lane.name): its events cannot be kept on disk: \(fault); they wait in memory, nothing is lost")
+        case .storing(let fault?):
+            say("\(lane.name): its events cannot be kept on disk: \(fault); they wait in memory, nothing is lost")
         case .storing(nil): say("\(lane.name): its events are kept on disk again")
         case .damaged(let loss): say("\(lane.name): \(loss.words)")
         case .left(let count):
             say("\(lane.name): \(grouped(count)) \(count == 1 ? "event waits" : "events wait") on disk for the next run")
         case .closed(let answer): sayLast(of: lane, answer, "the lane is closed")
-        case .stopped(let answer): sayLast(of: lane, answer, "the lane is stopped, its events \(lane.isDurable ? "stay on disk" : "go to \(deadLetters)")")
+        case .stopped(let answer):
+            sayLast(of: lane, answer, "the lane is stopped, its events \(lane.isDurable ? "stay on disk" : "go to \(deadLetters)")")
         }
     }
 
     private func sayLast(of lane: Lane, _ answer: Answer, _ end: String) {
-        let left = laneClosed()
+        let left = laneClosed(lane)
         say("\(lane.name): \(words(answer)); " + (left == 0 ? "no other provider is left, ending" : end))
     }
 

@@ -5,22 +5,34 @@ internal import Delivery
 internal import Platform
 
 final class Pace: Sendable {
-    private let lanes: [Lane]
-    /// How many wait at the moment: the reader for input, a worker for room. At first the reader does.
-    private let waiting = Monitor(1)
+    private struct State {
+        var lanes: [Lane]
+        /// How many wait at the moment: the reader for input, a worker for room. At first the reader does.
+        var waiting = 1
+    }
+    private let state: Monitor<State>
 
-    init(_ lanes: [Lane]) { self.lanes = lanes }
+    init(_ lanes: [Lane]) { state = Monitor(State(lanes: lanes)) }
+
+    /// From now on these are told.
+    func adopt(_ lanes: [Lane]) {
+        state.withLock { state in
+            for lane in state.lanes where !lanes.contains(where: { $0 === lane }) { lane.sourceIs(busy: false) }
+            for lane in lanes { lane.sourceIs(busy: state.waiting == 0) }
+            state.lanes = lanes
+        }
+    }
 
     func waitBegins() { change(by: 1) }
     func waitEnds() { change(by: -1) }
 
     /// The lanes are told under the lock, so that the last word they hear is the true one.
     private func change(by step: Int) {
-        waiting.withLock { waiting in
-            let wasBusy = waiting == 0
-            waiting += step
-            let isBusy = waiting == 0
-            if wasBusy != isBusy { for lane in lanes { lane.sourceIs(busy: isBusy) } }
+        state.withLock { state in
+            let wasBusy = state.waiting == 0
+            state.waiting += step
+            let isBusy = state.waiting == 0
+            if wasBusy != isBusy { for lane in state.lanes { lane.sourceIs(busy: isBusy) } }
         }
     }
 }

@@ -1,5 +1,5 @@
-// A plan at work: one source, the workers that judge its events, and a lane for each provider. It promises that the run
-// ends when the input ends, when it is stopped, or when no lane is left; and that the account balances.
+// Plans at work, one after the other: one source, the workers that judge its events, and a lane for each provider. It promises that
+// the run ends when the input ends, when it is stopped, or when no lane is left; and that the account balances.
 
 public import Configuration
 public import Delivery
@@ -51,72 +51,74 @@ public struct RouterOptions: Sendable {
 }
 
 public final class Router: Sendable {
-    private let plan: Plan
-    private let ruleset: Ruleset
     private let seen: SeenIDs?
-    private let options: RouterOptions
-    private let lanes: [Lane]
-    private let pace: Pace
     private let turns: Turns<LineReader>
     private let stop: WakeUp
-    private let deadLetters: DeadLetters
     private let acks: AckWriter?
-    private let names: RouteNames
-    private let ending = Monitor(Ending())
-    private let totals: Monitor<Totals>
-    private let say: @Sendable (String) -> Void
+    private let totals = Monitor(Totals())
+    /// Of what every plan of the run has in common.
+    private let source: String
+    private let lineLimit: Int
+
+    let options: RouterOptions
+    let roster: Roster
+    let pace: Pace
+    let deadLetters: DeadLetters
+    let names: RouteNames
+    let ending: Monitor<Ending>
+    let workshop: Workshop
+    let say: @Sendable (String) -> Void
 
     /// How the run ends: when it is to be over, and whether it is.
-    private struct Ending {
+    struct Ending {
+        /// How long draining may take once it was told to end, by the plan of the day.
+        var shutdown: Duration
         var deadline: Instant?
+        var isHurried = false
         var isOver = false
-    }
-
-    private struct Totals {
-        var lines = 0
-        var tally: Tally
-        var inputFault: SystemFault?
     }
 
     /// `say` is told one line at a time what a person should know.
     public init(_ plan: Plan, outlets: [Outlet], options: RouterOptions, say: @escaping @Sendable (String) -> Void) {
         precondition(outlets.count == plan.providers.count)
         let stop = WakeUp()
-        let openLanes = Monitor(outlets.count)
         let deadLetters = DeadLetters(path: options.deadLetters, cipher: options.cipher, clock: options.clock, warn: say)
         let names = options.names ?? RouteNames(plan.routes.map(\.name))
-        let clerk = NewsClerk(deadLetters: options.deadLetters, say: say) {
-            let left = openLanes.withLock { open in
-                open -= 1
-                return open
-            }
+        // The lanes tell of one that has closed before there is a roster to tell; they start later.
+        let later = Monitor<Roster?>(nil)
+        let clerk = NewsClerk(deadLetters: options.deadLetters, say: say) { lane in
+            let left = later.withLock { $0 }?.note(gone: lane) ?? 0
             if left == 0 { stop.raise() }
             return left
         }
         var chance = Chance(seed: options.seed)
-        lanes = zip(plan.providers, outlets).map { provider, outlet in
-            Lane(
-                name: provider.name, provider: outlet.provider, plan: provider.delivery, concurrency: outlet.concurrency,
-                routes: names, store: outlet.store, deadLetters: deadLetters, clock: options.clock, chance: Chance(seed: chance.next()),
-                news: clerk.tell)
-        }
-        self.plan = plan
+        var system = SystemRandomNumberGenerator()
+        let key = options.key ?? (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
+        let workshop = Workshop(
+            names: names, key: key, deadLetters: deadLetters, clock: options.clock, seed: chance.next(), news: clerk.tell)
+        let posts = plan.providers.indices.map { workshop.post(plan.providers[$0], outlets[$0]) }
+        // The names have these numbers from the beginning.
+        let first = workshop.generation(1, plan, posts, routes: plan.routes.indices.map { UInt16($0) })
+        let roster = Roster(first)
+        later.withLock { $0 = roster }
+        self.workshop = workshop
+        self.roster = roster
         self.options = options
         self.stop = stop
         self.deadLetters = deadLetters
         self.say = say
         self.names = names
+        source = plan.sources.first?.name ?? "stdin"
+        lineLimit = plan.limits.line
+        ending = Monitor(Ending(shutdown: options.shutdown))
         acks = options.acks.map { AckWriter($0, say: say) }
-        ruleset = Ruleset(plan, subjectKey: options.key, locatesMessageIDs: outlets.contains { $0.store != nil })
-        let key = options.key ?? (0..<16).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
         seen = plan.messageID.deduplicate.map { SeenIDs($0, key: key) }
-        let pace = Pace(lanes)
+        let pace = Pace(posts.map(\.lane))
         self.pace = pace
         turns = Turns(
             LineReader(
                 descriptor: options.input, lineLimit: plan.limits.line, blockSize: options.blockSize, stop: stop,
                 onPause: { isPaused in isPaused ? pace.waitBegins() : pace.waitEnds() }))
-        totals = Monitor(Totals(tally: Tally(routes: plan.routes.count)))
     }
 
     // MARK: - From outside, while it runs
@@ -124,18 +126,21 @@ public final class Router: Sendable {
     /// Reads no more; what was read is delivered within the time that draining may take.
     public func stopReading() {
         stop.raise()
-        beginEnding(within: options.shutdown)
+        beginEnding(within: ending.withLock { $0.shutdown })
     }
 
     /// Delivers no more: what is left goes to the dead letters.
     public func hurry() {
         stop.raise()
-        for lane in lanes { lane.giveUp(Answer("the router was told to end at once")) }
+        ending.withLock { $0.isHurried = true }
+        for post in roster.posts { post.lane.giveUp(Router.hurried) }
     }
+
+    static let hurried = Answer("the router was told to end at once")
 
     /// Files that were moved away are opened anew.
     public func reopen() {
-        for lane in lanes { lane.reopen() }
+        for post in roster.posts { post.lane.reopen() }
         deadLetters.reopen()
         options.rejects?.reopen()
     }
@@ -144,7 +149,7 @@ public final class Router: Sendable {
 
     /// Runs to the end; the account of it.
     public func run() -> Account {
-        for lane in lanes { lane.start() }
+        for post in roster.posts { post.lane.start() }
         let faults = FaultLog(source: source, showInput: options.showInput, rejects: options.rejects, say: say)
         // The log is used by one worker at a time, in turn; the threads have ended before it is read here.
         nonisolated(unsafe) let log = faults
@@ -156,21 +161,40 @@ public final class Router: Sendable {
         endLanes()
         acks?.close(by: options.clock.now() + .seconds(1), options.clock)
         faults.sumUp()
-        let total = totals.withLock { $0 }
-        if let fault = total.inputFault { say("\(source): the input could not be read: \(fault)") }
-        return Account(
-            received: total.tally.events + total.tally.duplicates + faults.count, rejected: faults.count, unkeptRejects: faults.unkept,
-            inputFault: total.inputFault,
-            routes: names.all, verdicts: total.tally, targets: plan.routes.map(\.providers),
-            providers: lanes.map { .init(name: $0.name, lane: $0.account, isClosed: $0.isClosedByProvider, isDurable: $0.isDurable) })
+        let account = account(faults)
+        if let fault = account.inputFault { say("\(source): the input could not be read: \(fault)") }
+        return account
     }
 
-    private var source: String { plan.sources.first?.name ?? "stdin" }
+    private func account(_ faults: FaultLog) -> Account {
+        let total = totals.withLock { $0 }
+        return Account(
+            received: total.tally.events + total.tally.duplicates + faults.count, rejected: faults.count, unkeptRejects: faults.unkept,
+            inputFault: total.inputFault, routes: names.all, ownRoutes: roster.routes.map(Int.init), verdicts: total.tally, judged: total.judged,
+            providers: roster.posts.map { post in
+                .init(
+                    name: post.lane.name, lane: post.lane.account, isClosed: post.lane.isClosedByProvider, isDurable: post.lane.isDurable,
+                    routed: post.index < total.routed.count ? total.routed[post.index] : [])
+            })
+    }
+
+    /// Events that came in so far and were valid.
+    var events: Int { totals.withLock { $0.tally.events } }
 
     private func work(_ log: FaultLog) {
-        var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: options.blockSize, seen: seen)
+        var known = roster.current
+        var worker = Worker(
+            known.ruleset, lineLimit: lineLimit, depth: known.plan.limits.depth, blockSize: options.blockSize, seen: seen)
         while true {
-            let (intake, turn) = turns.read { $0.next(&worker.block.text) }
+            // Which plan judges a block is settled in turn with the reading, so that the plans change between two blocks.
+            let ((intake, generation), turn) = turns.read { source in
+                let intake = source.next(&worker.block.text)
+                return (intake, roster.enter())
+            }
+            if generation !== known {
+                worker.adopt(generation.ruleset, depth: generation.plan.limits.depth)
+                known = generation
+            }
             switch intake {
             case .lines:
                 worker.block.arrival = options.clock.wall()
@@ -178,10 +202,11 @@ public final class Router: Sendable {
             case .overlong(let bytes): worker.skipLine(bytes: bytes)
             case .stopped(let unfinished):
                 if unfinished > 0 { say("\(source): a line that had not ended was left, of \(grouped(unfinished)) bytes") }
-                beginEnding(within: options.shutdown)
+                beginEnding(within: ending.withLock { $0.shutdown })
             case .end, .failed: beginEnding()
             }
-            turns.pass(turn) { handOver(&worker, log) }
+            turns.pass(turn) { handOver(&worker, generation, log) }
+            roster.leave(generation)
             worker.reset()
             switch intake {
             case .lines, .overlong: continue
@@ -193,22 +218,22 @@ public final class Router: Sendable {
     }
 
     /// In turn: what a worker made goes to the lanes, and the account is kept.
-    private func handOver(_ worker: inout Worker, _ log: FaultLog) {
+    private func handOver(_ worker: inout Worker, _ generation: Generation, _ log: FaultLog) {
         // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
         let parcels = worker.parcels
         let receipt = acks?.receipt(lines: worker.lines)
-        for index in lanes.indices {
+        for (index, post) in generation.posts.enumerated() {
             let own = parcels[index].isEmpty ? nil : receipt
             own?.add()
-            guard !lanes[index].take(&parcels[index], own) else { continue }
+            guard !post.lane.take(&parcels[index], own) else { continue }
             pace.waitBegins()
-            lanes[index].waitAndTake(&parcels[index], own)
+            post.lane.waitAndTake(&parcels[index], own)
             pace.waitEnds()
         }
         receipt?.settle()
         let before = totals.withLock { totals in
             defer { totals.lines += worker.lines }
-            totals.tally.add(worker.tally)
+            totals.add(worker.tally, of: generation)
             return totals.lines
         }
         log.note(worker.faults, before: before, in: worker.block)
@@ -231,12 +256,14 @@ public final class Router: Sendable {
                 return options.clock.now() >= deadline ? .ready(false) : .notBefore(deadline)
             }
             guard !isOver else { return }
-            for lane in lanes where !lane.isOver { lane.giveUp(Answer("time to drain was up after \(time.configured)")) }
+            for lane in roster.posts.map(\.lane) where !lane.isOver { lane.giveUp(Answer("time to drain was up after \(time.configured)")) }
         }.detach()
     }
 
     private func endLanes() {
         beginEnding()
+        roster.end()
+        let lanes = roster.posts.map(\.lane)
         for lane in lanes { lane.drain() }
         for lane in lanes { lane.waitForEnd() }
         ending.withLock { $0.isOver = true }

@@ -8,7 +8,7 @@ internal import Policy
 struct Worker: ~Copyable {
     var block: Block
     /// One for each provider of the plan, in order.
-    let parcels: UnsafeMutableBufferPointer<Parcel>
+    private(set) var parcels: UnsafeMutableBufferPointer<Parcel>
     private(set) var tally: Tally
     private(set) var faults: [LineFault] = []
     private(set) var lines = 0
@@ -17,11 +17,28 @@ struct Worker: ~Copyable {
 
     private let blockSize: Int
     private let lineLimit: Int
-    private let routeCount: Int
+    private var routeCount: Int
     /// Nil: every event counts, however often it comes.
     private let seen: SeenIDs?
     var scanner: Scanner
     var judge: Judge
+
+    /// The block in hand and all that follow are judged by other rules. The parcels have been emptied.
+    mutating func adopt(_ ruleset: Ruleset, depth: Int) {
+        parcels.deinitialize()
+        parcels.deallocate()
+        parcels = Worker.parcels(ruleset)
+        routeCount = ruleset.routeCount
+        scanner = Scanner(ruleset.paths, depth: depth)
+        judge = Judge(ruleset)
+        tally = Tally(routes: routeCount)
+    }
+
+    private static func parcels(_ ruleset: Ruleset) -> UnsafeMutableBufferPointer<Parcel> {
+        let parcels = UnsafeMutableBufferPointer<Parcel>.allocate(capacity: ruleset.providerCount)
+        for index in parcels.indices { (parcels.baseAddress! + index).initialize(to: Parcel()) }
+        return parcels
+    }
 
     init(_ ruleset: Ruleset, lineLimit: Int, depth: Int, blockSize: Int, seen: SeenIDs? = nil) {
         self.seen = seen
@@ -32,8 +49,7 @@ struct Worker: ~Copyable {
         scanner = Scanner(ruleset.paths, depth: depth)
         judge = Judge(ruleset)
         tally = Tally(routes: ruleset.routeCount)
-        parcels = .allocate(capacity: ruleset.providerCount)
-        for index in parcels.indices { (parcels.baseAddress! + index).initialize(to: Parcel()) }
+        parcels = Worker.parcels(ruleset)
     }
 
     deinit {

@@ -151,7 +151,8 @@ public final class DeadLetterFile: @unchecked Sendable {
     private func event(_ row: Statement) throws(SpoolFault) -> [UInt8] {
         guard row.int(9) == 1 else { return [UInt8](row.bytes(10)) }
         guard let cipher else {
-            throw SpoolFault(.foreign, "\(database.path): its events are encrypted; give the configuration whose state.encrypt names the key (-c FILE)")
+            throw SpoolFault(
+                .foreign, "\(database.path): its events are encrypted; name the key in state.encrypt (-c FILE)")
         }
         guard let open = cipher.open(row.bytes(10), at: "letter") else {
             throw SpoolFault(.foreign, "\(database.path): was encrypted under another key than the one of state.encrypt, or was changed")
@@ -175,7 +176,8 @@ public final class DeadLetterFile: @unchecked Sendable {
         while try select.step() {
             counts.append(
                 DeadLetterCount(
-                    provider: select.text(0), reason: select.text(1), count: Int(select.int(2)), oldest: select.int(3), newest: select.int(4)))
+                    provider: select.text(0), reason: select.text(1), count: Int(select.int(2)), oldest: select.int(3),
+                    newest: select.int(4)))
         }
         return counts
     }

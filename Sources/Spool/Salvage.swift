@@ -42,11 +42,14 @@ enum Salvage {
                 try database.statement("INSERT OR IGNORE INTO routes VALUES (?1,?2)").bind(1, row.int(0)).bind(2, row.text(1)).run()
             }
             copy("SELECT name, value FROM about", from: old) { row throws(SpoolFault) in
-                try database.statement("INSERT OR IGNORE INTO about VALUES (?1,?2)").bind(1, row.text(0)).bind(2, lending: row.bytes(1)).run()
+                try database.statement("INSERT OR IGNORE INTO about VALUES (?1,?2)").bind(1, row.text(0)).bind(2, lending: row.bytes(1))
+                    .run()
             }
             copy("SELECT id, attempts, first FROM tries", from: old) { row throws(SpoolFault) in
-                try database.statement("INSERT OR IGNORE INTO tries VALUES (?1,?2,?3)").bind(1, row.int(0)).bind(2, row.int(1)).bind(3, row.int(2))
-                    .run()
+                try database.statement("INSERT OR IGNORE INTO tries VALUES (?1,?2,?3)").bind(1, row.int(0)).bind(2, row.int(1)).bind(
+                    3, row.int(2)
+                )
+                .run()
             }
             var last: Int64 = .min
             let columns = "SELECT id, events, bytes, arrival, routes, sealed, entries, payload FROM batches ORDER BY id"

@@ -56,7 +56,8 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     }
 
     /// Opens the file, or makes it. One that is damaged is set aside, and what can be read of it is taken over.
-    public init(path: String, names: RouteNames, options: Options = Options(), say: @escaping @Sendable (String) -> Void) throws(SpoolFault) {
+    public init(path: String, names: RouteNames, options: Options = Options(), say: @escaping @Sendable (String) -> Void) throws(SpoolFault)
+    {
         self.path = path
         self.names = names
         self.options = options
@@ -124,7 +125,9 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
                 throw SpoolFault(.foreign, "\(path): its events are encrypted; name the key in state.encrypt, or move the file away")
             }
             guard cipher.open(check.bytes(0), at: place) != nil else {
-                throw SpoolFault(.foreign, "\(path): was encrypted under another key than the one of state.encrypt; give that one, or move the file away")
+                throw SpoolFault(
+                    .foreign, "\(path): was encrypted under another key than the one of state.encrypt; give that one, or move the file away"
+                )
             }
         } else if let cipher = options.cipher {
             let sealed = Array("switchyard".utf8).withUnsafeBytes { cipher.seal($0, at: place) }
@@ -160,7 +163,9 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
 
     public func tidy() throws(SpoolFault) {
         // In steps, so that what comes in meanwhile does not wait long.
-        for _ in 0..<64 where (try database.number("PRAGMA freelist_count") ?? 0) > 64 { try database.run("PRAGMA incremental_vacuum(256)") }
+        for _ in 0..<64 where (try database.number("PRAGMA freelist_count") ?? 0) > 64 {
+            try database.run("PRAGMA incremental_vacuum(256)")
+        }
         try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
@@ -176,11 +181,14 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
                 for row in work.remove { try take(row, &touched, deleting: true) }
                 for (row, batch) in work.rewrite {
                     try take(row, &touched, deleting: false)
-                    try put(batch, row, "UPDATE batches SET events=?2,bytes=?3,arrival=?4,routes=?5,sealed=?6,entries=?7,payload=?8 WHERE id=?1", &touched)
+                    try put(
+                        batch, row,
+                        "UPDATE batches SET events=?2,bytes=?3,arrival=?4,routes=?5,sealed=?6,entries=?7,payload=?8 WHERE id=?1", &touched)
                 }
                 for (row, batch) in work.insert { try put(batch, row, "INSERT INTO batches VALUES (?1,?2,?3,?4,?5,?6,?7,?8)", &touched) }
                 for (row, attempts, first) in work.tried {
-                    try database.statement("INSERT OR REPLACE INTO tries VALUES (?1,?2,?3)").bind(1, row).bind(2, attempts).bind(3, first).run()
+                    try database.statement("INSERT OR REPLACE INTO tries VALUES (?1,?2,?3)").bind(1, row).bind(2, attempts).bind(3, first)
+                        .run()
                 }
                 for route in touched {
                     try database.statement("INSERT OR REPLACE INTO waiting VALUES (?1,?2,?3)").bind(1, Int(route))
@@ -201,6 +209,10 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         told = now
     }
 
+    private static let update = """
+        UPDATE batches SET events = ?2, bytes = ?3, arrival = ?4, routes = ?5, sealed = ?6, entries = ?7, payload = ?8 WHERE id = ?1
+        """
+
     /// Takes a row out of the sums, and out of the file if asked to.
     private func take(_ row: Int64, _ touched: inout Set<UInt16>, deleting: Bool) throws(SpoolFault) {
         let find = try database.statement("SELECT routes FROM batches WHERE id = ?1").bind(1, row)
@@ -219,7 +231,8 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         batch.appendIndex(to: &index) { fileNumbers[$0]! }
         let statement = try database.statement(sql)
         statement.bind(1, row).bind(2, batch.count).bind(3, batch.bytes.count).bind(4, batch.arrivals.first ?? 0)
-        statement.bind(5, parts.map { "\($0.route):\($0.events):\($0.bytes)" }.joined(separator: " ")).bind(6, options.cipher == nil ? 0 : 1)
+        statement.bind(5, parts.map { "\($0.route):\($0.events):\($0.bytes)" }.joined(separator: " ")).bind(
+            6, options.cipher == nil ? 0 : 1)
         if let cipher = options.cipher {
             let entries = cipher.seal(index.bytes, at: "entries \(row)")
             let payload = cipher.seal(batch.bytes, at: "payload \(row)")

@@ -51,7 +51,8 @@ enum SpoolSchema {
             let written = try database.number("PRAGMA user_version") ?? 0
             guard written <= version else {
                 throw SpoolFault(
-                    .foreign, "\(database.path): was written by a newer version (format \(written), this one knows \(version)); it is left as it is")
+                    .foreign,
+                    "\(database.path): was written by a newer version (format \(written), not \(version)); it is left as it is")
             }
         }
         try database.run(

@@ -16,9 +16,10 @@ struct Command: Sendable {
     var about: String
     /// What is said below the usage line.
     var details: String = ""
-    /// The positional argument it takes, and a second one.
+    /// The positional argument it takes.
     var argument: String?
-    var secondArgument: String?
+    /// Those that it may take behind it.
+    var rest: [String] = []
     var options: [Option] = []
     /// The exit code.
     var run: @Sendable (Arguments) throws -> Int32
@@ -27,7 +28,8 @@ struct Command: Sendable {
 /// What was given to a subcommand.
 struct Arguments {
     var argument: String?
-    var secondArgument: String?
+    /// What was given behind the first.
+    var rest: [String] = []
     var values: [String: String] = [:]
 
     func has(_ option: String) -> Bool { values[option] != nil }
@@ -45,21 +47,21 @@ extension Command {
 
     func parse(_ words: ArraySlice<String>) throws(UsageFault) -> Arguments {
         var arguments = Arguments()
-        var rest = words
+        var left = words
         var optionsEnded = false
-        while let word = rest.popFirst() {
+        while let word = left.popFirst() {
             if optionsEnded || word == "-" || !word.hasPrefix("-") {
                 if argument != nil, arguments.argument == nil {
                     arguments.argument = word
-                } else if secondArgument != nil, arguments.secondArgument == nil {
-                    arguments.secondArgument = word
+                } else if arguments.rest.count < rest.count {
+                    arguments.rest.append(word)
                 } else {
                     throw UsageFault("unexpected argument '\(word)'; \(seeHelp)")
                 }
             } else if word == "--" {
                 optionsEnded = true
             } else {
-                try parseOption(word, &rest, &arguments)
+                try parseOption(word, &left, &arguments)
             }
         }
         return arguments
@@ -88,8 +90,7 @@ extension Command {
     var helpText: String {
         var usage = "Usage: switchyard \(name)"
         if !options.isEmpty { usage += " [OPTIONS]" }
-        if let argument { usage += " [\(argument)]" }
-        if let secondArgument { usage += " [\(secondArgument)]" }
+        for argument in [argument].compactMap(\.self) + rest { usage += " [\(argument)]" }
         var text = usage + "\n\n" + about + "\n"
         if !details.isEmpty { text += "\n" + details + "\n" }
         text += "\nOptions:\n"

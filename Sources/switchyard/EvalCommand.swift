@@ -16,7 +16,7 @@ let evalCommand = Command(
         fit), 65 when the event is invalid, and 78 when the expression itself is wrong.
         """,
     argument: "EXPR",
-    secondArgument: "EVENT",
+    rest: ["EVENT"],
     run: evaluate)
 
 private func evaluate(_ arguments: Arguments) throws -> Int32 {
@@ -30,8 +30,8 @@ private func evaluate(_ arguments: Arguments) throws -> Int32 {
         throw ConfigurationFailure(lines: ["expression:" + place(of: error.offset, in: text) + ": " + printable(error.message)])
     }
     var block = Block()
-    let file = arguments.secondArgument ?? "-"
-    if arguments.secondArgument != nil || !expression.paths.isEmpty {
+    let file = arguments.rest.first ?? "-"
+    if !arguments.rest.isEmpty || !expression.paths.isEmpty {
         if file == "-", isatty(0) == 1 { Console.say("type or paste one event, then press Enter and Ctrl-D") }
         switch Loading.input(file, most: 1 << 30) {
         case .success(let bytes): bytes.withUnsafeBytes { block.text.append(contentsOf: $0) }

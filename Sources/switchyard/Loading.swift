@@ -13,6 +13,14 @@ struct ConfigurationFailure: Error {
 enum Loading {
     static let defaultFile = "routes.json"
 
+    /// The plan as a run goes by it.
+    static func runnable(_ file: String, _ catalog: ModuleFolders) throws -> Plan {
+        var plan = try plan(file, catalog)
+        // The one who hosts a module's process keeps its deadline: a process can be ended, a thread cannot.
+        for index in plan.providers.indices where plan.providers[index].isolation != nil { plan.providers[index].delivery.deadline = .zero }
+        return plan
+    }
+
     static func plan(_ file: String, _ catalog: ModuleFolders) throws -> Plan {
         let text: [UInt8]
         switch input(file, most: RoutesFile.largest + 1) {
@@ -61,11 +69,15 @@ enum Loading {
         return .success(bytes)
     }
 
-    /// Where dead letters, and later everything durable, are kept.
+    /// Whether somebody has named the state folder, so that it is this router's.
+    static func namesStateFolder(_ given: String?) -> Bool { given != nil || variable("STATE_DIRECTORY") != nil }
+
+    private static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+
+    /// Where dead letters, and everything that outlives a run, are kept.
     static func stateFolder(_ given: String?) -> String {
-        func variable(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
-        }
         if let given { return given }
         if let systemd = variable("STATE_DIRECTORY") { return systemd }
         if let state = variable("XDG_STATE_HOME") { return state + "/switchyard" }

@@ -49,8 +49,7 @@ enum ManPage {
     private static func synopsis(_ command: Command) -> String {
         var line = ".B switchyard \(escaped(command.name))\n"
         if !command.options.isEmpty { line += ".RI [ OPTIONS ]\n" }
-        if let argument = command.argument { line += ".RI [ \(escaped(argument)) ]\n" }
-        if let argument = command.secondArgument { line += ".RI [ \(escaped(argument)) ]\n" }
+        for argument in [command.argument].compactMap(\.self) + command.rest { line += ".RI [ \(escaped(argument)) ]\n" }
         return line
     }
 

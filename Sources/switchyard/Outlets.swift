@@ -17,17 +17,26 @@ struct MadeOutlet {
 enum Outlets {
     /// `say` is told what the modules have to say to a person, one line at a time.
     static func make(_ plan: Plan, _ folders: ModuleFolders, say: @escaping @Sendable (String) -> Void) throws -> [MadeOutlet] {
+        let made = try make(plan, only: Array(plan.providers.indices), folders, say: say)
+        return plan.providers.indices.map { made[$0]! }
+    }
+
+    /// Just for the providers of these indices.
+    static func make(_ plan: Plan, only indices: [Int], _ folders: ModuleFolders, say: @escaping @Sendable (String) -> Void) throws
+        -> [Int: MadeOutlet]
+    {
         var faults: [String] = []
-        var made: [MadeOutlet] = []
-        for provider in plan.providers {
+        var made: [Int: MadeOutlet] = [:]
+        for index in indices {
+            let provider = plan.providers[index]
             do throws(ModuleFault) {
-                made.append(try make(provider, plan.hidden, folders, say))
+                made[index] = try make(provider, plan.hidden, folders, say)
             } catch {
                 faults.append(provider.place?.fault(error.description).description ?? "provider \(provider.name): \(error)")
             }
         }
         guard faults.isEmpty else {
-            for one in made { one.close() }
+            for one in made.values { one.close() }
             throw ConfigurationFailure(lines: faults)
         }
         return made

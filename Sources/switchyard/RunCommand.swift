@@ -1,6 +1,7 @@
 // `switchyard [run]`: the router itself.
 
 import Configuration
+import Control
 import Delivery
 import Glibc
 import Platform
@@ -20,6 +21,7 @@ let runCommand = Command(
         Option(name: "--show-input", about: "quote invalid lines in messages; they may be private"),
         Option(name: "--stats", value: "FORMAT", about: "the account at the end: text, json or none (default: when something was lost)"),
         stateOption,
+        Option(name: "--watch", about: "take the configuration over anew whenever its file changes"),
         Option(name: "--acks", value: "FD", about: "write to descriptor FD the number of the last input line that is safe, as it grows"),
         Option(name: "--drain", value: "TIME", about: "how long to deliver what is left after the end of input (default: 30s)"),
     ],
@@ -42,16 +44,15 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     Signals.take()
     let folders = ModuleFolders.standard()
     for warning in folders.warnings { Console.say(warning.description) }
-    var plan = try Loading.plan(file, folders)
-    let hidden = plan.hidden
-    let say: @Sendable (String) -> Void = { Console.say(hidden.masked($0)) }
+    let started = Clock.system.wall()
+    let plan = try Loading.runnable(file, folders)
+    let masks = Masks(plan.hidden)
+    let say: @Sendable (String) -> Void = { Console.say(masks.masked($0)) }
     var outlets = try Outlets.make(plan, folders, say: say).map(\.outlet)
-    // The one who hosts a module's process keeps its deadline: a process can be ended, a thread cannot.
-    for index in plan.providers.indices where plan.providers[index].isolation != nil { plan.providers[index].delivery.deadline = .zero }
 
     let state = Loading.stateFolder(arguments["--state"])
     var options = RouterOptions(deadLetters: state + "/" + DeadLetterFile.name)
-    let storage = try Storage(plan, folder: state, isNamed: arguments.has("--state"))
+    let storage = try Storage(plan, folder: state, isNamed: Loading.namesStateFolder(arguments["--state"]))
     options.names = storage.names
     options.cipher = storage.cipher
     options.key = storage.key
@@ -71,7 +72,11 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     }
 
     let router = Router(plan, outlets: outlets, options: options, say: say)
-    Signals.serve(router, say: say)
+    let reloader = Reloader(file, folders, router, storage, masks, say: say)
+    let control = try storage.path.map { try listen(ControlDesk(router: router, reloader: reloader, folder: $0, started: started)) }
+    defer { control?.close() }
+    if arguments.has("--watch") { try watch(reloader) }
+    Signals.serve(router, reload: { reloader.reload(isQuiet: true) }, say: say)
     // Until then the folder is this router's.
     let account = withExtendedLifetime(storage) { router.run() }
     Signals.settle()
@@ -89,6 +94,24 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     }
     if !account.isComplete || account.inputFault != nil || account.unkeptRejects > 0 { return ExitCode.undelivered }
     return account.rejected > 0 && arguments.has("--strict") ? ExitCode.invalidInput : ExitCode.delivered
+}
+
+private func listen(_ desk: ControlDesk) throws -> ControlServer {
+    do throws(ControlFault) {
+        let server = try ControlServer(folder: desk.folder, handler: desk.answer)
+        server.start()
+        return server
+    } catch {
+        throw StateFailure(error.description)
+    }
+}
+
+private func watch(_ reloader: Reloader) throws {
+    do throws(SystemFault) {
+        try FileWatch(reloader.file).start { reloader.reload() }
+    } catch {
+        throw StateFailure("--watch: the folder of \(printable(reloader.file)) cannot be watched: \(error)")
+    }
 }
 
 private func time(_ arguments: Arguments, _ option: String) throws(UsageFault) -> Duration? {

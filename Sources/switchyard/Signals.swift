@@ -1,5 +1,5 @@
 // Signals. A run takes them by a thread of its own: SIGINT and SIGTERM end it (twice: without waiting for providers, three times: at
-// once), SIGHUP reopens files. Nothing that the thread does waits for anything, so that it hears the next signal whatever hangs:
+// once), SIGHUP reopens files and reads the configuration anew. Nothing that the thread does waits for anything, so that it hears the next signal whatever hangs:
 // standard error, a disk or a module. Every other command leaves them to the system.
 
 import Glibc
@@ -10,6 +10,7 @@ enum Signals {
     fileprivate struct State: Sendable {
         /// nil: the run is still being prepared.
         var router: Router?
+        var reload: @Sendable () -> Void = {}
         var say = Console.say
         /// How often it was told to end.
         var ends = 0
@@ -41,9 +42,10 @@ enum Signals {
     }
 
     /// From now on the signals are the router's.
-    static func serve(_ router: Router, say: @escaping @Sendable (String) -> Void) {
+    static func serve(_ router: Router, reload: @escaping @Sendable () -> Void, say: @escaping @Sendable (String) -> Void) {
         state.withLock { state in
             state.router = router
+            state.reload = reload
             state.say = say
         }
     }
@@ -96,6 +98,7 @@ enum Signals {
             var done = 0
             while let asked = state.withLock({ $0.reopens(after: done) }) {
                 router.reopen()
+                state.withLock { $0.reload }()
                 done = asked
             }
         }.detach()

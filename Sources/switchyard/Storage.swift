@@ -7,12 +7,16 @@ import Policy
 import Router
 import Spool
 
-struct Storage {
+struct Storage: Sendable {
     let names: RouteNames
     let cipher: Cipher?
     /// nil: nothing of this run outlives it.
     private let folder: StateFolder?
+    private let budget: DiskBudget?
     private(set) var key: [UInt8]?
+
+    /// The folder, when it is this run's.
+    var path: String? { folder?.path }
 
     /// `isNamed`: the folder was given by name, so it is this router's alone.
     init(_ plan: Plan, folder path: String, isNamed: Bool) throws {
@@ -20,12 +24,23 @@ struct Storage {
         cipher = plan.state.encrypt.map { Cipher(plan.keys[$0].secret) }
         guard isNamed || plan.keepsState else {
             folder = nil
+            budget = nil
             return
         }
-        do {
-            let claimed = try StateFolder.claim(path)
-            folder = claimed
+        let claimed = try Storage.claim(path)
+        folder = claimed
+        budget = DiskBudget(path, most: plan.limits.disk, reserve: plan.limits.diskFree)
+        do throws(SpoolFault) {
             if plan.keepsState { key = try claimed.key() }
+        } catch {
+            throw StateFailure(error.description)
+        }
+    }
+
+    /// Takes the folder for this process.
+    static func claim(_ path: String) throws -> StateFolder {
+        do {
+            return try StateFolder.claim(path)
         } catch let taken as StateFolder.Taken {
             let who = taken.pid.map { "the router with process id \($0)" } ?? "another router"
             throw StateFailure("\(printable(path)): \(who) has this state folder; end it, or give this one a folder of its own (--state)")
@@ -36,19 +51,21 @@ struct Storage {
 
     /// Opens the spools of the providers whose queue is on disk.
     func open(for plan: Plan, into outlets: inout [Outlet], say: @escaping @Sendable (String) -> Void) throws {
-        guard let folder else { return }
-        let budget = DiskBudget(folder.path, most: plan.limits.disk, reserve: plan.limits.diskFree)
-        for (index, provider) in plan.providers.enumerated() where provider.delivery.queue.disk != nil {
-            var options = SpoolFile.Options()
-            options.isSynced = provider.delivery.queue.durability == .power
-            options.cipher = cipher
-            options.budget = budget
-            do throws(SpoolFault) {
-                outlets[index].store = try SpoolFile(
-                    path: StateFolder.spool(of: provider.name, in: folder.path), names: names, options: options, say: say)
-            } catch {
-                throw StateFailure("\(provider.name): \(error)")
-            }
+        for (index, provider) in plan.providers.enumerated() { try open(for: provider, into: &outlets[index], say: say) }
+    }
+
+    /// Opens the spool of one, if its queue is on disk.
+    func open(for provider: ProviderPlan, into outlet: inout Outlet, say: @escaping @Sendable (String) -> Void) throws {
+        guard let folder, provider.delivery.queue.disk != nil else { return }
+        var options = SpoolFile.Options()
+        options.isSynced = provider.delivery.queue.durability == .power
+        options.cipher = cipher
+        options.budget = budget
+        do throws(SpoolFault) {
+            outlet.store = try SpoolFile(
+                path: StateFolder.spool(of: provider.name, in: folder.path), names: names, options: options, say: say)
+        } catch {
+            throw StateFailure("\(provider.name): \(error)")
         }
     }
 }

@@ -3,9 +3,13 @@
 import Glibc
 import Platform
 import PluginHost
+import Spool
 
 let version = "0.1.0"
-let commands = [runCommand, checkCommand, explainCommand, evalCommand, providersCommand, schemaCommand]
+let commands = [
+    runCommand, checkCommand, explainCommand, evalCommand, providersCommand, schemaCommand, statusCommand, reloadCommand,
+    deadLettersCommand, replayCommand, spoolCommand,
+]
 
 let overview = """
     Usage: switchyard [COMMAND] [OPTIONS]
@@ -75,6 +79,9 @@ do {
     exit(ExitCode.configuration)
 } catch let failure as StateFailure {
     Console.say(failure.message)
+    exit(ExitCode.undelivered)
+} catch let fault as SpoolFault {
+    Console.say(fault.description)
     exit(ExitCode.undelivered)
 } catch let fault as SystemFault {
     // Standard output could not be written.

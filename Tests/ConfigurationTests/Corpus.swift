@@ -1018,6 +1018,15 @@ extension Broken {
                 "4:31: routes[2].sample.keep: unknown key 'were', did you mean 'where'?",
             ]),
         Broken(
+            "an expression as the value of a set",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"set":{"a":{"cel":"1 + 1"}}}],"to":["out"]}]}
+            """#,
+            [
+                "2:37: routes[0].transform[0].set.a: an object of the one member 'cel' cannot be set; expressions as values are not supported"
+            ]),
+        Broken(
             "expressions, with their places behind escapes",
             #"""
             {"providers":{"out":{"plugin":"console"}},

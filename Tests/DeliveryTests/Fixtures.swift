@@ -46,8 +46,8 @@ final class Bench {
     var log: [String] = []
     private(set) var tokens: [UInt64] = []
 
-    init(_ plan: DeliveryPlan = plan(), concurrency: Int = 1, routes: Int = 2) {
-        state = LaneState(plan, concurrency: concurrency, routes: routes, chance: Chance(seed: 1))
+    init(_ plan: DeliveryPlan = plan(), concurrency: Int = 1, routes: Int = 2, contents: SpoolContents? = nil) {
+        state = LaneState(plan, concurrency: concurrency, routes: routes, chance: Chance(seed: 1), contents: contents)
     }
 
     @discardableResult
@@ -68,6 +68,7 @@ final class Bench {
             tokens.append(token)
             return "deliver " + texts(batch).joined(separator: " ") + (attempt > 1 ? " attempt \(attempt)" : "")
         case .wait(let until): return until.map { "wait \($0.nanoseconds / 1_000_000)" } ?? "wait"
+        case .bury(let effects): return describe(effects).joined()
         case .flush: return "flush"
         case .end: return "end"
         }
@@ -101,6 +102,8 @@ final class Bench {
     var laneAccount: LaneAccount { state.account }
     var heldBytes: Int { state.heldBytes }
     var isOver: Bool { state.isOver }
+    var isBreakerOpen: Bool { state.isBreakerOpen }
+    func mustWait(for bytes: Int) -> Bool { state.mustWait(for: bytes) }
     func needsAttention(at time: Int64) -> Bool { state.needsAttention(at: instant(time)) }
     func hasRoom(for bytes: Int) -> Bool { state.hasRoom(for: bytes) }
     func giveUp(_ message: String) -> [String] { describe(state.giveUp(Answer(message))) }

@@ -9,6 +9,13 @@ void cplatform_name_thread(const char *name);
 /* A counter to wake threads by, not inherited, not blocking; -1 and errno when there is none. */
 int cplatform_eventfd(void);
 
+/* The next connection of a listening socket, not inherited, not blocking; -1 and errno when there is none. */
+int cplatform_accept(int listener);
+
+/* What changes in a folder: a descriptor that has something to read when something did, not inherited, not blocking; -1 and errno
+   when it cannot be watched. */
+int cplatform_watch_folder(const char *path);
+
 /* When the file was made, in nanoseconds since 1970; -1 where the file system does not say. */
 int64_t cplatform_birth(int fd);
 

@@ -137,5 +137,6 @@ enum DeliveryForm {
     static func lower(_ plan: inout DeliveryPlan, to limits: ModuleDescription.Limits?) {
         plan.batch.events = min(plan.batch.events, limits?.events ?? .max)
         plan.batch.bytes = min(plan.batch.bytes, limits?.bytes ?? .max)
+        plan.batch.largest = limits?.bytes ?? plan.batch.largest
     }
 }

@@ -1,0 +1,69 @@
+// Asks a running router over its control socket.
+
+internal import Glibc
+public import Platform
+
+public enum ControlClient {
+    static let mostAnswer = 64 << 20
+
+    /// Asks the router that has the folder. `patience`: how long it may be silent; nil: as long as it likes.
+    public static func ask(folder: String, _ request: Request, patience: Duration? = .seconds(10), clock: Clock = .system)
+        throws(ControlFault)
+        -> (status: Int, body: [UInt8])
+    {
+        let place = try SocketPlace(in: folder)
+        let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard number >= 0 else { throw ControlFault(.failed, "\(place.path): \(SystemFault())") }
+        let descriptor = Descriptor(owning: number)
+        guard place.withAddress({ connect(number, $0, $1) }) == 0 else {
+            let isNobody = errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR
+            throw ControlFault(isNobody ? .nobody : .failed, "\(place.path): \(SystemFault())")
+        }
+        let target = request.path + (request.query.isEmpty ? "" : "?" + request.query)
+        let head = Array("\(request.method) \(target) HTTP/1.1\r\nHost: switchyard\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
+        do throws(SystemFault) {
+            try head.withUnsafeBufferPointer { (bytes) throws(SystemFault) in try descriptor.write(UnsafeRawBufferPointer(bytes)) }
+        } catch {
+            throw ControlFault(.unanswered, "\(place.path): the router ended the conversation: \(error)")
+        }
+        return try answer(from: descriptor, place.path, patience, clock)
+    }
+
+    private static func answer(from descriptor: borrowing Descriptor, _ path: String, _ patience: Duration?, _ clock: Clock)
+        throws(ControlFault)
+        -> (status: Int, body: [UInt8])
+    {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        var deadline = patience.map { clock.now() + $0 }
+        while true {
+            var ready = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+            let left = deadline.map { Int32(clamping: max(0, ($0 - clock.now()).nanoseconds / 1_000_000 + 1)) } ?? -1
+            let count = poll(&ready, 1, left)
+            if count == 0, let deadline, clock.now() >= deadline {
+                throw ControlFault(.unanswered, "\(path): the router does not answer")
+            }
+            guard count > 0 else { continue }
+            let read = Glibc.read(descriptor.number, &chunk, chunk.count)
+            if read < 0, errno == EINTR { continue }
+            guard read > 0 else { break }
+            bytes += chunk[..<read]
+            guard bytes.count <= mostAnswer else { throw ControlFault(.unanswered, "\(path): the answer has no end") }
+            deadline = patience.map { clock.now() + $0 }
+        }
+        return try parse(bytes, path)
+    }
+
+    static func parse(_ bytes: [UInt8], _ path: String) throws(ControlFault) -> (status: Int, body: [UInt8]) {
+        let end: [UInt8] = [0x0d, 0x0a, 0x0d, 0x0a]
+        guard let split = bytes.indices.first(where: { bytes[$0...].starts(with: end) }) else {
+            throw ControlFault(.unanswered, "\(path): the router ended the conversation without an answer")
+        }
+        let head = String(decoding: bytes[..<split], as: UTF8.self)
+        let words = head.prefix(while: { $0 != "\r\n" && $0 != "\r" }).split(separator: " ")
+        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
+            throw ControlFault(.unanswered, "\(path): the answer makes no sense; is this the socket of a router?")
+        }
+        return (status, Array(bytes[(split + end.count)...]))
+    }
+}

@@ -1,0 +1,203 @@
+// The control socket of a router: a Unix socket for its owner alone, which answers requests one at a time. One thread waits for all
+// connections; each has a time to ask and a time to listen, and there are so many at once at most, so that nobody can keep others out
+// for long. It never waits for what it was asked to do: answers may come later, from any thread.
+
+internal import CPlatform
+internal import Glibc
+public import Platform
+
+public final class ControlServer: Sendable {
+    /// Answers a request, once, from any thread.
+    public typealias Handler = @Sendable (Request, _ answer: @escaping @Sendable (Response) -> Void) -> Void
+
+    private struct Answers {
+        var ready: [(connection: Int, response: Response)] = []
+        var isClosed = false
+        var isOver = false
+    }
+
+    public let path: String
+    private let listener: Descriptor
+    private let wakeUp: Descriptor
+    private let answers = Monitor(Answers())
+    private let clock: Clock
+    private let patience: Duration
+    private let handler: Handler
+
+    static let mostConnections = 32
+
+    /// Makes the socket in a folder that is this process's alone; one that an earlier router left there is replaced. `patience`: how long
+    /// a connection may take to ask, and again to listen.
+    public init(folder: String, clock: Clock = .system, patience: Duration = .seconds(5), handler: @escaping Handler) throws(ControlFault) {
+        let place = try SocketPlace(in: folder)
+        path = place.path
+        let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        guard number >= 0 else { throw ControlFault(.failed, "\(place.path): \(SystemFault())") }
+        listener = Descriptor(owning: number)
+        // Before it has a name, so that there is no moment in which others may use it.
+        fchmod(number, 0o600)
+        unlink(place.path)
+        guard place.withAddress({ bind(number, $0, $1) }) == 0, chmod(place.path, 0o600) == 0, listen(number, 64) == 0 else {
+            throw ControlFault(.failed, "\(place.path): the control socket cannot be made: \(SystemFault())")
+        }
+        wakeUp = Descriptor(owning: cplatform_eventfd())
+        self.clock = clock
+        self.patience = patience
+        self.handler = handler
+    }
+
+    public func start() { Thread.start("control") { self.run() }.detach() }
+
+    /// Answers what it was asked so far, but waits for nobody, and takes the socket away.
+    public func close() {
+        unlink(path)
+        answers.withLock { $0.isClosed = true }
+        raise()
+        answers.wait(while: { !$0.isOver })
+    }
+
+    private func answer(_ connection: Int, _ response: Response) {
+        answers.withLock { $0.ready.append((connection, response)) }
+        raise()
+    }
+
+    private func raise() {
+        var one: UInt64 = 1
+        write(wakeUp.number, &one, 8)
+    }
+
+    // MARK: - The thread
+
+    private func run() {
+        var connections: [Int: Connection] = [:]
+        var last = 0
+        while true {
+            var polled = [pollfd(fd: wakeUp.number, events: Int16(POLLIN), revents: 0)]
+            let isFull = connections.count >= ControlServer.mostConnections
+            polled.append(pollfd(fd: isFull ? -1 : listener.number, events: Int16(POLLIN), revents: 0))
+            let order = connections.keys.sorted()
+            for key in order { polled.append(connections[key]!.polled) }
+            poll(&polled, nfds_t(polled.count), timeout(connections.values.compactMap(\.deadline).min()))
+
+            var counter: UInt64 = 0
+            _ = read(wakeUp.number, &counter, 8)
+            for (key, item) in zip(order, polled.dropFirst(2)) {
+                if item.revents != 0 { step(connections[key]!, key) }
+            }
+            let (ready, isClosed) = answers.withLock { answers in
+                defer { answers.ready = [] }
+                return (answers.ready, answers.isClosed)
+            }
+            for (key, response) in ready { connections[key]?.answer(response, by: clock.now() + patience) }
+            for key in order {
+                guard let connection = connections[key] else { continue }
+                if let deadline = connection.deadline, deadline <= clock.now() { connection.isTimeUp(by: clock.now() + patience) }
+                if connection.isOver { connections[key] = nil }
+            }
+            if polled[1].revents != 0 {
+                let number = cplatform_accept(listener.number)
+                if number >= 0 {
+                    last += 1
+                    connections[last] = Connection(Descriptor(owning: number), by: clock.now() + patience)
+                }
+            }
+            guard isClosed, connections.values.allSatisfy({ !$0.isAnswering }) else { continue }
+            answers.withLock { $0.isOver = true }
+            answers.wake()
+            return
+        }
+    }
+
+    private func timeout(_ deadline: Instant?) -> Int32 {
+        guard let deadline else { return -1 }
+        let left = (deadline - clock.now()).nanoseconds
+        return Int32(clamping: max(0, left / 1_000_000 + 1))
+    }
+
+    private func step(_ connection: Connection, _ key: Int) {
+        guard let request = connection.step(by: clock.now() + patience) else { return }
+        handler(request) { [weak self] response in self?.answer(key, response) }
+    }
+}
+
+/// One connection, used by the one thread.
+private final class Connection {
+    private enum Phase {
+        case asking(RequestReader)
+        case waiting
+        case answering([UInt8], sent: Int)
+        case over
+    }
+
+    private let descriptor: Descriptor
+    private var phase = Phase.asking(RequestReader())
+    private(set) var deadline: Instant?
+
+    init(_ descriptor: consuming Descriptor, by deadline: Instant) {
+        self.descriptor = descriptor
+        self.deadline = deadline
+    }
+
+    var isOver: Bool { if case .over = phase { true } else { false } }
+    var isAnswering: Bool { if case .answering = phase { true } else { false } }
+
+    var polled: pollfd {
+        switch phase {
+        case .asking: pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+        case .answering: pollfd(fd: descriptor.number, events: Int16(POLLOUT), revents: 0)
+        // Whether it is still there: a hang-up is told without being asked for.
+        case .waiting, .over: pollfd(fd: descriptor.number, events: 0, revents: 0)
+        }
+    }
+
+    /// The connection is ready for what it waits for; a request that is whole now.
+    func step(by next: Instant) -> Request? {
+        switch phase {
+        case .asking(var reader):
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            let count = read(descriptor.number, &bytes, bytes.count)
+            guard count > 0 else {
+                if count == 0 || errno != EAGAIN && errno != EINTR { phase = .over }
+                return nil
+            }
+            switch reader.read(bytes[..<count]) {
+            case .more: phase = .asking(reader)
+            case .refused(let response): answer(response, by: next)
+            case .done(let request):
+                phase = .waiting
+                deadline = nil
+                return request
+            }
+        case .answering(let bytes, let sent):
+            let count = bytes.withUnsafeBytes { write(descriptor.number, $0.baseAddress! + sent, bytes.count - sent) }
+            if count < 0 {
+                if errno != EAGAIN, errno != EINTR { phase = .over }
+            } else if sent + count == bytes.count {
+                // What the other side still sends is read and let go, or its system would take the answer back.
+                shutdown(descriptor.number, Int32(SHUT_WR))
+                var rest = [UInt8](repeating: 0, count: 4096)
+                _ = read(descriptor.number, &rest, rest.count)
+                phase = .over
+            } else {
+                phase = .answering(bytes, sent: sent + count)
+            }
+        case .waiting: phase = .over
+        case .over: break
+        }
+        return nil
+    }
+
+    func answer(_ response: Response, by deadline: Instant) {
+        if isOver { return }
+        phase = .answering(response.bytes, sent: 0)
+        self.deadline = deadline
+    }
+
+    func isTimeUp(by next: Instant) {
+        guard case .asking = phase else {
+            phase = .over
+            return
+        }
+        answer(.fault(408, "the request did not come in time"), by: next)
+    }
+}

@@ -1,0 +1,120 @@
+// One request over the control socket and its answer: as little of HTTP/1.1 as curl and a scraper of metrics need. What comes in
+// may be anything; it is bounded, and what is not understood is refused in words.
+
+public struct Request: Sendable, Equatable {
+    public var method: String
+    /// Without its query.
+    public var path: String
+    /// What stands behind the `?`.
+    public var query: String
+    public init(method: String, path: String, query: String = "") {
+        self.method = method
+        self.path = path
+        self.query = query
+    }
+}
+
+public struct Response: Sendable, Equatable {
+    public var status: Int
+    /// Its type, such as `application/json`.
+    public var type: String
+    public var body: [UInt8]
+    /// What may be asked at this path instead.
+    public var allow: String?
+
+    public init(_ status: Int, type: String = "application/json", _ body: String) {
+        self.status = status
+        self.type = type
+        self.body = Array(body.utf8)
+    }
+
+    /// A fault, in words for a person.
+    public static func fault(_ status: Int, _ words: String) -> Response {
+        Response(status, type: "text/plain; charset=utf-8", words + "\n")
+    }
+
+    private static let phrases = [
+        200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout", 411: "Length Required",
+        413: "Content Too Large", 422: "Unprocessable Content", 431: "Request Header Fields Too Large", 503: "Service Unavailable",
+    ]
+
+    /// As it goes over the socket; each connection serves one request.
+    var bytes: [UInt8] {
+        var head = "HTTP/1.1 \(status) \(Response.phrases[status] ?? "Unknown")\r\nContent-Type: \(type)\r\n"
+        if let allow { head += "Allow: \(allow)\r\n" }
+        head += "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
+        return Array(head.utf8) + body
+    }
+}
+
+/// Reads a request as its bytes come in, in pieces of any size.
+struct RequestReader {
+    enum Progress: Equatable {
+        case more
+        case done(Request)
+        case refused(Response)
+    }
+
+    static let mostHead = 8 << 10
+    static let mostBody = 64 << 10
+
+    private var head: [UInt8] = []
+    private var request: Request?
+    /// How much of the body, which nobody reads, is still to come.
+    private var rest = 0
+
+    mutating func read(_ bytes: some Sequence<UInt8>) -> Progress {
+        for byte in bytes {
+            if let request {
+                rest -= 1
+                if rest <= 0 { return .done(request) }
+                continue
+            }
+            head.append(byte)
+            guard head.count <= RequestReader.mostHead else { return .refused(.fault(431, "the head of the request is too long")) }
+            guard byte == 0x0a, head.suffix(4) == [0x0d, 0x0a, 0x0d, 0x0a] || head.suffix(2) == [0x0a, 0x0a] else { continue }
+            switch parse() {
+            case .refused(let response): return .refused(response)
+            case .done(let request):
+                if rest == 0 { return .done(request) }
+                self.request = request
+            case .more: break
+            }
+        }
+        return .more
+    }
+
+    private mutating func parse() -> Progress {
+        let lines = head.split(separator: 0x0a, omittingEmptySubsequences: false).map { line in
+            String(decoding: line.last == 0x0d ? line.dropLast() : line, as: UTF8.self)
+        }
+        let words = lines[0].split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        guard words.count == 3, words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0", words[1].hasPrefix("/"),
+            words[0].utf8.allSatisfy({ $0 >= 0x41 && $0 <= 0x5a }), !words[0].isEmpty
+        else { return .refused(.fault(400, "this is no request of HTTP/1.1")) }
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { continue }
+            let value = RequestReader.trimmed(parts[1])
+            switch parts[0].lowercased() {
+            case "content-length":
+                guard let length = Int(value), length >= 0, value.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
+                    return .refused(.fault(400, "the content length is no number"))
+                }
+                guard length <= RequestReader.mostBody else { return .refused(.fault(413, "the body is too long")) }
+                rest = length
+            case "transfer-encoding": return .refused(.fault(411, "a body must come with its length"))
+            default: break
+            }
+        }
+        let target = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        return .done(Request(method: words[0], path: target[0], query: target.count > 1 ? target[1] : ""))
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
+        var text = text.drop(while: isBlank)
+        while let last = text.last, isBlank(last) { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,64 @@
+// Where the control socket lies in its state folder, also where the folder's path is too long for the address of a socket: then
+// it is named by way of the folder's own descriptor.
+
+internal import Glibc
+internal import Platform
+
+/// Why there is no talking over a control socket: what is wrong, in words for a person.
+public struct ControlFault: Error, Sendable, Equatable, CustomStringConvertible {
+    public enum Kind: Sendable {
+        /// Nobody listens there.
+        case nobody
+        /// The other side did not answer, or not as it should.
+        case unanswered
+        case failed
+    }
+    public var kind: Kind
+    public var description: String
+    init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+}
+
+struct SocketPlace {
+    static let name = "control.sock"
+
+    let path: String
+    var address = sockaddr_un()
+    /// Keeps the short way open.
+    private let folder: OpenFolder?
+
+    private final class OpenFolder {
+        private let descriptor: Descriptor
+        init(_ number: Int32) { descriptor = Descriptor(owning: number) }
+    }
+
+    init(in folder: String) throws(ControlFault) {
+        path = folder + "/" + SocketPlace.name
+        address.sun_family = sa_family_t(AF_UNIX)
+        let room = MemoryLayout.size(ofValue: address.sun_path) - 1
+        var short = path
+        if path.utf8.count > room {
+            let number = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard number >= 0 else { throw ControlFault(errno == ENOENT ? .nobody : .failed, "\(path): \(SystemFault())") }
+            self.folder = OpenFolder(number)
+            short = "/proc/self/fd/\(number)/" + SocketPlace.name
+            guard access("/proc/self/fd/\(number)", F_OK) == 0 else {
+                throw ControlFault(
+                    .failed,
+                    "\(path): is too long for a socket, of \(path.utf8.count) bytes where \(room) fit; name a shorter folder with --state")
+            }
+        } else {
+            self.folder = nil
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { room in room.copyBytes(from: short.utf8) }
+    }
+
+    /// Calls the body with the address as the system wants it.
+    func withAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        withUnsafeBytes(of: address) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { body($0.baseAddress!, socklen_t(bytes.count)) }
+        }
+    }
+}

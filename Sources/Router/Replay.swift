@@ -1,0 +1,237 @@
+// Sends dead letters again, through the rules and the consent of today. Each is judged by the route it came by, or, where that does
+// not send to its provider any more, by all that do; only that provider gets it. A letter leaves its file when the provider has
+// taken it, or the rules say that it goes nowhere; until then a crash loses nothing. What fails again stays.
+//
+// A letter holds the event as it was edited. It was in the sample then, so the sample is not drawn again; and what a route has hashed
+// is not hashed twice.
+
+public import Configuration
+internal import Delivery
+internal import Events
+public import Platform
+internal import Policy
+public import Spool
+
+public struct ReplayOptions: Sendable {
+    public var choice = DeadLetterFile.Choice()
+    /// Only events with such names; empty: all.
+    public var events: [Glob] = []
+    /// Judges, but sends and removes nothing.
+    public var isDryRun = false
+    /// How long each page of letters may take.
+    public var patience = Duration.seconds(30)
+    public var clock = Clock.system
+    public var seed: UInt64 = 0
+    public init() {}
+}
+
+public struct ReplayAccount: Sendable, Equatable {
+    public var provider: String
+    /// Letters that were meant.
+    public var letters = 0
+    /// Sent and taken, and removed; of a dry run: those that would be sent.
+    public var delivered = 0
+    /// Denied by the consent of today, and removed.
+    public var denied = 0
+    /// Wanted by no route any more, and removed.
+    public var filtered = 0
+    /// Not taken; they stay.
+    public var failed = 0
+    /// Not tried; they stay.
+    public var left = 0
+    /// Why none was tried.
+    public var fault: String?
+
+    public var balances: Bool { letters == delivered + denied + filtered + failed + left }
+}
+
+public final class Replay {
+    private let plan: Plan
+    private let file: DeadLetterFile
+    private let options: ReplayOptions
+    private let say: @Sendable (String) -> Void
+    private static let page = 500
+
+    public init(_ plan: Plan, _ file: DeadLetterFile, options: ReplayOptions, say: @escaping @Sendable (String) -> Void) {
+        self.plan = plan
+        self.file = file
+        self.options = options
+        self.say = say
+    }
+
+    /// Replays them all; `outlet` makes the provider of that index, or says why it cannot.
+    public func run(_ outlet: (Int) throws -> Outlet) throws -> [ReplayAccount] {
+        // What comes in meanwhile is for another time, or the end would never come.
+        let end = options.clock.wall()
+        let names = try file.counts(options.choice).map(\.provider)
+        var accounts: [ReplayAccount] = []
+        for name in names where !accounts.contains(where: { $0.provider == name }) {
+            var account = ReplayAccount(provider: name)
+            if let index = plan.providers.firstIndex(where: { $0.name == name }) {
+                try replay(to: index, try options.isDryRun ? nil : outlet(index), until: end, &account)
+            } else {
+                account.fault = "no provider of the configuration has this name"
+                try eachPage(name, until: end) { letters in
+                    account.letters += letters.count
+                    account.left += letters.count
+                    return true
+                }
+            }
+            accounts.append(account)
+        }
+        return accounts
+    }
+
+    private func eachPage(_ provider: String, until end: Int64, _ body: ([DeadLetter]) throws -> Bool) throws {
+        var choice = options.choice
+        choice.provider = provider
+        let selector = Selector(options.events, plan.limits)
+        var last: Int64 = 0
+        while true {
+            let page = try file.letters(choice, after: last, most: Replay.page)
+            guard let next = page.last?.id else { return }
+            last = next
+            let meant = page.filter { $0.at <= end && selector.wants($0.event) }
+            guard try meant.isEmpty || body(meant) else { return }
+        }
+    }
+
+    private func replay(to index: Int, _ outlet: Outlet?, until end: Int64, _ account: inout ReplayAccount) throws {
+        let courier = outlet.map { Courier(plan.providers[index], $0, plan.routes.map(\.name), options, say) }
+        defer { courier?.end() }
+        let bench = Bench(plan, index)
+        var gaveUp = false
+        try eachPage(account.provider, until: end) { letters in
+            account.letters += letters.count
+            if gaveUp {
+                account.left += letters.count
+                return true
+            }
+            var parcel = Parcel()
+            var owners: [Int64: Courier.Pending] = [:]
+            var settled: [Int64] = []
+            for letter in letters {
+                // Letters of one block came in at the same moment; a nanosecond more tells them apart.
+                var arrival = letter.arrival
+                while owners[arrival] != nil { arrival += 1 }
+                switch bench.judge(letter, arrival: arrival, into: &parcel) {
+                case .sent(let copies): owners[arrival] = Courier.Pending(letter: letter.id, copies: copies)
+                case .denied:
+                    account.denied += 1
+                    settled.append(letter.id)
+                case .filtered:
+                    account.filtered += 1
+                    settled.append(letter.id)
+                case .broken: account.failed += 1
+                }
+            }
+            guard let courier else {
+                account.delivered += owners.count
+                return true
+            }
+            if !settled.isEmpty { try file.remove(settled) }
+            let sent = owners.count
+            let delivered = courier.send(&parcel, owners)
+            if !delivered.isEmpty { try file.remove(delivered) }
+            account.delivered += delivered.count
+            account.failed += sent - delivered.count
+            gaveUp = courier.gaveUp
+            return true
+        }
+        if courier != nil { try file.tidy() }
+    }
+}
+
+/// Which events are meant, by their names.
+private final class Selector {
+    private let judging: Judging?
+
+    init(_ events: [Glob], _ limits: Limits) {
+        guard !events.isEmpty else {
+            judging = nil
+            return
+        }
+        var plan = Plan()
+        plan.messageID.add = false
+        var route = RoutePlan(name: "chosen")
+        route.events = events
+        plan.routes = [route]
+        judging = Judging(Ruleset(plan), depth: limits.depth)
+    }
+
+    func wants(_ event: [UInt8]) -> Bool {
+        guard let judging else { return true }
+        judging.worker.load(event, arrival: 0)
+        defer { judging.worker.reset() }
+        return judging.worker.tally[0, .admitted] > 0
+    }
+}
+
+private final class Judging {
+    var worker: Worker
+    init(_ ruleset: Ruleset, depth: Int) { worker = Worker(ruleset, lineLimit: .max, depth: depth, blockSize: 64 << 10) }
+}
+
+/// Judges letters to one provider by the plan of today.
+private final class Bench {
+    enum Judgement {
+        case sent(copies: Int)
+        case denied, filtered
+        /// It is no event by the limits of today.
+        case broken
+    }
+
+    private let plan: Plan
+    private let provider: Int
+    private var judgings: [Int: Judging] = [:]
+
+    init(_ plan: Plan, _ provider: Int) {
+        self.plan = plan
+        self.provider = provider
+    }
+
+    func judge(_ letter: DeadLetter, arrival: Int64, into parcel: inout Parcel) -> Judgement {
+        let own = plan.routes.firstIndex { $0.name == letter.route && $0.providers.contains(provider) }
+        let judging = judging(own)
+        judging.worker.load(letter.event, arrival: arrival)
+        defer { judging.worker.reset() }
+        guard judging.worker.tally.events == 1 else { return .broken }
+        let parcels = judging.worker.parcels
+        let copies = parcels[provider].entries.count
+        if copies > 0 {
+            parcel.append(copying: 0..<copies, of: parcels[provider])
+            parcels[provider].removeAll()
+            return .sent(copies: copies)
+        }
+        let routes = own == nil ? plan.routes.filter { $0.providers.contains(provider) }.count : 1
+        let isDenied = Denial.allCases.contains { denial in (0..<routes).contains { judging.worker.tally[$0, .denied(denial)] > 0 } }
+        return isDenied ? .denied : .filtered
+    }
+
+    /// Of one route, or of all that send to the provider.
+    private func judging(_ own: Int?) -> Judging {
+        if let known = judgings[own ?? -1] { return known }
+        let indices = own.map { [$0] } ?? plan.routes.indices.filter { plan.routes[$0].providers.contains(provider) }
+        var today = plan
+        today.routes = indices.map { index in
+            var route = plan.routes[index]
+            route.providers = [provider]
+            route.sample = nil
+            return route
+        }
+        let ruleset = Ruleset(today, numbers: indices.map { UInt16($0) }, keepsDigests: true)
+        let made = Judging(ruleset, depth: plan.limits.depth)
+        judgings[own ?? -1] = made
+        return made
+    }
+}
+
+extension Worker {
+    /// Works on just this event.
+    fileprivate mutating func load(_ event: [UInt8], arrival: Int64) {
+        event.withUnsafeBytes { block.text.append(contentsOf: $0) }
+        block.text.append(UInt8(ascii: "\n"))
+        block.arrival = arrival
+        work()
+    }
+}

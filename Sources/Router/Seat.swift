@@ -1,0 +1,149 @@
+// A provider's place in its lane, where another can take over while the lane goes on. It promises that what is under way at the
+// old one is awaited, and the old one flushed and closed, before the new one is called, but for no longer than the grace; and that
+// an old one that leaves late ends nothing.
+
+internal import Delivery
+internal import Platform
+internal import Policy
+
+final class Seat: Provider {
+    private struct State {
+        var current: any Provider
+        /// Which one it is, counted from 0.
+        var number = 0
+        /// The one that is to take over, and when it does at the latest.
+        var next: (provider: any Provider, by: Instant)?
+        /// By number: calls that have not returned, and deliveries without an answer.
+        var underWay: [Int: Int] = [:]
+        var handler: (@Sendable (Answer) -> Void)?
+        var isClosed = false
+
+        mutating func promote() {
+            guard let next else { return }
+            current = next.provider
+            number += 1
+            self.next = nil
+        }
+    }
+
+    private let state: Monitor<State>
+    private let clock: Clock
+
+    init(_ provider: any Provider, clock: Clock) {
+        state = Monitor(State(current: provider))
+        self.clock = clock
+    }
+
+    // MARK: - As the lane sees it
+
+    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        let (provider, number) = enter(2)
+        provider.deliver(batch, attempt: attempt) { [self] outcome in
+            let isOld = state.withLock { $0.number != number || $0.next != nil }
+            leave(number)
+            done(isOld ? outcome.forItsSuccessor : outcome)
+        }
+        leave(number)
+    }
+
+    func flush(_ done: @escaping @Sendable (Outcome) -> Void) {
+        let (provider, number) = enter(1)
+        provider.flush(done)
+        leave(number)
+    }
+
+    func reopen() { state.withLock { $0.current }.reopen() }
+
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {
+        let (provider, number) = state.withLock { state in
+            state.handler = handler
+            return (state.current, state.number)
+        }
+        listen(to: provider, number)
+    }
+
+    func close() {
+        let all = state.withLock { state in
+            state.isClosed = true
+            return [state.current] + (state.next.map { [$0.provider] } ?? [])
+        }
+        state.wake()
+        for provider in all { provider.close() }
+    }
+
+    // MARK: - Taking over
+
+    /// Lets another provider take over. It returns at once.
+    func change(to provider: any Provider, within grace: Duration) {
+        let deadline = clock.now() + grace
+        let (old, number, replaced, isClosed) = state.withLock { state in
+            defer { if !state.isClosed { state.next = (provider, state.next?.by ?? deadline) } }
+            return (state.current, state.number, state.next?.provider, state.isClosed)
+        }
+        if isClosed { return provider.close() }
+        listen(to: provider, number + 1)
+        // One that never came to its turn.
+        if let replaced { return replaced.close() }
+        Thread.start("hand over") { [self] in retire(old, number, by: deadline) }.detach()
+    }
+
+    private func retire(_ old: any Provider, _ number: Int, by deadline: Instant) {
+        let isIdle = state.waitUntilReady { state -> Readiness<Bool> in
+            if state.underWay[number] == nil { return .ready(true) }
+            return clock.now() >= deadline ? .ready(false) : .notBefore(deadline)
+        }
+        if isIdle {
+            let isFlushed = Monitor(false)
+            old.flush { _ in
+                isFlushed.withLock { $0 = true }
+                isFlushed.wake()
+            }
+            isFlushed.waitUntilReady { $0 || clock.now() >= deadline ? .ready(()) : .notBefore(deadline) }
+        }
+        old.close()
+        state.withLock { state in
+            if state.number == number { state.promote() }
+        }
+        state.wake()
+    }
+
+    private func listen(to provider: any Provider, _ number: Int) {
+        provider.onClosed { [weak self] answer in
+            guard let self else { return }
+            let handler = state.withLock { $0.number == number && $0.next == nil ? $0.handler : nil }
+            handler?(answer)
+        }
+    }
+
+    /// The provider to be called, as soon as there is one; so many times `leave` must follow.
+    private func enter(_ count: Int) -> (any Provider, Int) {
+        state.waitUntilReady { state in
+            if let next = state.next, !state.isClosed {
+                guard clock.now() >= next.by else { return .notBefore(next.by) }
+                state.promote()
+            }
+            state.underWay[state.number, default: 0] += count
+            return .ready((state.current, state.number))
+        }
+    }
+
+    private func leave(_ number: Int) {
+        let isIdle = state.withLock { state in
+            let left = state.underWay[number, default: 0] - 1
+            state.underWay[number] = left > 0 ? left : nil
+            return left <= 0
+        }
+        if isIdle { state.wake() }
+    }
+}
+
+extension BatchOutcome {
+    /// A provider that is being replaced may say that it is gone, which is true and no end.
+    fileprivate var forItsSuccessor: BatchOutcome {
+        func outcome(_ outcome: Outcome) -> Outcome {
+            if case .closed(let answer) = outcome { return .retry(answer, after: .zero) }
+            return outcome
+        }
+        return BatchOutcome(outcome(batch), events: events.mapValues(outcome))
+    }
+}

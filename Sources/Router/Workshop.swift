@@ -1,0 +1,50 @@
+// Makes lanes and generations, the same way at the start and at every reload.
+
+internal import Configuration
+internal import Delivery
+internal import Platform
+internal import Policy
+
+final class Workshop: Sendable {
+    private let names: RouteNames
+    private let key: [UInt8]
+    private let deadLetters: DeadLetters
+    private let clock: Clock
+    private let news: @Sendable (Lane, Lane.News) -> Void
+    private let state: Monitor<State>
+
+    private struct State {
+        var chance: Chance
+        var posts = 0
+    }
+
+    init(
+        names: RouteNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, seed: UInt64,
+        news: @escaping @Sendable (Lane, Lane.News) -> Void
+    ) {
+        self.names = names
+        self.key = key
+        self.deadLetters = deadLetters
+        self.clock = clock
+        self.news = news
+        state = Monitor(State(chance: Chance(seed: seed)))
+    }
+
+    func post(_ provider: ProviderPlan, _ outlet: Outlet) -> Post {
+        let seat = Seat(outlet.provider, clock: clock)
+        let (index, seed) = state.withLock { state in
+            defer { state.posts += 1 }
+            return (state.posts, state.chance.next())
+        }
+        let lane = Lane(
+            name: provider.name, provider: seat, plan: provider.delivery, concurrency: outlet.concurrency, routes: names,
+            store: outlet.store, deadLetters: deadLetters, clock: clock, chance: Chance(seed: seed), news: news)
+        return Post(index: index, lane: lane, seat: seat)
+    }
+
+    func generation(_ number: Int, _ plan: Plan, _ posts: [Post], routes: [UInt16]) -> Generation {
+        // One key for all of them: a subject stays the same subject.
+        let ruleset = Ruleset(plan, numbers: routes, subjectKey: key, locatesMessageIDs: posts.contains { $0.lane.isDurable })
+        return Generation(number: number, plan: plan, ruleset: ruleset, posts: posts, routes: routes)
+    }
+}

@@ -1,0 +1,72 @@
+// Tells when a file has changed, whichever way an editor or a deployment changes it: written in place, replaced, or a link that leads
+// elsewhere. It looks at the folder, waits until it is quiet for a moment, and then compares what the name leads to.
+
+import CPlatform
+import Glibc
+import Platform
+
+final class FileWatch: Sendable {
+    /// What tells one state of a file from another.
+    struct Mark: Equatable, Sendable {
+        var device: UInt64
+        var number: UInt64
+        var size: Int64
+        var seconds: Int64
+        var nanoseconds: Int64
+
+        init?(_ path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            device = UInt64(status.st_dev)
+            number = UInt64(status.st_ino)
+            size = Int64(status.st_size)
+            (seconds, nanoseconds) = withUnsafeBytes(of: status.st_mtim) { time in
+                (time.load(as: Int64.self), time.load(fromByteOffset: 8, as: Int64.self))
+            }
+        }
+    }
+
+    /// How long nothing must have happened.
+    static let quiet = Duration.milliseconds(200)
+
+    private let path: String
+    private let descriptor: Descriptor
+    private let clock: Clock
+
+    init(_ path: String, clock: Clock = .system) throws(SystemFault) {
+        self.path = path
+        self.clock = clock
+        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let number = cplatform_watch_folder(folder)
+        guard number >= 0 else { throw SystemFault() }
+        descriptor = Descriptor(owning: number)
+    }
+
+    /// Calls the body on a thread of its own whenever the file is another one than before, and is there.
+    func start(_ changed: @escaping @Sendable () -> Void) {
+        let first = Mark(path)
+        Thread.start("watch file") { [self] in
+            var known = first
+            var due: Instant?
+            while true {
+                var ready = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+                poll(&ready, 1, due.map { Int32(clamping: max(0, ($0 - clock.now()).nanoseconds / 1_000_000 + 1)) } ?? -1)
+                if ready.revents != 0 {
+                    empty()
+                    due = clock.now() + FileWatch.quiet
+                } else if let moment = due, clock.now() >= moment {
+                    due = nil
+                    // Between two steps of a replacement it may not be there; the second step is told as well.
+                    guard let mark = Mark(path), mark != known else { continue }
+                    known = mark
+                    changed()
+                }
+            }
+        }.detach()
+    }
+
+    private func empty() {
+        var events = [UInt8](repeating: 0, count: 4096)
+        while read(descriptor.number, &events, events.count) > 0 {}
+    }
+}

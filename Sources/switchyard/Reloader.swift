@@ -1,0 +1,109 @@
+// Reads the configuration again and hands it to the router that runs. The new file is checked whole first, its modules included; one
+// that is wrong changes nothing. One reload at a time, whoever asks for it.
+
+import Configuration
+import Delivery
+import Platform
+import PluginHost
+import Router
+
+final class Reloader: Sendable {
+    struct Outcome: Sendable {
+        var isGood: Bool
+        /// Whether anything is different from before.
+        var hasChanged: Bool
+        var lines: [String]
+    }
+
+    let file: String
+    private let folders: ModuleFolders
+    private let router: Router
+    private let storage: Storage
+    private let masks: Masks
+    private let say: @Sendable (String) -> Void
+    /// Whether one is under way.
+    private let isBusy = Monitor(false)
+
+    init(
+        _ file: String, _ folders: ModuleFolders, _ router: Router, _ storage: Storage, _ masks: Masks,
+        say: @escaping @Sendable (String) -> Void
+    ) {
+        self.file = file
+        self.folders = folders
+        self.router = router
+        self.storage = storage
+        self.masks = masks
+        self.say = say
+    }
+
+    /// Reloads, and tells a person on standard error what came of it. `isQuiet`: not when nothing has changed.
+    @discardableResult
+    func reload(isQuiet: Bool = false) -> Outcome {
+        isBusy.waitUntilReady { isBusy -> Readiness<Void> in
+            if isBusy { return .notBefore(nil) }
+            isBusy = true
+            return .ready(())
+        }
+        defer {
+            isBusy.withLock { $0 = false }
+            isBusy.wake()
+        }
+        let outcome = attempt()
+        if outcome.isGood {
+            if outcome.hasChanged || !isQuiet { for line in outcome.lines { say(line) } }
+        } else {
+            Console.note(outcome.lines.map { masks.masked($0) + "\n" }.joined())
+            say("\(printable(file)) was not taken over; the router goes on as before")
+        }
+        return outcome
+    }
+
+    private func attempt() -> Outcome {
+        do {
+            let plan = try Loading.runnable(file, folders)
+            masks.add(plan.hidden)
+            let changes = try router.changes(to: plan)
+            if storage.path == nil, plan.keepsState {
+                throw ReloadRefusal(["a queue on disk needs a state folder, which is taken at the start; end the router and start it anew"])
+            }
+            var made: [Int: Outlet] = [:]
+            do {
+                made = try Outlets.make(plan, only: changes.wanted, folders, say: say).mapValues(\.outlet)
+                router.release(changes, of: plan)
+                for index in changes.wanted where changes.providers[index] == .added {
+                    try storage.open(for: plan.providers[index], into: &made[index]!, say: say)
+                }
+                try router.adopt(plan, changes, outlets: made)
+            } catch {
+                for outlet in made.values { outlet.provider.close() }
+                throw error
+            }
+            return Outcome(isGood: true, hasChanged: !changes.isNothing, lines: [words(plan, changes)])
+        } catch let failure as ConfigurationFailure {
+            return Outcome(isGood: false, hasChanged: false, lines: failure.lines)
+        } catch let refusal as ReloadRefusal {
+            return Outcome(isGood: false, hasChanged: false, lines: refusal.lines.map { "\(printable(file)): \($0)" })
+        } catch let failure as StateFailure {
+            return Outcome(isGood: false, hasChanged: false, lines: [failure.message])
+        } catch {
+            return Outcome(isGood: false, hasChanged: false, lines: ["\(printable(file)): \(error)"])
+        }
+    }
+
+    private func words(_ plan: Plan, _ changes: PlanChanges) -> String {
+        func names(_ change: (PlanChanges.Change) -> Bool) -> [String] {
+            plan.providers.indices.filter { change(changes.providers[$0]) }.map { plan.providers[$0].name }
+        }
+        let parts = [
+            ("kept", names { if case .kept = $0 { true } else { false } }), ("changed", names { $0 == .changed }),
+            ("added", names { $0 == .added }), ("removed", changes.removed),
+        ]
+        let told = parts.filter { !$0.1.isEmpty }.map { "\($0.0) \($0.1.joined(separator: ", "))" }
+        return "\(printable(file)) was taken over: \(told.joined(separator: "; "))"
+    }
+}
+
+extension PlanChanges {
+    /// Whether every provider is kept as it is. Routes may differ.
+    fileprivate var isNothing: Bool { removed.isEmpty && providers.allSatisfy { $0 == .kept(isTuned: false) } }
+}

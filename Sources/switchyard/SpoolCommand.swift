@@ -1,0 +1,73 @@
+// `switchyard spool`: what waits on disk, by the provider's name: list it, give it to another provider, destroy it.
+
+import Glibc
+import Platform
+import Spool
+
+let spoolCommand = Command(
+    name: "spool",
+    about: "Lists what waits on disk for each provider, gives it to another one, or destroys it.",
+    details: """
+        spool list                what waits, by provider; also without a word
+        spool move OLD NEW        gives what waits for OLD to NEW, behind what waits for NEW already
+        spool destroy NAME        destroys what waits for NAME; asks for the name once more, or takes --yes
+        To move and to destroy, no router may have the state folder.
+        """,
+    argument: "ACTION",
+    rest: ["NAME", "NEW"],
+    options: [
+        stateOption, configOption, Option(name: "--yes", about: "destroy without asking"),
+        Option(name: "--json", about: "the list as one JSON object, for machines"),
+    ],
+    run: { arguments in
+        let action = arguments.argument ?? "list"
+        let wanted = ["list": 0, "move": 2, "destroy": 1]
+        guard let count = wanted[action] else {
+            let near = nearest(to: action, among: wanted.keys.sorted()).map { ", did you mean \($0)?" } ?? ","
+            throw UsageFault("unknown action '\(action)'\(near) expected list, move or destroy; see switchyard spool --help")
+        }
+        guard arguments.rest.count == count else {
+            throw UsageFault("switchyard spool \(action) takes \(["no name", "NAME", "OLD and NEW"][count]); see switchyard spool --help")
+        }
+        let folder = Loading.stateFolder(arguments["--state"])
+        switch action {
+        case "move": try move(arguments, folder)
+        case "destroy": try destroy(arguments, folder)
+        default: try list(arguments, folder)
+        }
+        return ExitCode.delivered
+    })
+
+private func list(_ arguments: Arguments, _ folder: String) throws {
+    let report = StatusReport(folder: folder, at: Clock.system.wall())
+    if arguments.has("--json") { return try Console.show("{\"spools\":\(report.spoolsJSON)}\n") }
+    guard !report.spools.isEmpty else { return try Console.show("nothing waits in \(printable(folder))\n") }
+    try Console.show(columns(report.spools.map { (printable($0.provider), report.words($0)) }))
+}
+
+private func move(_ arguments: Arguments, _ folder: String) throws {
+    let (old, new) = (arguments.rest[0], arguments.rest[1])
+    guard old != new, !new.isEmpty else { throw UsageFault("OLD and NEW must be two names") }
+    var options = SpoolFile.Options()
+    options.cipher = try cipher(arguments)
+    let moved = try claim(folder).moveSpool(of: old, to: new, options: options, say: Console.say)
+    try Console.show("\(grouped(moved)) events wait for \(printable(new)) now\n")
+}
+
+private func destroy(_ arguments: Arguments, _ folder: String) throws {
+    let name = arguments.rest[0]
+    let claimed = try claim(folder)
+    let spool = SpoolSummary(of: name, in: folder)
+    if spool.fault == nil, !arguments.has("--yes") {
+        guard isatty(0) == 1 else { throw UsageFault("nobody is here to ask; give --yes to destroy without asking") }
+        Console.say("this destroys \(grouped(spool.events)) events for good; type the provider's name once more:")
+        guard readLine() == name else { throw UsageFault("that is another name; nothing was destroyed") }
+    }
+    try claimed.destroySpool(of: name)
+    try Console.show("\(grouped(spool.events)) events for \(printable(name)) were destroyed\n")
+}
+
+private func claim(_ folder: String) throws -> StateFolder {
+    guard access(folder, F_OK) == 0 else { throw StateFailure("\(printable(folder)): \(SystemFault())") }
+    return try Storage.claim(folder)
+}

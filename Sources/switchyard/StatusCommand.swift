@@ -1,0 +1,56 @@
+// `switchyard status` and `switchyard reload`: a word with the router that has a state folder.
+
+import Control
+import Glibc
+import Platform
+import Spool
+
+let statusCommand = Command(
+    name: "status",
+    about: "Tells how the lanes of the router do that has the state folder: what waits, how fast it leaves, what fails.",
+    details:
+        "When no router runs, it tells what lies in the folder. A router has a folder when it was started with --state, or under systemd,\nor keeps a queue on disk.",
+    options: [stateOption, Option(name: "--json", about: "one JSON object, for machines")],
+    run: { arguments in
+        let folder = Loading.stateFolder(arguments["--state"])
+        let style = Style.ofStandardOutput
+        let query = arguments.has("--json") ? "" : "format=text" + (style.isColoured ? "&colour=1" : "")
+        do throws(ControlFault) {
+            let answer = try ControlClient.ask(folder: folder, Request(method: "GET", path: "/status", query: query))
+            try show(answer.body)
+            return answer.status == 200 ? ExitCode.delivered : ExitCode.undelivered
+        } catch {
+            guard error.kind == .nobody, StateFolder.owner(of: folder) == nil else { throw StateFailure(error.description) }
+            let report = StatusReport(folder: folder, at: Clock.system.wall())
+            try Console.show(arguments.has("--json") ? report.json : report.text(style))
+            return ExitCode.delivered
+        }
+    })
+
+let reloadCommand = Command(
+    name: "reload",
+    about: "Has the running router take over its configuration anew, and tells what came of it; exits with 78 when it was refused.",
+    details: "It speaks with the router that has the state folder. A router that has none is reloaded by SIGHUP.",
+    options: [stateOption],
+    run: { arguments in
+        let folder = Loading.stateFolder(arguments["--state"])
+        do throws(ControlFault) {
+            // Modules may take their time to load.
+            let answer = try ControlClient.ask(folder: folder, Request(method: "POST", path: "/reload"), patience: nil)
+            let text = String(decoding: answer.body, as: UTF8.self)
+            guard answer.status == 200 else {
+                Console.note(text)
+                return answer.status == 422 ? ExitCode.configuration : ExitCode.undelivered
+            }
+            try? Console.show(text)
+            return ExitCode.delivered
+        } catch {
+            guard error.kind == .nobody else { throw StateFailure(error.description) }
+            throw StateFailure("no router answers at \(printable(folder)); --state names another folder")
+        }
+    })
+
+private func show(_ bytes: [UInt8]) throws(ControlFault) {
+    // A reader that left is no fault of the router's.
+    try? Console.show(String(decoding: bytes, as: UTF8.self))
+}

@@ -1,0 +1,193 @@
+// How a router does, for a person and as JSON. The router that runs makes it; when none runs, it is made of what lies in the folder.
+
+import Delivery
+import Glibc
+import Platform
+import Router
+import Spool
+
+struct StatusReport {
+    /// nil: no router runs.
+    var router: RouterStatus?
+    var pid: Int32?
+    var configuration: String?
+    /// When the router was started, in nanoseconds since 1970.
+    var started: Int64?
+    var state: String
+    /// Those for which the router has no provider; all, when none runs.
+    var spools: [SpoolSummary]
+    /// In nanoseconds since 1970.
+    var at: Int64
+
+    /// Of a folder that no router has.
+    init(folder: String, at: Int64) {
+        state = folder
+        spools = StateFolder.spools(in: folder).map { SpoolSummary(of: $0, in: folder) }
+        self.at = at
+    }
+
+    init(_ router: Router, folder: String, configuration: String, started: Int64) {
+        let status = router.status
+        self.router = status
+        at = status.at
+        pid = getpid()
+        state = folder
+        self.configuration = configuration
+        self.started = started
+        let own = router.providers
+        spools = StateFolder.spools(in: folder).filter { !own.contains($0) }.map { SpoolSummary(of: $0, in: folder) }
+    }
+
+    // MARK: - For machines
+
+    var json: String {
+        var parts = ["\"running\":\(router != nil)", "\"version\":\(jsonQuoted(version))", "\"state\":\(jsonQuoted(state))"]
+        if let router, let pid, let configuration, let started {
+            parts += ["\"pid\":\(pid)", "\"configuration\":\(jsonQuoted(configuration))"]
+            parts += ["\"started\":\(jsonQuoted(timestamp(started)))", "\"uptime_s\":\(seconds(at - started))"]
+            parts += ["\"generation\":\(router.generation)", "\"events\":\(router.events)"]
+        }
+        parts.append("\"lanes\":[\((router?.lanes ?? []).map(json).joined(separator: ","))]")
+        parts.append("\"spools\":\(spoolsJSON)")
+        return "{\(parts.joined(separator: ","))}\n"
+    }
+
+    var spoolsJSON: String { "[\(spools.map(json).joined(separator: ","))]" }
+
+    private func json(_ lane: RouterStatus.Lane) -> String {
+        let status = lane.status
+        var parts = ["\"provider\":\(jsonQuoted(lane.provider))", "\"phase\":\"\(phase(lane))\"", "\"durable\":\(lane.isDurable)"]
+        parts += ["\"events\":\(status.events)", "\"memory_bytes\":\(status.memory)", "\"disk_bytes\":\(status.disk)"]
+        parts += [oldest(status.oldest), "\"rate_per_s\":\(tenths(status.rate))", "\"in_flight\":\(status.underWay)"]
+        parts += ["\"breaker\":\"\(status.breaker.rawValue)\"", "\"failed_attempts\":\(status.attempts)"]
+        if let error = status.lastError {
+            let age = status.lastErrorAge.map { seconds($0.nanoseconds) } ?? "null"
+            parts.append("\"last_error\":{\"code\":\(error.code),\"message\":\(jsonQuoted(error.message)),\"age_s\":\(age)}")
+        } else {
+            parts.append("\"last_error\":null")
+        }
+        parts.append("\"store_fault\":\(status.storeFault.map(jsonQuoted) ?? "null")")
+        parts += ["\"taken\":\(status.account.totalTaken)", "\"resumed\":\(status.account.totalResumed)"]
+        parts += LaneAccount.Fate.allCases.map { "\"\($0.rawValue)\":\(status.account.total($0))" }
+        parts.append("\"retries\":\(status.account.retries)")
+        return "{\(parts.joined(separator: ","))}"
+    }
+
+    private func json(_ spool: SpoolSummary) -> String {
+        let fault = spool.fault.map(jsonQuoted) ?? "null"
+        return "{\"provider\":\(jsonQuoted(spool.provider)),\"file\":\(jsonQuoted(spool.path)),\"events\":\(spool.events),"
+            + "\"bytes\":\(spool.bytes),\(oldest(spool.oldest)),\"fault\":\(fault)}"
+    }
+
+    private func oldest(_ time: Int64?) -> String {
+        "\"oldest\":\(time.map { jsonQuoted(timestamp($0)) } ?? "null"),\"oldest_age_s\":\(time.map { seconds(max(0, at - $0)) } ?? "null")"
+    }
+
+    private func phase(_ lane: RouterStatus.Lane) -> String {
+        lane.isClosed ? "closed" : lane.isRetiring && lane.status.phase != .ended ? "retiring" : lane.status.phase.rawValue
+    }
+
+    // MARK: - For a person
+
+    func text(_ style: Style) -> String {
+        var lines: [String] = []
+        if let router, let pid, let configuration, let started {
+            lines.append(
+                style.strong("switchyard \(version)") + ", process \(pid), runs for \(brief(at - started)) by \(printable(configuration)), "
+                    + "plan \(router.generation); \(grouped(router.events)) events came in")
+            lines.append("")
+            lines += table(router.lanes, style)
+            for lane in router.lanes { lines += troubles(lane, style) }
+        } else {
+            lines.append("no router runs on \(printable(state))")
+        }
+        if !spools.isEmpty {
+            lines += ["", router == nil ? "On disk" : "On disk, without a provider"]
+            for spool in spools {
+                lines.append("  \(printable(spool.provider)): \(words(spool))")
+            }
+            if router != nil {
+                lines.append("  switchyard spool move OLD NEW gives them to another provider, spool destroy NAME destroys them")
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    func words(_ spool: SpoolSummary) -> String {
+        let age = spool.oldest.map { ", the oldest for \(brief(at - $0))" } ?? ""
+        return spool.fault ?? "\(grouped(spool.events)) events, \(bytes(spool.bytes))\(age)"
+    }
+
+    private func table(_ lanes: [RouterStatus.Lane], _ style: Style) -> [String] {
+        let head = ["PROVIDER", "STATE", "WAITING", "MEMORY", "DISK", "OLDEST", "RATE", "BREAKER"]
+        let rows = lanes.map { lane in
+            let status = lane.status
+            return [
+                printable(lane.provider), phase(lane), grouped(status.events), bytes(status.memory),
+                lane.isDurable ? bytes(status.disk) : "-",
+                status.oldest.map { brief(at - $0) } ?? "-", "\(tenths(status.rate))/s",
+                status.breaker == .probing ? "half open" : status.breaker.rawValue,
+            ]
+        }
+        let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max()! }
+        func line(_ cells: [String]) -> String {
+            var text = zip(cells, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
+            while text.last == " " { text.removeLast() }
+            return text
+        }
+        return [style.faint(line(head))]
+            + zip(lanes, rows).map { lane, row in
+                let isWell = lane.status.attempts == 0 && lane.status.storeFault == nil && lane.status.phase == .open
+                return isWell ? line(row) : style.bad(line(row))
+            }
+    }
+
+    private func troubles(_ lane: RouterStatus.Lane, _ style: Style) -> [String] {
+        let status = lane.status
+        var lines: [String] = []
+        if let error = status.lastError {
+            let words = error.message.isEmpty ? "code \(error.code)" : printable(error.message)
+            let when = status.lastErrorAge.map { ", \(brief($0.nanoseconds)) ago" } ?? ""
+            let count = status.attempts > 0 ? "\(grouped(status.attempts)) failed attempts, the last: " : "works again; the last error: "
+            lines.append("  \(printable(lane.provider)): \(count)\(words)\(when)")
+        }
+        if let fault = status.storeFault { lines.append("  \(printable(lane.provider)): cannot store: \(fault)") }
+        let lost = LaneAccount.Fate.allCases.filter { $0 != .delivered && status.account.total($0) > 0 }
+        if !lost.isEmpty {
+            let parts = lost.map { "\(grouped(status.account.total($0))) \($0.rawValue)" }
+            lines.append("  \(printable(lane.provider)): \(parts.joined(separator: ", "))")
+        }
+        return lines
+    }
+
+    private func tenths(_ number: Double) -> String {
+        let tenths = Int((number * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+
+    /// With three digits behind the point.
+    private func seconds(_ nanoseconds: Int64) -> String {
+        let milliseconds = max(0, nanoseconds) / 1_000_000
+        let rest = String(milliseconds % 1000)
+        return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - rest.count) + rest
+    }
+
+    private func brief(_ nanoseconds: Int64) -> String {
+        let seconds = max(0, nanoseconds) / 1_000_000_000
+        if seconds < 60 { return "\(seconds)s" }
+        if seconds < 3600 { return "\(seconds / 60)m \(seconds % 60)s" }
+        if seconds < 86_400 { return "\(seconds / 3600)h \(seconds / 60 % 60)m" }
+        return "\(seconds / 86_400)d \(seconds / 3600 % 24)h"
+    }
+
+    private func bytes(_ count: Int) -> String {
+        let units = ["B", "kB", "MB", "GB", "TB"]
+        var unit = 0
+        var scaled = Double(count)
+        while scaled >= 1000, unit < units.count - 1 {
+            scaled /= 1000
+            unit += 1
+        }
+        return unit == 0 ? "\(count) B" : "\(tenths(scaled)) \(units[unit])"
+    }
+}

@@ -1,0 +1,138 @@
+import Control
+import Foundation
+import Glibc
+import Platform
+import Testing
+
+/// A folder that goes when its test does.
+private final class Folder {
+    let path: String
+    init(_ tail: String = "") {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("control-\(UUID().uuidString)").path + tail
+        try! FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+private func connection(_ path: String) -> Int32 {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let result = withUnsafeBytes(of: address) { bytes in
+        bytes.withMemoryRebound(to: sockaddr.self) { connect(number, $0.baseAddress!, socklen_t(bytes.count)) }
+    }
+    #expect(result == 0)
+    return number
+}
+
+private func readAll(_ number: Int32) -> String {
+    var text: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1000)
+    while true {
+        let count = read(number, &chunk, chunk.count)
+        if count <= 0 { return String(decoding: text, as: UTF8.self) }
+        text += chunk[..<count]
+    }
+}
+
+@Suite("The control socket")
+struct ControlServerTests {
+    @Test("answers what it is asked, is for its owner alone, and goes with its router")
+    func answers() throws {
+        let folder = Folder()
+        let server = try ControlServer(folder: folder.path) { request, answer in
+            answer(Response(200, type: "text/plain", "\(request.method) \(request.path)"))
+        }
+        server.start()
+        var status = stat()
+        #expect(stat(server.path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        for _ in 0..<3 {
+            let answer = try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/status"))
+            #expect(answer.status == 200 && String(decoding: answer.body, as: UTF8.self) == "GET /status")
+        }
+        server.close()
+        #expect(access(server.path, F_OK) != 0)
+        #expect(throws: ControlFault.self) { try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/status")) }
+    }
+
+    @Test("takes the place of one that a killed router left behind")
+    func leftBehind() throws {
+        let folder = Folder()
+        let first = try ControlServer(folder: folder.path) { _, answer in answer(Response(200, "first")) }
+        let second = try ControlServer(folder: folder.path) { _, answer in answer(Response(200, "second")) }
+        second.start()
+        let answer = try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/"))
+        #expect(String(decoding: answer.body, as: UTF8.self) == "second")
+        second.close()
+        withExtendedLifetime(first) {}
+    }
+
+    @Test("works in a folder whose path is too long for the address of a socket")
+    func longPath() throws {
+        let folder = Folder("/" + String(repeating: "long/", count: 40))
+        let server = try ControlServer(folder: folder.path) { _, answer in answer(Response(200, "here")) }
+        server.start()
+        let answer = try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/"))
+        #expect(answer.status == 200)
+        server.close()
+    }
+
+    @Test("is not kept from others by those who say nothing, and ends them when their time is up")
+    func silent() throws {
+        let folder = Folder()
+        let server = try ControlServer(folder: folder.path, patience: .milliseconds(50)) { _, answer in answer(Response(200, "ok")) }
+        server.start()
+        // More than it serves at once: the last ones wait until the first have had their time.
+        let silent = (0..<40).map { _ in connection(server.path) }
+        let answer = try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/"))
+        #expect(answer.status == 200)
+        #expect(readAll(silent[0]).hasPrefix("HTTP/1.1 408 "))
+        for number in silent { close(number) }
+        server.close()
+    }
+
+    @Test("serves others while an answer takes long, and takes one that nobody waits for any more")
+    func slowAnswer() throws {
+        let folder = Folder()
+        let held = Monitor<[@Sendable (Response) -> Void]>([])
+        let server = try ControlServer(folder: folder.path) { request, answer in
+            if request.path == "/slow" {
+                held.withLock { $0.append(answer) }
+                held.wake()
+            } else {
+                answer(Response(200, "fast"))
+            }
+        }
+        server.start()
+        let patient = connection(server.path)
+        let leaver = connection(server.path)
+        for number in [patient, leaver] {
+            let request = Array("GET /slow HTTP/1.1\r\n\r\n".utf8)
+            #expect(write(number, request, request.count) == request.count)
+        }
+        held.wait(while: { $0.count < 2 })
+        close(leaver)
+        #expect(try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/fast")).status == 200)
+        for answer in held.withLock({ $0 }) { answer(Response(200, "at last")) }
+        #expect(readAll(patient).hasSuffix("at last"))
+        close(patient)
+        server.close()
+    }
+
+    @Test("survives nonsense")
+    func nonsense() throws {
+        let folder = Folder()
+        let server = try ControlServer(folder: folder.path) { _, answer in answer(Response(200, "ok")) }
+        server.start()
+        var chance = SystemRandomNumberGenerator()
+        for _ in 0..<50 {
+            let number = connection(server.path)
+            let bytes = (0..<Int.random(in: 1...20_000, using: &chance)).map { _ in UInt8.random(in: 0...255, using: &chance) }
+            _ = write(number, bytes, bytes.count)
+            close(number)
+        }
+        #expect(try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/")).status == 200)
+        server.close()
+    }
+}

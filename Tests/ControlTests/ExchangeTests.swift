@@ -1,0 +1,52 @@
+import Testing
+
+@testable import Control
+
+/// A request given in pieces of this size.
+private func read(_ text: String, pieces: Int = 1) -> RequestReader.Progress {
+    var reader = RequestReader()
+    let bytes = Array(text.utf8)
+    var at = 0
+    while at < bytes.count {
+        let progress = reader.read(bytes[at..<min(at + pieces, bytes.count)])
+        if progress != .more { return progress }
+        at += pieces
+    }
+    return .more
+}
+
+@Suite("A request over the control socket")
+struct ExchangeTests {
+    @Test("is understood in pieces of any size", arguments: [1, 2, 7, 1000])
+    func pieces(size: Int) {
+        let text = "POST /reload?a=1&b HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+        #expect(read(text, pieces: size) == .done(Request(method: "POST", path: "/reload", query: "a=1&b")))
+        #expect(read("GET /status HTTP/1.0\n\n", pieces: size) == .done(Request(method: "GET", path: "/status")))
+    }
+
+    @Test(
+        "that makes no sense is refused",
+        arguments: [
+            "\r\n\r\n", "GET\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/2\r\n\r\n", "get / HTTP/1.1\r\n\r\n", "GET status HTTP/1.1\r\n\r\n",
+            "GET / HTTP/1.1 \r\n\r\n", "\u{0}\u{1}\u{2}\n\n",
+        ])
+    func nonsense(text: String) {
+        guard case .refused(let response) = read(text) else {
+            Issue.record("was not refused")
+            return
+        }
+        #expect(response.status == 400)
+    }
+
+    @Test("is bounded: a head without end, a body too long, a length that is none, a body without one")
+    func bounds() {
+        func status(_ text: String) -> Int? {
+            if case .refused(let response) = read(text, pieces: 100) { response.status } else { nil }
+        }
+        #expect(status("GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: 9000)) == 431)
+        #expect(status("POST / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n") == 413)
+        #expect(status("POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n") == 400)
+        #expect(status("POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n") == 400)
+        #expect(status("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n") == 411)
+    }
+}

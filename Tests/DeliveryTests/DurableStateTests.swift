@@ -1,0 +1,359 @@
+import Configuration
+import Platform
+import Spool
+import Testing
+
+@testable import Delivery
+@testable import Policy
+
+private func durable(
+    events: Int = 2, memory: Int = 1000, disk: Int = 100_000, full: DeliveryPlan.Queue.Full = .block
+) -> DeliveryPlan {
+    var plan = plan(events: events, wait: .zero)
+    plan.queue.memory = memory
+    plan.queue.disk = disk
+    plan.queue.full = full
+    return plan
+}
+
+/// A lane state and its store, one step at a time.
+private final class Desk {
+    let bench: Bench
+    let store: MemoryStore
+    var acknowledged = 0
+
+    init(_ plan: DeliveryPlan, store: MemoryStore = MemoryStore(), concurrency: Int = 1) {
+        self.store = store
+        bench = Bench(plan, concurrency: concurrency, contents: store.contents)
+    }
+
+    func take(_ events: [String], at time: Int64 = 0) -> [String] {
+        var parcel = parcel(events)
+        nonisolated(unsafe) let desk = self
+        let receipt = Receipt { desk.acknowledged += events.count }
+        receipt.add()
+        receipt.settle()
+        return carryOut(bench.state.take(&parcel, receipt, at: instant(time)))
+    }
+
+    /// What the thread that has the store does next: `commit +a,b -1 ~c`, `read a b`, `tidy`, `wait`, `close`.
+    func disk(at time: Int64 = 0) -> String {
+        switch bench.state.diskStep(at: instant(time)) {
+        case .commit(let work):
+            let insert = work.insert.map { "+" + texts($0.batch).joined(separator: ",") }
+            let rewrite = work.rewrite.map { "~" + texts($0.batch).joined(separator: ",") }
+            let words = (insert + rewrite + work.tried.map { "!\($0.attempts)" } + (work.remove.isEmpty ? [] : ["-\(work.remove.count)"]))
+            let effects: [LaneState.Effect]
+            var failed = ""
+            do throws(SpoolFault) {
+                try store.commit(work)
+                effects = bench.state.committed(at: instant(time))
+            } catch {
+                failed = " failed"
+                effects = bench.state.storeFailed(error, at: instant(time))
+            }
+            return (["commit"] + words).joined(separator: " ") + failed + said(carryOut(effects))
+        case .read(let row, let most):
+            do throws(SpoolFault) {
+                let rows = try store.read(after: row, most: most)
+                return "read " + rows.flatMap { texts($0.batch) }.joined(separator: " ")
+                    + said(carryOut(bench.state.came(rows, at: instant(time))))
+            } catch {
+                return "read failed" + said(carryOut(bench.state.readFailed(error, at: instant(time))))
+            }
+        case .tidy:
+            bench.state.tidied()
+            return "tidy"
+        case .wait: return "wait"
+        case .close: return "close" + said(carryOut(bench.state.storeClosed()))
+        }
+    }
+
+    /// Until the store has nothing to do.
+    func settle(at time: Int64 = 0) {
+        while true {
+            let step = disk(at: time)
+            if step == "wait" || step == "tidy" || step.hasPrefix("close") { return }
+        }
+    }
+
+    private func said(_ effects: [String]) -> String { effects.isEmpty ? "" : "; " + effects.joined(separator: "; ") }
+
+    private func carryOut(_ effects: [LaneState.Effect]) -> [String] {
+        for case .acknowledge(let receipts) in effects { for receipt in receipts { receipt.settle() } }
+        return bench.describe(effects).filter { !$0.hasPrefix("acknowledge") }
+    }
+
+    func giveUp() { _ = bench.giveUp("time is up") }
+}
+
+@Suite("A durable lane decides")
+struct DurableStateTests {
+    @Test("stores every event before it is acknowledged or delivered")
+    func storesFirst() {
+        let desk = Desk(durable())
+        _ = desk.take(["a", "b"])
+        #expect(desk.bench.step(at: 0) == "wait")
+        #expect(desk.acknowledged == 0)
+        #expect(desk.disk() == "commit +a,b")
+        #expect(desk.acknowledged == 2)
+        #expect(desk.bench.step(at: 0) == "deliver a b")
+    }
+
+    @Test("what gathers during one commit goes with the next")
+    func groups() {
+        let desk = Desk(durable(events: 10))
+        for event in ["a", "b", "c"] { _ = desk.take([event]) }
+        #expect(desk.disk() == "commit +a,b,c")
+        #expect(desk.acknowledged == 3)
+    }
+
+    @Test("removes what was delivered, and rewrites a row to what is left of it")
+    func removes() {
+        let desk = Desk(durable(events: 3))
+        _ = desk.take(["a", "b", "c"])
+        #expect(desk.disk() == "commit +a,b,c")
+        _ = desk.bench.step(at: 0)
+        _ = desk.bench.complete(.init(.delivered, events: [1: .retry(Answer("busy"), after: nil)]), at: 0)
+        #expect(desk.disk() == "commit ~b !1")
+        #expect(desk.store.events == ["b"])
+        #expect(desk.bench.step(at: 9000) == "deliver b attempt 2")
+        _ = desk.bench.complete(.init(.delivered), at: 9000)
+        #expect(desk.disk(at: 9000) == "commit -1")
+        #expect(desk.store.events.isEmpty)
+    }
+
+    @Test("a row stays until its dead letter has been kept, and for good when it could not be")
+    func keepsUntilBuried() {
+        let desk = Desk(durable(events: 1))
+        _ = desk.take(["a"])
+        desk.settle()
+        _ = desk.bench.step(at: 0)
+        let effects = desk.bench.state.completed(1, .init(.rejected(Answer("no"))), at: instant(0))
+        guard case .bury(_, _, _, _, let share)? = effects.first else {
+            Issue.record("nothing is buried")
+            return
+        }
+        desk.settle()
+        #expect(desk.store.events == ["a"])
+        desk.bench.state.buried(share, lost: 0)
+        desk.settle()
+        #expect(desk.store.events.isEmpty)
+    }
+
+    @Test("memory stays bounded: rows that find no room are let go and read back in order")
+    func readsBack() {
+        let desk = Desk(durable(memory: 8))
+        for event in ["aa", "bb", "cc", "dd", "ee", "ff"] {
+            _ = desk.take([event])
+            desk.settle()
+        }
+        #expect(desk.bench.heldBytes <= 8 + 6)
+        #expect(desk.acknowledged == 6)
+        var delivered: [String] = []
+        for _ in 0..<30 where delivered.count < 6 {
+            let step = desk.bench.step(at: 0)
+            if step.hasPrefix("deliver") {
+                delivered += step.split(separator: " ").dropFirst().map(String.init)
+                _ = desk.bench.complete(.init(.delivered), at: 0)
+            }
+            desk.settle()
+            #expect(desk.bench.heldBytes <= 8 + 6)
+        }
+        #expect(delivered == ["aa", "bb", "cc", "dd", "ee", "ff"])
+        #expect(desk.store.events.isEmpty)
+    }
+
+    @Test("an earlier run's events come first, with their attempts, and are in the account as resumed")
+    func resumes() {
+        let store = MemoryStore()
+        let first = Desk(durable(events: 1), store: store)
+        _ = first.take(["a", "b"])
+        first.settle()
+        _ = first.bench.step(at: 0)
+        _ = first.bench.complete(.init(.retry(Answer("busy"), after: nil)), at: 0)
+        first.settle()
+        #expect(store.attempts == [1, 0])
+
+        let second = Desk(durable(events: 1), store: store)
+        _ = second.take(["c"])
+        second.settle()
+        #expect(second.bench.step(at: 0) == "deliver a attempt 2")
+        #expect(second.bench.laneAccount.totalResumed == 2)
+        #expect(second.bench.account() == "1 taken, 3 waiting")
+    }
+
+    @Test("a full disk acknowledges nothing, says so once, and still removes what was delivered so that room comes back")
+    func survivesFull() {
+        let desk = Desk(durable(events: 1))
+        _ = desk.take(["a"])
+        desk.settle()
+        _ = desk.bench.step(at: 0)
+        desk.store.fail(SpoolFault(.full, "no room"))
+        _ = desk.take(["b"])
+        #expect(desk.disk() == "commit +b failed; storing no room")
+        _ = desk.bench.complete(.init(.delivered), at: 0)
+        #expect(desk.disk() == "commit -1; storing again" || desk.store.events.isEmpty)
+        #expect(desk.acknowledged == 1)
+        desk.store.fail(nil)
+        desk.settle(at: 100_000)
+        #expect(desk.acknowledged == 2)
+        #expect(desk.bench.step(at: 100_000) == "deliver b")
+    }
+
+    @Test("what has no room on disk waits, and drop_newest drops it", arguments: [DeliveryPlan.Queue.Full.block, .dropNewest])
+    func fullBudget(full: DeliveryPlan.Queue.Full) {
+        let desk = Desk(durable(events: 1, disk: 6, full: full))
+        for event in ["aa", "bb"] {
+            _ = desk.take([event])
+            desk.settle()
+        }
+        #expect(desk.bench.mustWait(for: 3) == (full == .block))
+        guard full == .dropNewest else { return }
+        #expect(desk.take(["cc"]) == ["dropping"])
+        #expect(desk.bench.account() == "3 taken, 1 dropped, 2 waiting")
+        #expect(desk.acknowledged == 3, "a drop is a fate that the plan asks for")
+    }
+
+    @Test("drop_oldest makes room on disk from the front")
+    func dropsOldest() {
+        let desk = Desk(durable(events: 1, memory: 4, disk: 9, full: .dropOldest))
+        for event in ["aa", "bb", "cc", "dd", "ee"] {
+            while desk.bench.mustWait(for: 3) { desk.settle() }
+            _ = desk.take([event])
+            desk.settle()
+        }
+        #expect(desk.store.events == ["cc", "dd", "ee"])
+        #expect(desk.bench.account() == "5 taken, 2 dropped, 3 waiting")
+    }
+
+    @Test("when time is up everything stays on disk, and the next run has it")
+    func leaves() {
+        let store = MemoryStore()
+        let desk = Desk(durable(events: 1), store: store)
+        _ = desk.take(["a", "b"])
+        desk.settle()
+        _ = desk.bench.step(at: 0)
+        _ = desk.take(["c"])
+        desk.giveUp()
+        #expect(desk.disk() == "commit +c")
+        #expect(desk.disk() == "close; left 3")
+        #expect(desk.bench.isOver)
+        #expect(store.events == ["a", "b", "c"])
+    }
+
+    @Test("a lane that spills stays in memory while that has room, and stores what it had there when it ends, in order")
+    func spills() {
+        let store = MemoryStore()
+        let desk = Desk(durable(events: 1, memory: 8, full: .spill), store: store)
+        for event in ["a", "b", "c", "d"] { _ = desk.take([event]) }
+        #expect(desk.disk() == "wait", "eight bytes are in memory")
+        _ = desk.take(["e"])
+        #expect(desk.disk() == "commit +e")
+        #expect(store.events == ["e"])
+        _ = desk.take(["f"])
+        #expect(desk.disk() == "commit +f", "behind what is on disk")
+        desk.giveUp()
+        desk.settle()
+        #expect(store.events == ["a", "b", "c", "d", "e", "f"])
+        #expect(desk.bench.laneAccount.totalWaiting == 6)
+    }
+
+    @Test("a lane that spills never lets what comes back from disk pass an open batch in memory")
+    func spillKeepsOrder() {
+        let desk = Desk(durable(events: 3, memory: 8, full: .spill))
+        _ = desk.take(["a", "b", "c", "d"])
+        #expect(desk.bench.step(at: 0) == "deliver a b c")
+        _ = desk.bench.complete(.init(.delivered), at: 0)
+        _ = desk.take(["eeeeeeee"])
+        desk.settle()
+        #expect(desk.bench.step(at: 0) == "deliver d")
+    }
+
+    @Test("a row that was made of several is whole on disk again when its rewriting fails")
+    func rewritesAgain() {
+        let store = MemoryStore()
+        let first = Desk(durable(events: 1), store: store)
+        _ = first.take(["a", "b", "c"])
+        first.settle()
+        let desk = Desk(durable(events: 3), store: store)
+        desk.settle()
+        #expect(desk.bench.step(at: 0) == "deliver a b c")
+        _ = desk.bench.complete(.init(.delivered, events: [2: .retry(Answer("busy"), after: nil)]), at: 0)
+        store.fail(SpoolFault(.failed, "no disk"))
+        #expect(desk.disk() == "commit ~c !1 -2 failed; storing no disk")
+        #expect(store.events == ["a", "b", "c"])
+        _ = desk.bench.step(at: 20_000)
+        _ = desk.bench.complete(.init(.delivered), at: 20_000)
+        store.fail(nil)
+        desk.settle(at: 100_000)
+        #expect(store.events.isEmpty)
+    }
+
+    @Test("an event that is larger than what the module takes is given up, and the lane goes on")
+    func givesUpLarge() {
+        var plan = durable(events: 5)
+        plan.batch.bytes = 10
+        plan.batch.largest = 10
+        let desk = Desk(plan)
+        _ = desk.take(["a", "0123456789", "b"])
+        desk.settle()
+        let steps = (0..<3).map { _ in
+            let step = desk.bench.step(at: 0)
+            if step.hasPrefix("deliver") { _ = desk.bench.complete(.init(.delivered), at: 0) }
+            return step
+        }
+        #expect(
+            steps == [
+                "deliver a", "bury 0123456789 rejected the event has 11 bytes, and the module takes 10 at most 0", "deliver b",
+            ])
+    }
+}
+
+@Suite("A breaker")
+struct BreakerTests {
+    private var busy: BatchOutcome { BatchOutcome(.retry(Answer("busy"), after: nil)) }
+
+    @Test("opens after so many failures in a row, lets one batch probe at a time, and closes with the first success")
+    func opens() {
+        var plan = plan(events: 1, ordered: false)
+        plan.breaker = 2
+        let bench = Bench(plan, concurrency: 3)
+        bench.take(["a", "b", "c", "d"], at: 0)
+        for _ in 0..<3 { _ = bench.step(at: 0) }
+        #expect(bench.complete(busy, index: 0, at: 1) == ["failing busy"])
+        #expect(bench.complete(busy, index: 1, at: 1) == ["opened 2"])
+        #expect(bench.complete(busy, index: 2, at: 1) == [], "told once")
+        #expect(bench.step(at: 1).hasPrefix("wait "))
+        #expect(bench.step(at: 50_000).hasPrefix("deliver"))
+        #expect(bench.step(at: 50_000) == "wait", "one at a time")
+        #expect(bench.complete(.init(.delivered), at: 50_001) == ["recovered 3"])
+        for _ in 0..<3 { #expect(bench.step(at: 50_001).hasPrefix("deliver")) }
+    }
+
+    @Test("is not opened by events that are refused")
+    func ignoresRefusals() {
+        var plan = plan(events: 1)
+        plan.breaker = 1
+        let bench = Bench(plan)
+        bench.take(["a"], immediate: true, at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(.init(.rejected(Answer("no"))), at: 0)
+        #expect(!bench.isBreakerOpen)
+    }
+
+    @Test("that is open over an empty queue wakes nobody")
+    func sleeps() {
+        var plan = plan(events: 1)
+        plan.breaker = 1
+        plan.retry.total = .milliseconds(1)
+        let bench = Bench(plan)
+        bench.take(["a"], immediate: true, at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(busy, at: 0)
+        _ = bench.step(at: 60_000)
+        _ = bench.complete(busy, at: 60_000)
+        bench.state.buried(nil, lost: 0)
+        #expect(bench.step(at: 60_000) == "wait")
+    }
+}

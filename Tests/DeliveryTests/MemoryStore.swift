@@ -1,0 +1,81 @@
+// A spool in memory that outlives its lane, and fails or waits when a test says so.
+
+import Platform
+import Policy
+import Spool
+
+final class MemoryStore: SpoolStore, Sendable {
+    private struct State {
+        var rows: [SpoolRow] = []
+        var lastRow: Int64 = 0
+        var fault: SpoolFault?
+        var commits = 0
+        var isHeld = false
+    }
+    private let state = Monitor(State())
+
+    var contents: SpoolContents {
+        state.withLock { state in
+            var contents = SpoolContents()
+            contents.lastRow = state.lastRow
+            contents.rows = state.rows.count
+            for row in state.rows {
+                contents.events += row.batch.count
+                contents.bytes += row.batch.bytes.count
+                for entry in row.batch.entries { contents.routes[entry.route, default: 0] += 1 }
+            }
+            return contents
+        }
+    }
+
+    func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow] {
+        try state.withLock { state throws(SpoolFault) in
+            if let fault = state.fault, fault.kind != .full { throw fault }
+            var size = 0
+            var found: [SpoolRow] = []
+            for next in state.rows where next.id > row {
+                size += next.batch.bytes.count
+                if !found.isEmpty, size > bytes { break }
+                found.append(next)
+            }
+            return found
+        }
+    }
+
+    func commit(_ work: SpoolWork) throws(SpoolFault) {
+        state.wait(while: { $0.isHeld })
+        try state.withLock { state throws(SpoolFault) in
+            if let fault = state.fault, fault.kind != .full || !work.insert.isEmpty { throw fault }
+            state.commits += 1
+            state.rows += work.insert.map { SpoolRow(id: $0.id, batch: $0.batch) }
+            for (id, batch) in work.rewrite {
+                for index in state.rows.indices where state.rows[index].id == id { state.rows[index].batch = batch }
+            }
+            for (id, attempts, first) in work.tried {
+                for index in state.rows.indices where state.rows[index].id == id {
+                    (state.rows[index].attempts, state.rows[index].firstTried) = (attempts, first)
+                }
+            }
+            state.rows.removeAll { work.remove.contains($0.id) }
+            state.rows.sort { $0.id < $1.id }
+            state.lastRow = max(state.lastRow, work.insert.map(\.id).max() ?? 0)
+        }
+        state.wake()
+    }
+
+    func takeLoss() -> SpoolLoss? { nil }
+    func tidy() throws(SpoolFault) {}
+    func close() {}
+
+    // MARK: - The hands of a test
+
+    var events: [String] { state.withLock { $0.rows.flatMap { texts($0.batch) } } }
+    var attempts: [Int] { state.withLock { $0.rows.map(\.attempts) } }
+    var commits: Int { state.withLock { $0.commits } }
+    func fail(_ fault: SpoolFault?) { state.withLock { $0.fault = fault } }
+    func hold(_ isHeld: Bool) {
+        state.withLock { $0.isHeld = isHeld }
+        state.wake()
+    }
+    func wait(until condition: ([String]) -> Bool) { state.wait(while: { !condition($0.rows.flatMap { texts($0.batch) }) }) }
+}
