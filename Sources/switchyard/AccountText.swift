@@ -48,7 +48,8 @@ extension Account {
     var json: String {
         let routeParts = ownRoutes.map { route in
             let counts = Tally.columns.map { "\(jsonQuoted($0.key)):\(verdicts[route, $0])" }
-            return "{\"name\":\(jsonQuoted(routes[route])),\(counts.joined(separator: ",")),\"keep_errors\":\(verdicts.keepErrors(route: route))}"
+            let keepErrors = "\"keep_errors\":\(verdicts.keepErrors(route: route))"
+            return "{\"name\":\(jsonQuoted(routes[route])),\(counts.joined(separator: ",")),\(keepErrors)}"
         }
         let providerParts = providers.map { provider in
             let lane = provider.lane

@@ -69,7 +69,8 @@ private let event =
         let conditions = [
             "a == 1", "a != 1", "a < 1.5", "a >= 1u", "1 < a", "2.5 == a", "a == 9007199254740993", "a == 'abc'", "'abc' != a", "a == true",
             "a != null", "a == null", "a", "!a",
-            "has(this.a)", "has(a.b)", "a.startsWith('ab')", "a.endsWith('bc')", "a.contains('bc')", "a.contains('')", "glob(a, 'a*c')", "a.glob('*')", "a in ['abc', '1']",
+            "has(this.a)", "has(a.b)", "a.startsWith('ab')", "a.endsWith('bc')", "a.contains('bc')", "a.contains('')", "glob(a, 'a*c')",
+            "a.glob('*')", "a in ['abc', '1']",
             "a in [1, 2]",
             "a == 1 || a == 'abc'", "a == 1 && b == 1", "b == 1 || a == 1", "!(a < 3) && true", "a == '' || false", "a in []", "a < 'b'",
             "(a == 1 ? a == 1 : a == 'abc')",
