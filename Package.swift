@@ -72,6 +72,8 @@ let package = Package(
         module("Configuration", ["Expressions", "Events", "CJansson"]),
         module("Expressions", ["Events", "Platform", "CPlatform"]),
         module("Events", ["CSIMD"]),
+        // Request bodies of vendors' client libraries to lines of events.
+        module("Dialects", ["Events"]),
         module("Platform", ["CPlatform"]),
 
         // What the author of an adapter imports.
@@ -94,6 +96,7 @@ let package = Package(
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
         tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Platform"]),
         tests("EventsTests", ["Events"]),
+        tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
         tests("ConfigurationTests", ["Configuration"]),
         tests("PolicyTests", ["Policy", "Configuration", "Expressions", "Events"]),

@@ -21,6 +21,7 @@ let package = Package(
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
         module("Events", ["CSIMD"]),
+        module("Dialects", ["Events"]),
         module("Platform", ["CPlatform"]),
         module("Expressions", ["Events", "Platform", "CPlatform"]),
         module("Configuration", ["Expressions", "Events", "CJansson"]),
@@ -32,7 +33,7 @@ let package = Package(
         module("Exec", ["PluginKit"], exclude: ["contract.json"]),
         .target(name: "COracle", linkerSettings: [.linkedLibrary("simdjson")]),
         .executableTarget(
-            name: "fuzz", dependencies: ["Events", "Configuration", "Delivery", "PluginHost", "Exec", "COracle"],
+            name: "fuzz", dependencies: ["Events", "Dialects", "Configuration", "Delivery", "PluginHost", "Exec", "COracle"],
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .executableTarget(name: "fuzz-expressions", dependencies: ["Expressions", "Events"], swiftSettings: [.swiftLanguageMode(.v6)]),
     ],

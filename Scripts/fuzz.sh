@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 seconds=${1:?usage: Scripts/fuzz.sh SECONDS}
 swift build --package-path Fuzz -c release
 folder=$(swift build --package-path Fuzz -c release --show-bin-path)
-targets=("fuzz --target scanner" "fuzz --target descriptor" "fuzz --target frames" "fuzz --target answers" fuzz-expressions)
+targets=(fuzz-expressions)
+for target in scanner descriptor frames answers native segment otlp-protobuf otlp-json; do targets+=("fuzz --target $target"); done
 share=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
 
 for target in "${targets[@]}"; do

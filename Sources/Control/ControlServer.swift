@@ -169,7 +169,7 @@ private final class Connection {
                 return request
             }
         case .answering(let bytes, let sent):
-            let count = bytes.withUnsafeBytes { write(descriptor.number, $0.baseAddress! + sent, bytes.count - sent) }
+            let count = bytes.withUnsafeBytes { send(descriptor.number, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL)) }
             if count < 0 {
                 if errno != EAGAIN, errno != EINTR { phase = .over }
             } else if sent + count == bytes.count {

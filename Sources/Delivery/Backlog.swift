@@ -322,12 +322,12 @@ struct Backlog: ~Copyable {
         } else {
             origin.left = 0
         }
-        tried[share.origin] = nil
         if origin.left > 0 {
             origins[share.origin] = origin
             changed.insert(share.origin)
         } else {
             origins[share.origin] = nil
+            tried[share.origin] = nil
             changed.remove(share.origin)
             removals += origin.rows
             removedBytes += origin.batch.bytes.count

@@ -285,8 +285,12 @@ struct LaneState: ~Copyable {
         case .open, .draining: break
         }
         sealWhatIsDue(at: now, always: phase == .draining)
-        if let index = firstReady(at: now) {
+        while let index = firstReady(at: now) {
             var waiting = queue.remove(at: index)
+            if isOverLimits(waiting.batch) {
+                halve(waiting)
+                continue
+            }
             if let refusal = tooLarge(waiting.batch) {
                 var effects: [Effect] = []
                 bury(waiting, .rejected, refusal, &effects)
@@ -308,6 +312,11 @@ struct LaneState: ~Copyable {
             return .flush
         }
         return .wait(until: nextInstant())
+    }
+
+    /// A batch was cut to what a plan allowed that has been replaced since.
+    private func isOverLimits(_ batch: Batch) -> Bool {
+        batch.count > 1 && (batch.count > plan.batch.events || batch.bytes.count > plan.batch.bytes)
     }
 
     /// Only an event that stands alone can be over what the module takes; batches are cut to it.

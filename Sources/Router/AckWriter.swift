@@ -1,7 +1,6 @@
 // Tells a producer how far its input is safe: the number of the last line of which all that came of it, and of every line
 // before, is where the configuration promises. It writes to a descriptor of the producer's, and never makes a lane wait for it.
 
-internal import Delivery
 internal import Glibc
 internal import Platform
 
@@ -29,14 +28,14 @@ final class AckWriter: Sendable {
         }.detach()
     }
 
-    /// Of the next block of the input, which has so many lines.
-    func receipt(lines: Int) -> Receipt {
+    /// Of the next block of the input, which has so many lines: what is to be called when they are safe.
+    func next(lines: Int) -> @Sendable () -> Void {
         let (block, last) = state.withLock { state in
             state.lines += lines
             state.blocks += 1
             return (state.blocks - 1, state.lines)
         }
-        return Receipt { [state] in
+        return { [state] in
             state.withLock { state in
                 state.done[block] = last
                 while let last = state.done.removeValue(forKey: state.frontier) {

@@ -41,6 +41,8 @@ public struct RouterOptions: Sendable {
     public var names: RouteNames?
     /// Sixteen bytes under which subjects and message ids are told apart; nil: by chance, for this run only.
     public var key: [UInt8]?
+    /// The file where the message ids of late are kept; nil: they are not, and `key` may be by chance.
+    public var seen: String?
     /// The descriptor that is told of input lines that are where the plan promises.
     public var acks: Int32?
     public var clock = Clock.system
@@ -52,6 +54,7 @@ public struct RouterOptions: Sendable {
 
 public final class Router: Sendable {
     private let seen: SeenIDs?
+    private let seenFile: SeenFile?
     private let turns: Turns<LineReader>
     private let stop: WakeUp
     private let acks: AckWriter?
@@ -113,6 +116,8 @@ public final class Router: Sendable {
         ending = Monitor(Ending(shutdown: options.shutdown))
         acks = options.acks.map { AckWriter($0, say: say) }
         seen = plan.messageID.deduplicate.map { SeenIDs($0, key: key) }
+        seenFile = plan.messageID.deduplicate.flatMap { plan in options.seen.map { SeenFile($0, most: plan.most, say: say) } }
+        if let seenFile { seen?.recall(seenFile.recall()) }
         let pace = Pace(posts.map(\.lane))
         self.pace = pace
         turns = Turns(
@@ -170,7 +175,8 @@ public final class Router: Sendable {
         let total = totals.withLock { $0 }
         return Account(
             received: total.tally.events + total.tally.duplicates + faults.count, rejected: faults.count, unkeptRejects: faults.unkept,
-            inputFault: total.inputFault, routes: names.all, ownRoutes: roster.routes.map(Int.init), verdicts: total.tally, judged: total.judged,
+            inputFault: total.inputFault, routes: names.all, ownRoutes: roster.routes.map(Int.init), verdicts: total.tally,
+            judged: total.judged,
             providers: roster.posts.map { post in
                 .init(
                     name: post.lane.name, lane: post.lane.account, isClosed: post.lane.isClosedByProvider, isDurable: post.lane.isDurable,
@@ -221,7 +227,7 @@ public final class Router: Sendable {
     private func handOver(_ worker: inout Worker, _ generation: Generation, _ log: FaultLog) {
         // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
         let parcels = worker.parcels
-        let receipt = acks?.receipt(lines: worker.lines)
+        let receipt = receipt(for: worker.lines, worker.sightings)
         for (index, post) in generation.posts.enumerated() {
             let own = parcels[index].isEmpty ? nil : receipt
             own?.add()
@@ -237,6 +243,17 @@ public final class Router: Sendable {
             return totals.lines
         }
         log.note(worker.faults, before: before, in: worker.block)
+    }
+
+    /// Of a block: settled when all that came of it is safe. nil: nobody asks.
+    private func receipt(for lines: Int, _ sightings: [SeenIDs.Sighting]) -> Receipt? {
+        let acknowledge = acks?.next(lines: lines)
+        guard let seenFile, !sightings.isEmpty else { return acknowledge.map { Receipt($0) } }
+        // An id counts as seen by the next run when its event is safe, and not before: or the event could be lost with it.
+        return Receipt {
+            seenFile.append(sightings)
+            acknowledge?()
+        }
     }
 
     /// From now on the lanes have as long as draining may take; then they are given up, also while a worker still waits for

@@ -159,6 +159,9 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     public func close() {
         try? tidy()
         database.close()
+        // Who opens the file again tells anew what it holds.
+        options.budget?.hold(-told)
+        told = 0
     }
 
     public func tidy() throws(SpoolFault) {

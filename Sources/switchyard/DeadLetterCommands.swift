@@ -144,7 +144,8 @@ func moment(_ text: String) -> Int64? {
     (fields.tm_year, fields.tm_mon, fields.tm_mday) = (Int32(date[0] - 1900), Int32(date[1] - 1), Int32(date[2]))
     (fields.tm_hour, fields.tm_min, fields.tm_sec) = (Int32(time[0]), Int32(time[1]), Int32(time[2]))
     let (nanoseconds, isOver) = Int64(timegm(&fields)).multipliedReportingOverflow(by: 1_000_000_000)
-    return isOver ? nil : nanoseconds
+    // What is further away than can be counted is never, or ever.
+    return isOver ? (date[0] < 1970 ? .min : .max) : nanoseconds
 }
 
 private func letters(_ arguments: Arguments, cipher: Cipher?) throws -> DeadLetterFile? {

@@ -14,7 +14,7 @@ enum ExitCode {
         (noValue, "an expression gave no value for the event (of eval)"),
         (usage, "the command was used wrongly"),
         (invalidInput, "some input was invalid (of a run only with --strict)"),
-        (undelivered, "something could not be delivered or read"),
+        (undelivered, "something could not be delivered or read, or another router has the state folder"),
         (`internal`, "a fault of the program itself"),
         (configuration, "the configuration, or an expression, is wrong"),
     ]

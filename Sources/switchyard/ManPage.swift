@@ -23,7 +23,7 @@ enum ManPage {
 
     private static let files = [
         ("routes.json", "The configuration, in the current folder unless --config names another. switchyard schema describes it."),
-        ("~/.local/state/switchyard", "The state folder: what could not be delivered is kept in dead-letters.ndjson."),
+        ("~/.local/state/switchyard", "The state folder: queues on disk, dead letters, and the control socket of the router that has it."),
         ("lib/switchyard/plugins", "The modules, beside the folder of the executable."),
     ]
 

@@ -10,8 +10,6 @@ import Router
 final class Reloader: Sendable {
     struct Outcome: Sendable {
         var isGood: Bool
-        /// Whether anything is different from before.
-        var hasChanged: Bool
         var lines: [String]
     }
 
@@ -36,9 +34,9 @@ final class Reloader: Sendable {
         self.say = say
     }
 
-    /// Reloads, and tells a person on standard error what came of it. `isQuiet`: not when nothing has changed.
+    /// Reloads, and tells a person on standard error what came of it.
     @discardableResult
-    func reload(isQuiet: Bool = false) -> Outcome {
+    func reload() -> Outcome {
         isBusy.waitUntilReady { isBusy -> Readiness<Void> in
             if isBusy { return .notBefore(nil) }
             isBusy = true
@@ -50,7 +48,7 @@ final class Reloader: Sendable {
         }
         let outcome = attempt()
         if outcome.isGood {
-            if outcome.hasChanged || !isQuiet { for line in outcome.lines { say(line) } }
+            for line in outcome.lines { say(line) }
         } else {
             Console.note(outcome.lines.map { masks.masked($0) + "\n" }.joined())
             say("\(printable(file)) was not taken over; the router goes on as before")
@@ -78,15 +76,15 @@ final class Reloader: Sendable {
                 for outlet in made.values { outlet.provider.close() }
                 throw error
             }
-            return Outcome(isGood: true, hasChanged: !changes.isNothing, lines: [words(plan, changes)])
+            return Outcome(isGood: true, lines: [words(plan, changes)])
         } catch let failure as ConfigurationFailure {
-            return Outcome(isGood: false, hasChanged: false, lines: failure.lines)
+            return Outcome(isGood: false, lines: failure.lines)
         } catch let refusal as ReloadRefusal {
-            return Outcome(isGood: false, hasChanged: false, lines: refusal.lines.map { "\(printable(file)): \($0)" })
+            return Outcome(isGood: false, lines: refusal.lines.map { "\(printable(file)): \($0)" })
         } catch let failure as StateFailure {
-            return Outcome(isGood: false, hasChanged: false, lines: [failure.message])
+            return Outcome(isGood: false, lines: [failure.message])
         } catch {
-            return Outcome(isGood: false, hasChanged: false, lines: ["\(printable(file)): \(error)"])
+            return Outcome(isGood: false, lines: ["\(printable(file)): \(error)"])
         }
     }
 
@@ -101,9 +99,4 @@ final class Reloader: Sendable {
         let told = parts.filter { !$0.1.isEmpty }.map { "\($0.0) \($0.1.joined(separator: ", "))" }
         return "\(printable(file)) was taken over: \(told.joined(separator: "; "))"
     }
-}
-
-extension PlanChanges {
-    /// Whether every provider is kept as it is. Routes may differ.
-    fileprivate var isNothing: Bool { removed.isEmpty && providers.allSatisfy { $0 == .kept(isTuned: false) } }
 }

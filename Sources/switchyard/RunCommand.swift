@@ -56,6 +56,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     options.names = storage.names
     options.cipher = storage.cipher
     options.key = storage.key
+    options.seen = storage.path.map { $0 + "/message-ids" }
     try storage.open(for: plan, into: &outlets, say: say)
     options.acks = try count(arguments, "--acks", 3...1_000_000).map(Int32.init)
     options.shutdown = plan.shutdown.deadline
@@ -76,7 +77,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let control = try storage.path.map { try listen(ControlDesk(router: router, reloader: reloader, folder: $0, started: started)) }
     defer { control?.close() }
     if arguments.has("--watch") { try watch(reloader) }
-    Signals.serve(router, reload: { reloader.reload(isQuiet: true) }, say: say)
+    Signals.serve(router, reload: { reloader.reload() }, say: say)
     // Until then the folder is this router's.
     let account = withExtendedLifetime(storage) { router.run() }
     Signals.settle()

@@ -31,7 +31,8 @@ struct Storage: Sendable {
         folder = claimed
         budget = DiskBudget(path, most: plan.limits.disk, reserve: plan.limits.diskFree)
         do throws(SpoolFault) {
-            if plan.keepsState { key = try claimed.key() }
+            // Also when nothing is kept yet: a reload may bring a queue on disk.
+            key = try claimed.key()
         } catch {
             throw StateFailure(error.description)
         }

@@ -129,7 +129,7 @@ struct ControlServerTests {
         for _ in 0..<50 {
             let number = connection(server.path)
             let bytes = (0..<Int.random(in: 1...20_000, using: &chance)).map { _ in UInt8.random(in: 0...255, using: &chance) }
-            _ = write(number, bytes, bytes.count)
+            _ = send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
             close(number)
         }
         #expect(try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/")).status == 200)

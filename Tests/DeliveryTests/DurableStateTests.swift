@@ -84,6 +84,7 @@ private final class Desk {
         return bench.describe(effects).filter { !$0.hasPrefix("acknowledge") }
     }
 
+    func adopt(_ plan: DeliveryPlan) { bench.state.adopt(plan, concurrency: nil, isNewProvider: false) }
     func giveUp() { _ = bench.giveUp("time is up") }
 }
 
@@ -288,6 +289,22 @@ struct DurableStateTests {
         store.fail(nil)
         desk.settle(at: 100_000)
         #expect(store.events.isEmpty)
+    }
+
+    @Test("a batch that was cut to a plan which has been replaced is cut anew")
+    func cutsAnew() {
+        let desk = Desk(durable(events: 4))
+        _ = desk.take(["a", "b", "c", "d"])
+        desk.settle()
+        desk.adopt(durable(events: 1))
+        let steps = (0..<4).map { _ in
+            let step = desk.bench.step(at: 0)
+            _ = desk.bench.complete(.init(.delivered), at: 0)
+            return step
+        }
+        #expect(steps == ["deliver a", "deliver b", "deliver c", "deliver d"])
+        desk.settle()
+        #expect(desk.store.events.isEmpty)
     }
 
     @Test("an event that is larger than what the module takes is given up, and the lane goes on")

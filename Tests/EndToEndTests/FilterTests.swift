@@ -194,6 +194,31 @@ struct MessageIDRunTests {
         #expect(result.code == 0)
     }
 
+    @Test("what was taken is known to the next run, also when the file that tells it was cut off, and forgotten in its turn")
+    func duplicatesOverRestarts() throws {
+        let yard = try Yard(
+            routes: #"""
+                { "message_id": { "deduplicate": { "most": 3 } },
+                  "providers": { "out": { "plugin": "console" } }, "routes": [ { "to": ["out"] } ] }
+                """#)
+        func ids(_ ids: String) throws -> String {
+            let input = ids.map { "{\"messageId\":\"\($0)\"}\n" }.joined()
+            let result = try yard.run(["--state", yard.path("state")], input: input)
+            #expect(result.code == 0, "\(result.errors)")
+            return result.lines.map { String($0.dropFirst(14).prefix(1)) }.joined()
+        }
+        #expect(try ids("ab") == "ab")
+        #expect(try ids("ac") == "c")
+        #expect(yard.mode("state/message-ids") == 0o600)
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: yard.path("state/message-ids")))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data([1, 2, 3, 4, 5]))
+        try handle.close()
+        #expect(try ids("cbd") == "d")
+        #expect(try ids("dcb") == "", "the third before the last is still known")
+        #expect(try ids("a") == "a", "the fourth is not")
+    }
+
     @Test("explain tells that an id is added, and check that they are")
     func told() throws {
         let yard = try Yard(

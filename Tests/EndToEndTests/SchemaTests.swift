@@ -31,7 +31,7 @@ struct SchemaTests {
         }
         #expect(commands.count >= 5)
         for command in commands {
-            #expect(page.text.contains(".SS switchyard \(command)"))
+            #expect(page.text.contains(".SS switchyard \(command.replacingOccurrences(of: "-", with: "\\-"))"))
             let options = try yard.run([command, "--help"]).text.split(separator: " ").filter { $0.hasPrefix("--") && $0.count > 2 }
             for option in options { #expect(page.text.contains(option.replacingOccurrences(of: "-", with: "\\-")), "\(option)") }
         }

@@ -49,6 +49,13 @@ struct Mutator {
     mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
 
     mutating func line() -> [UInt8] {
+        var text = body()
+        text.removeAll { $0 == UInt8(ascii: "\n") }
+        return text
+    }
+
+    /// As a line, but newlines may stand anywhere.
+    mutating func body() -> [UInt8] {
         var text = seeds[below(seeds.count)]
         for _ in 0..<below(4) where !text.isEmpty {
             let i = below(text.count)
@@ -65,7 +72,6 @@ struct Mutator {
             default: if below(4) == 0 { text.removeSubrange(i...) }
             }
         }
-        text.removeAll { $0 == UInt8(ascii: "\n") }
         return text
     }
 }

@@ -35,6 +35,8 @@ struct Setup {
     /// When the router is killed, or told to end by a signal.
     var kills: [Int64] = []
     var ends: [Int64] = []
+    /// When the configuration is read anew.
+    var reloads: [Int64] = []
     /// From when on everything works.
     var healed: Int64 = 0
     /// The longest pause between two parcels.
@@ -80,17 +82,40 @@ struct Setup {
         health.sort { $0.at < $1.at }
         if kind != .memory, roll(3) > 0 { for _ in 0..<(1 + roll(4)) { kills.append(Int64(roll(span))) } }
         if roll(2) == 0 { for _ in 0..<(1 + roll(2)) { ends.append(Int64(roll(span))) } }
+        if roll(3) == 0 { for _ in 0..<(1 + roll(3)) { reloads.append(Int64(roll(span))) } }
         healed = Int64(span)
     }
 
+    /// Another plan for the same lane, as a changed file would have it.
+    func varied(_ chance: inout Chance) -> (plan: DeliveryPlan, concurrency: Int) {
+        var other = self
+        other.reloads = []
+        let fresh = Setup(&chance)
+        other.plan.batch = fresh.plan.batch
+        other.plan.queue.memory = fresh.plan.queue.memory
+        other.plan.retry = fresh.plan.retry
+        other.plan.breaker = fresh.plan.breaker
+        other.plan.ordered = fresh.plan.ordered
+        // A call that is never ended must always have a deadline; and what spilled to disk may not be dropped as if it were new.
+        if plan.deadline > .zero, fresh.plan.deadline > .zero { other.plan.deadline = fresh.plan.deadline }
+        if kind != .spill, fresh.kind != .spill { other.plan.queue.full = fresh.plan.queue.full }
+        if kind == .spill, fresh.plan.ordered { other.plan.queue.full = .block }
+        if kind != .memory, fresh.kind != .memory { other.plan.queue.disk = fresh.plan.queue.disk }
+        if losesLetters { other.plan.queue.disk = plan.queue.disk }
+        return (other.plan, fresh.concurrency)
+    }
+
     var stores: Bool { kind != .memory }
-    var drops: Bool { plan.queue.full == .dropNewest || plan.queue.full == .dropOldest }
 
     var description: String {
         let queue = plan.queue
         return "\(kind) lane, full \(queue.full.rawValue), memory \(queue.memory), disk \(queue.disk.map { "\($0)" } ?? "none"), batch "
             + "\(plan.batch.events) events \(plan.batch.bytes) bytes \(plan.batch.wait), ordered \(plan.ordered), concurrency \(concurrency), "
             + "breaker \(plan.breaker), deadline \(plan.deadline), retry for \(plan.retry.total), \(events) events, poison \(poison), "
-            + "closes \(closes), loses letters \(losesLetters), moods \(moods), disk \(health), kills \(kills), ends \(ends), healed \(healed)"
+            + "closes \(closes), loses letters \(losesLetters), moods \(moods), disk \(health), kills \(kills), ends \(ends), reloads \(reloads), healed \(healed)"
     }
+}
+
+extension DeliveryPlan {
+    var drops: Bool { queue.full == .dropNewest || queue.full == .dropOldest }
 }

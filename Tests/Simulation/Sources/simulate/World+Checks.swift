@@ -15,14 +15,14 @@ extension World {
                 account.total(fate) == life.settled[fate, default: 0],
                 "the account has \(account.total(fate)) \(fate), the model \(life.settled[fate, default: 0])")
         }
-        try require(setup.drops || account.total(.dropped) == 0, "events were dropped, which the plan does not ask for")
+        try require(drops || account.total(.dropped) == 0, "events were dropped, which the plan does not ask for")
         try require(account.totalWaiting >= 0, "the account does not balance")
         try require(life.state.heldBytes >= 0, "\(life.state.heldBytes) bytes are held")
     }
 
     /// Nothing is to be stored or recorded: what is stored is what is owed.
     func checkIdle() throws {
-        guard setup.kind == .durable, !setup.drops, life.state.storeFault == nil, life.burials.isEmpty, life.disk == nil else { return }
+        guard setup.kind == .durable, !drops, life.state.storeFault == nil, life.burials.isEmpty, life.disk == nil else { return }
         guard life.state.backlog.unstoredBytes == 0 else { return }
         let stored = Set(store.events.filter { !events[$0].isUnburied })
         let owed = Set(events.indices.filter { events[$0].isOwed })
@@ -48,14 +48,14 @@ extension World {
             try require(isWell ? missing.count == dropped : missing.count <= dropped, "lost: \(missing), dropped \(dropped)")
             // While the disk fails what became of an event cannot be recorded: it may come twice.
             guard isWell else { return }
-            if !setup.drops {
+            if !drops {
                 let resent = stored.filter { events[$0].fate != nil && !events[$0].isUnburied }
                 try require(resent.isEmpty, "still stored after their end: \(resent.sorted())")
             }
             let waiting = life.state.account.totalWaiting
             let unburied = stored.filter { events[$0].isUnburied }.count
             try require(waiting == stored.count - unburied, "\(waiting) wait by the account, \(stored.count) are stored")
-            for number in events.indices where events[number].isTaken && events[number].takenIn == lives && !setup.drops {
+            for number in events.indices where events[number].isTaken && events[number].takenIn == lives && !drops {
                 try require(
                     events[number].isAcknowledged || events[number].isGone || life.state.storeFault != nil,
                     "event \(number) was never acknowledged")

@@ -12,12 +12,12 @@ extension World {
         tell("deliver \(token): \(numbers) attempt \(attempt)")
         try require(!numbers.isEmpty, "an empty batch is delivered")
         try require(
-            numbers.count <= setup.plan.batch.events && (batch.bytes.count <= setup.plan.batch.bytes || numbers.count == 1),
+            numbers.count <= plan.batch.events && (batch.bytes.count <= plan.batch.bytes || numbers.count == 1),
             "a batch of \(numbers.count) events and \(batch.bytes.count) bytes is delivered")
         try require(
-            batch.bytes.count <= setup.plan.batch.largest ?? .max, "\(batch.bytes.count) bytes are delivered to a module that takes less")
+            batch.bytes.count <= plan.batch.largest ?? .max, "\(batch.bytes.count) bytes are delivered to a module that takes less")
         let open = life.deliveries.count
-        try require(open < (setup.plan.ordered ? 1 : setup.concurrency), "\(open + 1) deliveries are under way")
+        try require(open < (plan.ordered ? 1 : concurrency), "\(open + 1) deliveries are under way")
         try require(!life.state.isBreakerOpen || open == 0, "the breaker is open, and \(open + 1) deliveries are under way")
         for number in numbers {
             let event = events[number]
@@ -26,7 +26,7 @@ extension World {
             events[number].inHand = 1
             events[number].firstHanded = event.firstHanded ?? now
         }
-        if setup.plan.ordered, !setup.drops {
+        if isOrdered, !drops {
             while lowest < events.count, !events[lowest].isOwed { lowest += 1 }
             try require(numbers[0] == lowest, "event \(numbers[0]) is delivered before event \(lowest)")
         }
@@ -47,7 +47,7 @@ extension World {
             refuseAll(.closed(Answer("left")))
             mood = .closing
         }
-        if mood == .flaky { mood = [.well, .well, .busy, .down, .hanging][Int(roll(setup.plan.deadline > .zero ? 5 : 4))] }
+        if mood == .flaky { mood = [.well, .well, .busy, .down, .hanging][Int(roll(plan.deadline > .zero ? 5 : 4))] }
         switch mood {
         case .well, .flaky:
             let bad = numbers.indices.filter { events[numbers[$0]].isPoison }
@@ -74,7 +74,7 @@ extension World {
             wait = roll(3) == 0 ? Int64(roll(30_000)) * World.millisecond : nil
         }
         if plant == .twice, outcome.batch == .delivered, roll(40) == 0 { outcome = BatchOutcome(.retry(Answer("lied"), after: nil)) }
-        let due = setup.plan.deadline > .zero ? now + setup.plan.deadline.nanoseconds : nil
+        let due = plan.deadline > .zero ? now + plan.deadline.nanoseconds : nil
         for (index, number) in numbers.enumerated() where arrives[index] { events[number].arrivals += 1 }
         return Delivery(
             events: numbers, outcome: outcome, arrives: arrives, done: wait.map { now + $0 }, due: due, handed: now)

@@ -54,6 +54,14 @@ struct Delivery {
 
 final class World {
     let setup: Setup
+    /// As the configuration has it now.
+    var plan: DeliveryPlan
+    var concurrency: Int
+    /// Of all plans so far: whether one dropped, whether all kept order, and the most they allowed in memory.
+    var drops: Bool
+    var isOrdered: Bool
+    var roomiest: Int
+    var reloadsLeft: [Int64]
     let plant: Plant?
     let tells: Bool
     var chance: Chance
@@ -79,6 +87,12 @@ final class World {
 
     init(_ setup: Setup, chance: Chance, plant: Plant?, tells: Bool) {
         self.setup = setup
+        plan = setup.plan
+        concurrency = setup.concurrency
+        drops = plan.drops
+        isOrdered = plan.ordered
+        roomiest = plan.queue.memory + plan.batch.bytes
+        reloadsLeft = setup.reloads.map { $0 * World.millisecond }.sorted()
         self.chance = chance
         self.plant = plant
         self.tells = tells
@@ -147,7 +161,9 @@ final class World {
     }
 
     private func nextTime() -> Int64? {
-        var times: [Int64] = moodsLeft.prefix(1).map(\.at) + healthLeft.prefix(1).map(\.at) + killsLeft.prefix(1) + endsLeft.prefix(1)
+        var times: [Int64] =
+            moodsLeft.prefix(1).map(\.at) + healthLeft.prefix(1).map(\.at) + killsLeft.prefix(1) + endsLeft.prefix(1)
+            + reloadsLeft.prefix(1)
         times += [setup.healed * World.millisecond].filter { $0 > now }
         times += life.deliveries.values.compactMap(\.done) + life.burials.map(\.at)
         if let done = life.disk?.done { times.append(done) }
@@ -169,6 +185,7 @@ final class World {
                     end(within: Int64(roll(20_000)) * World.millisecond)
                 }
             }
+            if let reload = reloadsLeft.first, reload <= now { ready.append(reloadPlan) }
             if events.count == setup.events, parcel == nil, isHealed, endsLeft.isEmpty {
                 ready.append { [self] in end(within: nil) }
             }
@@ -177,7 +194,7 @@ final class World {
         if let wake = life.laneWake, wake <= now { ready.append(laneLooks) }
         if life.disk == nil, !life.isStoreOver, setup.stores, let wake = life.diskWake, wake <= now { ready.append(diskLooks) }
         if let disk = life.disk, disk.done <= now { ready.append(diskIsDone) }
-        if setup.plan.deadline > .zero, let wake = life.watchWake, wake <= now { ready.append(watchLooks) }
+        if plan.deadline > .zero, let wake = life.watchWake, wake <= now { ready.append(watchLooks) }
         if let flush = life.flushDone, flush <= now {
             ready.append { [self] in
                 life.flushDone = nil
@@ -265,7 +282,7 @@ final class World {
         let stored = isStoring ? Set(store.events) : []
         for number in numbers {
             events[number].isAcknowledged = true
-            if isStoring, !setup.drops, !stored.contains(number), events[number].fate == nil {
+            if isStoring, !drops, !stored.contains(number), events[number].fate == nil {
                 breachOfPromise = "event \(number) was acknowledged and is not stored"
             }
         }
@@ -273,7 +290,7 @@ final class World {
 
     private var heldIsBounded: Bool {
         let largest = 6 * 310
-        return life.state.heldBytes <= 2 * setup.plan.queue.memory + 2 * setup.plan.batch.bytes + 2 * largest
+        return life.state.heldBytes <= 2 * roomiest + 2 * largest
     }
 
     // MARK: - The threads of the lane
@@ -308,7 +325,7 @@ final class World {
         if life.state.phase == .ended || life.state.phase == .stopped {
             life.watchWake = nil
         } else {
-            life.watchWake = (life.state.nextDeadline ?? instant + setup.plan.deadline).nanoseconds + life.epoch
+            life.watchWake = (life.state.nextDeadline ?? instant + plan.deadline).nanoseconds + life.epoch
         }
     }
 
@@ -371,7 +388,7 @@ final class World {
             case .acknowledge(let receipts): for receipt in receipts { receipt.settle() }
             case .opened(let failures):
                 tell("the breaker opened")
-                try require(failures >= setup.plan.breaker, "the breaker opened after \(failures) failures")
+                try require(failures >= plan.breaker, "the breaker opened after \(failures) failures")
             case .closed, .stopped:
                 tell("\(effect)".prefix(60) + "…")
                 for token in life.deliveries.keys.sorted() { letGo(token, excused: true) }
@@ -387,11 +404,12 @@ final class World {
         switch reason {
         case .rejected:
             try require(
-                events[number].isPoison || events[number].size > setup.plan.batch.largest ?? .max,
+                events[number].isPoison || events[number].size > plan.batch.largest ?? .max,
                 "event \(number) was given up as rejected, and never was")
         case .expired:
+            // Tries are kept by row: events that a new plan parted from those that were tried share their time after a restart.
             let age = now - (events[number].firstHanded ?? now)
-            try require(age >= setup.plan.retry.total.nanoseconds, "event \(number) expired after \(age) ns")
+            try require(age >= plan.retry.total.nanoseconds || !setup.reloads.isEmpty, "event \(number) expired after \(age) ns")
         case .unknown, .undelivered: break
         case .delivered, .dropped, .damaged: throw Breach(words: "event \(number) was buried as \(reason)")
         }
@@ -401,6 +419,21 @@ final class World {
         try require(events[number].isOwed, "event \(number) is settled as \(fate) and was not owed: \(events[number])")
         events[number].fate = fate
         life.settled[fate, default: 0] += 1
+    }
+
+    // MARK: - Reload
+
+    private func reloadPlan() {
+        reloadsLeft.removeFirst()
+        let isNew = roll(2) == 0
+        (plan, concurrency) = setup.varied(&chance)
+        drops = drops || plan.drops
+        isOrdered = isOrdered && plan.ordered
+        roomiest = max(roomiest, plan.queue.memory + plan.batch.bytes)
+        tell("a new plan: \(plan.batch), \(plan.queue), ordered \(plan.ordered), \(isNew ? "another provider" : "the same provider")")
+        life.state.adopt(plan, concurrency: concurrency, isNewProvider: isNew)
+        life.watchWake = 0
+        wake()
     }
 
     // MARK: - Endings
@@ -461,7 +494,7 @@ final class World {
         let contents = store.contents
         life = Life(
             LaneState(
-                setup.plan, concurrency: setup.concurrency, routes: 1, chance: Chance(seed: chance.next()),
+                plan, concurrency: concurrency, routes: 1, chance: Chance(seed: chance.next()),
                 contents: setup.stores ? contents : nil, epoch: epoch), epoch: epoch)
         life.state.isSourceBusy = setup.pause < 1000
         life.resumed = contents.events

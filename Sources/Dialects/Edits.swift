@@ -1,0 +1,82 @@
+// Edits of one scanned event as splices: what no edit names is copied byte for byte. The result is valid JSON if the texts are.
+
+internal import Events
+
+struct Edits {
+    private struct Edit {
+        enum Kind { case replace, remove, insert }
+        var kind: Kind
+        /// The bytes of the event that it is about, as offsets into its block.
+        var start: Int
+        var end: Int
+        /// Its text in `parts`.
+        var text: Range<Int>
+    }
+
+    private var list: [Edit] = []
+
+    var isEmpty: Bool { list.isEmpty }
+
+    mutating func removeAll() { list.removeAll(keepingCapacity: true) }
+
+    /// The value of a member that is there becomes this text.
+    mutating func replace(_ slot: Slot, by text: Range<Int>) {
+        list.append(Edit(kind: .replace, start: Int(slot.start), end: Int(slot.end), text: text))
+    }
+
+    mutating func remove(_ slot: Slot) {
+        list.append(Edit(kind: .remove, start: Int(slot.key), end: Int(slot.end), text: 0..<0))
+    }
+
+    /// The object gets this member, as `"key":value`, behind all others.
+    mutating func insert(_ member: Range<Int>, into object: Slot) {
+        list.append(Edit(kind: .insert, start: Int(object.end) - 1, end: Int(object.end) - 1, text: member))
+    }
+
+    /// Appends the edited event to `out`.
+    mutating func apply(_ event: borrowing ScannedEvent, _ parts: borrowing ByteBuffer, into out: inout ByteBuffer) {
+        // Few and nearly in order; those of one place stay in the order they were asked for.
+        for i in list.indices.dropFirst() {
+            var at = i
+            while at > 0, list[at - 1].start > list[at].start {
+                list.swapAt(at - 1, at)
+                at -= 1
+            }
+        }
+        let text = event.block
+        let end = Int(event.end)
+        let begin = out.count
+        var done = Int(event.start)
+        for edit in list {
+            out.append(text + done, edit.start - done)
+            done = edit.end
+            switch edit.kind {
+            case .replace: break
+            case .remove:
+                let next = skipBlanks(text, done, end)
+                if text[next] == UInt8(ascii: ",") {
+                    done = skipBlanks(text, next + 1, end)
+                } else {
+                    // It was the last member: the comma before it goes.
+                    let last = lastMark(out, begin)
+                    if out.base[last] == UInt8(ascii: ",") { out.truncate(to: last) }
+                }
+            case .insert:
+                let last = lastMark(out, begin)
+                if out.base[last] != UInt8(ascii: "{") {
+                    out.truncate(to: last + 1)
+                    out.append(UInt8(ascii: ","))
+                }
+            }
+            out.append(parts.base + edit.text.lowerBound, edit.text.count)
+        }
+        out.append(text + done, end - done)
+    }
+
+    /// Where the last byte stands that is no blank; the object's bracket is always before it.
+    private func lastMark(_ out: borrowing ByteBuffer, _ begin: Int) -> Int {
+        var i = out.count - 1
+        while i > begin, isBlank(out.base[i]) { i -= 1 }
+        return i
+    }
+}

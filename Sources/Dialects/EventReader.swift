@@ -1,0 +1,110 @@
+// Takes one event out of a body: copies it to a line, proves it with the scanner, and mends it if need be and possible.
+// It promises that what it returns is one event to the scanner, in one line.
+
+internal import Events
+
+struct EventReader: ~Copyable, Sendable {
+    /// Finds the members that rules and dialects name.
+    private var scanner: Scanner
+    /// Finds none, so that it judges the text alone.
+    private var prover: Scanner
+    private var spare = ByteBuffer()
+    private let limits: TranslationLimits
+
+    /// Why the last event was refused, and where in the body.
+    private(set) var reason = EventFault.Reason.unclosed
+    private(set) var offset = 0
+
+    init(_ paths: PathTrie, _ limits: TranslationLimits) {
+        scanner = Scanner(paths, depth: limits.depth)
+        prover = Scanner(PathTrie([]), depth: limits.depth)
+        self.limits = limits
+    }
+
+    /// Appends the event [start, end) of the body to `line`, without a newline. nil with `reason` set, and nothing appended, when it
+    /// is none. What it returns points into `line` and lives until either changes.
+    mutating func read(_ text: Bytes, _ start: Int, _ end: Int, into line: inout ByteBuffer) -> ScannedEvent? {
+        let count = end - start
+        guard count <= limits.line, line.count + count < Block.most else { return refuse(.tooLarge(limits.line), at: start) }
+        let begin = line.count
+        line.append(text + start, count)
+        flatten(line.base + begin, count)
+        if let event = scan(&line, begin) { return event }
+        return readBroken(text, start, end, into: &line, begin)
+    }
+
+    /// Proves a line that was written here. A key that is there twice is mended too.
+    mutating func prove(_ line: inout ByteBuffer, from begin: Int) -> Bool {
+        if scan(&line, begin) != nil { return true }
+        if scanner.fault.kind == .duplicate, removeDuplicates(&line, begin) != nil { return true }
+        reason = .json(scanner.fault)
+        line.truncate(to: begin)
+        return false
+    }
+
+    private mutating func readBroken(
+        _ text: Bytes, _ start: Int, _ end: Int, into line: inout ByteBuffer, _ begin: Int
+    ) -> ScannedEvent? {
+        line.truncate(to: begin)
+        Mender.mend(text, start, end, into: &line)
+        seal(&line)
+        if prover.scan(line.base, UInt32(begin)) == nil || Int(prover.lineEnd) != line.count {
+            var fault = prover.fault
+            line.truncate(to: begin)
+            // Mended text is longer than what came, so the place is found by mending again up to it.
+            spare.removeAll()
+            let place = Mender.mend(text, start, end, into: &spare, until: Int(fault.offset) - begin)
+            fault.offset = UInt32(truncatingIfNeeded: place)
+            return refuse(.json(fault), at: place)
+        }
+        if let event = scan(&line, begin) { return event }
+        if let event = removeDuplicates(&line, begin) { return event }
+        line.truncate(to: begin)
+        return refuse(.json(scanner.fault), at: start)
+    }
+
+    private mutating func removeDuplicates(_ line: inout ByteBuffer, _ begin: Int) -> ScannedEvent? {
+        spare.removeAll()
+        Duplicates.remove(line.base, begin, line.count, into: &spare)
+        line.truncate(to: begin)
+        line.append(contentsOf: spare.bytes)
+        return scan(&line, begin)
+    }
+
+    private mutating func scan(_ line: inout ByteBuffer, _ begin: Int) -> ScannedEvent? {
+        seal(&line)
+        guard let event = scanner.scan(line.base, UInt32(begin)), Int(scanner.lineEnd) == line.count else { return nil }
+        return event
+    }
+
+    /// What the scanner wants behind a line, beyond the buffer's count.
+    private func seal(_ line: inout ByteBuffer) {
+        line.reserve(Block.padding + 1)
+        (line.base + line.count).update(repeating: UInt8(ascii: "\n"), count: Block.padding + 1)
+    }
+
+    private mutating func refuse(_ reason: EventFault.Reason, at offset: Int) -> ScannedEvent? {
+        self.reason = reason
+        self.offset = offset
+        return nil
+    }
+
+    /// Makes spaces of the newlines between tokens. Those in strings stay, and make the scanner refuse the line.
+    private func flatten(_ text: UnsafeMutablePointer<UInt8>, _ count: Int) {
+        guard UnsafeBufferPointer(start: text, count: count).hasNewline else { return }
+        var i = 0
+        while i < count {
+            if text[i] == UInt8(ascii: "\"") {
+                guard let end = stringEnd(text, i, count) else { return }
+                i = end
+                continue
+            }
+            if text[i] == UInt8(ascii: "\n") { text[i] = UInt8(ascii: " ") }
+            i += 1
+        }
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    fileprivate var hasNewline: Bool { baseAddress.map { lineEnd($0, 0, count) < count } ?? false }
+}

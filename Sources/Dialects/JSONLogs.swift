@@ -1,0 +1,375 @@
+// ExportLogsServiceRequest as the JSON of protocol buffers: lowerCamelCase or original names, 64-bit integers as strings or numbers,
+// ids in hexadecimal, bytes in base64. Strings are copied as they are written, escapes included.
+
+internal import Events
+
+private struct FormFault: Error { var what: StaticText }
+
+struct JSONLogs {
+    let text: Bytes
+    let writer: LogWriter
+
+    func read(_ count: Int, _ translator: inout Translator, into translation: inout Translation) {
+        let start = bodyStart(text, count)
+        guard start < count, text[start] == UInt8(ascii: "{") else { return translation.refuse(.expected("an object"), at: start) }
+        var request = MemberCursor(start, limit: count)
+        while let member = request.next(text, &translator.brackets) {
+            guard isKey(text, member.key, "resourceLogs") || isKey(text, member.key, "resource_logs"), !isNull(text, member.value) else {
+                continue
+            }
+            guard each(member.value, &translator, into: &translation, resourceLogs) else { return }
+        }
+        if !request.isClosed {
+            translation.refuse(
+                request.at >= count ? .unclosed : .expected("a member, or the end of the object"), at: min(request.at, count))
+        } else if skipBlanks(text, request.at, count) < count {
+            translation.refuse(.expected("the end of the body after the object"), at: skipBlanks(text, request.at, count))
+        }
+    }
+
+    /// Calls `use` with each object of a list. False when the body is refused from here on.
+    private func each(
+        _ list: Range<Int>, _ translator: inout Translator, into translation: inout Translation,
+        _ use: (Range<Int>, inout Translator, inout Translation) -> Bool
+    ) -> Bool {
+        guard text[list.lowerBound] == UInt8(ascii: "[") else {
+            translation.refuse(.expected("a list"), at: list.lowerBound)
+            return false
+        }
+        var cursor = ListCursor(list.lowerBound, limit: list.upperBound)
+        while let (start, extent) = cursor.next(text, &translator.brackets) {
+            guard use(start..<extent.end, &translator, &translation) else { return false }
+        }
+        return true
+    }
+
+    private func resourceLogs(_ range: Range<Int>, _ translator: inout Translator, _ translation: inout Translation) -> Bool {
+        translator.common.removeAll()
+        return group(range, "resource", "scopeLogs", "scope_logs", &translator, &translation) { resource, list, translator, translation in
+            let end = translator.common.count
+            return each(list, &translator, into: &translation) { range, translator, translation in
+                translator.common.truncate(to: end)
+                return group(range, "scope", "logRecords", "log_records", &translator, &translation) {
+                    scope, list, translator, translation in
+                    each(list, &translator, into: &translation) { range, translator, translation in
+                        guard translation.hasRoom(translator.limits, at: range.lowerBound) else { return false }
+                        record(range, resource, scope, &translator, &translation)
+                        return true
+                    }
+                }
+            }
+        }
+    }
+
+    /// A resource or a scope and the logs that it describes, in whichever order they stand.
+    private func group(
+        _ range: Range<Int>, _ name: StaticString, _ list: StaticString, _ otherList: StaticString, _ translator: inout Translator,
+        _ translation: inout Translation, _ use: (Range<Int>?, Range<Int>, inout Translator, inout Translation) -> Bool
+    ) -> Bool {
+        guard text[range.lowerBound] == UInt8(ascii: "{") else {
+            translation.refuse(.expected("an object"), at: range.lowerBound)
+            return false
+        }
+        var description: Range<Int>?
+        var schema: Range<Int>?
+        var logs: Range<Int>?
+        var cursor = MemberCursor(range.lowerBound, limit: range.upperBound)
+        while let member = cursor.next(text, &translator.brackets) {
+            if isNull(text, member.value) { continue }
+            if isKey(text, member.key, name) { description = member.value }
+            if isKey(text, member.key, "schemaUrl") || isKey(text, member.key, "schema_url") { schema = member.value }
+            if isKey(text, member.key, list) || isKey(text, member.key, otherList) { logs = member.value }
+        }
+        guard cursor.isClosed else {
+            translation.refuse(.expected("a member, or the end of the object"), at: min(cursor.at, range.upperBound))
+            return false
+        }
+        guard let logs else { return true }
+        guard let common = describe(description, schema, &translator, &translation) else { return false }
+        return use(common.isEmpty ? nil : common, logs, &translator, &translation)
+    }
+
+    /// Writes a resource or scope as an object into `Translator.common`; empty when there is nothing, nil when it cannot be read.
+    private func describe(
+        _ description: Range<Int>?, _ schema: Range<Int>?, _ translator: inout Translator, _ translation: inout Translation
+    ) -> Range<Int>? {
+        let begin = translator.common.count
+        translator.common.append("{")
+        if let description {
+            translator.scratch.removeAll()
+            guard translator.reader.read(text, description.lowerBound, description.upperBound, into: &translator.scratch) != nil else {
+                translation.refuse(translator.reader.reason, at: translator.reader.offset)
+                return nil
+            }
+            let values = JSONValues(text: translator.scratch.base)
+            var cursor = MemberCursor(skipBlanks(values.text, 0, translator.scratch.count), limit: translator.scratch.count)
+            while let member = cursor.next(values.text, &translator.brackets) {
+                if isNull(values.text, member.value) { continue }
+                values.separate(from: begin, &translator.common)
+                values.key(member.key, &translator.common)
+                if isKey(values.text, member.key, "attributes") {
+                    var named = NamedAttributes()
+                    do throws(FormFault) {
+                        try values.attributes(member.value, 0, &translator.brackets, &translator.common, &named)
+                    } catch {
+                        translation.refuse(.form(error.what), at: description.lowerBound)
+                        return nil
+                    }
+                } else {
+                    translator.common.append(values.text + member.value.lowerBound, member.value.count)
+                }
+            }
+        }
+        if let schema, text[schema.lowerBound] == UInt8(ascii: "\""), schema.count > 2 {
+            translator.scratch.removeAll()
+            Mender.mend(text, schema.lowerBound, schema.upperBound, into: &translator.scratch)
+            JSONValues(text: text).separate(from: begin, &translator.common)
+            translator.common.append("\"schemaUrl\":")
+            translator.common.append(contentsOf: translator.scratch.bytes)
+        }
+        translator.common.append("}")
+        if translator.common.count == begin + 2 { translator.common.truncate(to: begin) }
+        return begin..<translator.common.count
+    }
+
+    private func record(
+        _ range: Range<Int>, _ resource: Range<Int>?, _ scope: Range<Int>?, _ translator: inout Translator,
+        _ translation: inout Translation
+    ) {
+        translator.scratch.removeAll()
+        translator.parts.removeAll()
+        guard let event = translator.reader.read(text, range.lowerBound, range.upperBound, into: &translator.scratch) else {
+            return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset)
+        }
+        let root = event.slots[PathTrie.root]
+        do throws(FormFault) {
+            let values = JSONValues(text: translator.scratch.base)
+            let record = try values.record(Int(root.start)..<Int(root.end), &translator.brackets, &translator.parts)
+            writer.write(record, resource: resource, scope: scope, at: range.lowerBound, &translator, into: &translation)
+        } catch {
+            translation.refuseEvent(.form(error.what), at: range.lowerBound)
+        }
+    }
+}
+
+private func isNull(_ text: Bytes, _ value: Range<Int>) -> Bool { text[value.lowerBound] == UInt8(ascii: "n") }
+
+/// The values of OTLP in JSON that has been proved.
+private struct JSONValues {
+    let text: Bytes
+
+    func record(_ range: Range<Int>, _ brackets: inout Brackets, _ parts: inout ByteBuffer) throws(FormFault) -> LogRecord {
+        var record = LogRecord()
+        parts.append("{}")
+        record.attributes = 0..<2
+        var cursor = MemberCursor(range.lowerBound, limit: range.upperBound)
+        while let member = cursor.next(text, &brackets) {
+            let value = member.value
+            if isNull(text, value) { continue }
+            func isNamed(_ name: StaticString, _ original: StaticString) -> Bool {
+                isKey(text, member.key, name) || isKey(text, member.key, original)
+            }
+            if isNamed("attributes", "attributes") {
+                let begin = parts.count
+                try attributes(value, 0, &brackets, &parts, &record.named)
+                record.attributes = begin..<parts.count
+            } else if isNamed("body", "body") {
+                let begin = parts.count
+                try any(value, 0, &brackets, &parts)
+                record.body = begin..<parts.count
+            } else if isNamed("timeUnixNano", "time_unix_nano") {
+                record.time = try unsigned(value, "timeUnixNano must be an integer of 64 bits")
+            } else if isNamed("observedTimeUnixNano", "observed_time_unix_nano") {
+                record.observedTime = try unsigned(value, "observedTimeUnixNano must be an integer of 64 bits")
+            } else if isNamed("severityNumber", "severity_number") {
+                // A name, as protocol buffers allow; what follows is then said by severityText.
+                if let number = Int64(digits(value)) { record.severityNumber = number } else { record.severityNumber = try severity(value) }
+            } else if isNamed("flags", "flags") {
+                record.flags = try unsigned(value, "flags must be an integer")
+            } else if isNamed("droppedAttributesCount", "dropped_attributes_count") {
+                record.droppedAttributes = try unsigned(value, "droppedAttributesCount must be an integer")
+            } else if isNamed("severityText", "severity_text") {
+                record.severityText = try string(value, &parts, "severityText must be a string")
+            } else if isNamed("eventName", "event_name") {
+                record.eventName = try string(value, &parts, "eventName must be a string")
+            } else if isNamed("traceId", "trace_id") {
+                record.traceID = try string(value, &parts, "traceId must be a string")
+            } else if isNamed("spanId", "span_id") {
+                record.spanID = try string(value, &parts, "spanId must be a string")
+            }
+        }
+        return record
+    }
+
+    /// Writes a list of KeyValues as an object.
+    func attributes(
+        _ range: Range<Int>, _ depth: Int, _ brackets: inout Brackets, _ out: inout ByteBuffer, _ named: inout NamedAttributes
+    ) throws(FormFault) {
+        guard text[range.lowerBound] == UInt8(ascii: "[") else { throw FormFault(what: "attributes must be a list of keys and values") }
+        let begin = out.count
+        out.append("{")
+        var cursor = ListCursor(range.lowerBound, limit: range.upperBound)
+        while let (start, extent) = cursor.next(text, &brackets) {
+            guard text[start] == UInt8(ascii: "{") else { throw FormFault(what: "attributes must be a list of keys and values") }
+            var key: Range<Int>?
+            var value: Range<Int>?
+            var pair = MemberCursor(start, limit: extent.end)
+            while let member = pair.next(text, &brackets) {
+                if isKey(text, member.key, "key"), text[member.value.lowerBound] == UInt8(ascii: "\"") { key = member.value }
+                if isKey(text, member.key, "value") { value = member.value }
+            }
+            separate(from: begin, &out)
+            let name = key.map { $0.lowerBound + 1..<$0.upperBound - 1 } ?? start..<start
+            self.key(name, &out)
+            guard let value else {
+                out.append("null")
+                continue
+            }
+            let first = out.count
+            if try any(value, depth, &brackets, &out), depth == 0 { named.note(text, name, first..<out.count) }
+        }
+        out.append("}")
+    }
+
+    /// Writes an AnyValue; whether it is a text.
+    @discardableResult
+    func any(_ range: Range<Int>, _ depth: Int, _ brackets: inout Brackets, _ out: inout ByteBuffer) throws(FormFault) -> Bool {
+        guard depth < OTLPLogs.deepest else { throw FormFault(what: "a value nests deeper than 32 levels") }
+        let begin = out.count
+        if isNull(text, range) {
+            out.append("null")
+            return false
+        }
+        guard text[range.lowerBound] == UInt8(ascii: "{") else {
+            throw FormFault(what: "a value must be an object such as {\"stringValue\":\"…\"}")
+        }
+        var isText = false
+        var cursor = MemberCursor(range.lowerBound, limit: range.upperBound)
+        while let member = cursor.next(text, &brackets) {
+            func isNamed(_ name: StaticString, _ original: StaticString) -> Bool {
+                isKey(text, member.key, name) || isKey(text, member.key, original)
+            }
+            let value = member.value
+            if isNull(text, value) { continue }
+            let isKnown =
+                isNamed("stringValue", "string_value") || isNamed("boolValue", "bool_value") || isNamed("intValue", "int_value")
+                || isNamed("doubleValue", "double_value") || isNamed("arrayValue", "array_value")
+                || isNamed("kvlistValue", "kvlist_value") || isNamed("bytesValue", "bytes_value")
+            guard isKnown else { continue }
+            // One of them is set; of several the last one counts.
+            out.truncate(to: begin)
+            isText = false
+            switch text[member.key.lowerBound] {
+            case UInt8(ascii: "s"):
+                try copyString(value, &out, "stringValue must be a string")
+                isText = true
+            case UInt8(ascii: "i"):
+                let digits = digits(value)
+                guard Int64(digits) != nil else { throw FormFault(what: "intValue must be an integer of 64 bits") }
+                out.append(digits)
+            case UInt8(ascii: "d"): try double(value, &out)
+            case UInt8(ascii: "a"): try array(value, depth + 1, &brackets, &out)
+            case UInt8(ascii: "k"): try map(value, depth + 1, &brackets, &out)
+            default:
+                if isNamed("bytesValue", "bytes_value") {
+                    try copyString(value, &out, "bytesValue must be a string in base64")
+                } else {
+                    guard [UInt8(ascii: "t"), UInt8(ascii: "f")].contains(text[value.lowerBound]) else {
+                        throw FormFault(what: "boolValue must be true or false")
+                    }
+                    out.append(text + value.lowerBound, value.count)
+                }
+            }
+        }
+        if out.count == begin { out.append("null") }
+        return isText
+    }
+
+    private func array(_ range: Range<Int>, _ depth: Int, _ brackets: inout Brackets, _ out: inout ByteBuffer) throws(FormFault) {
+        let begin = out.count
+        out.append("[")
+        if let list = try values(of: range, "arrayValue must be an object with values", &brackets) {
+            var cursor = ListCursor(list.lowerBound, limit: list.upperBound)
+            while let (start, extent) = cursor.next(text, &brackets) {
+                separate(from: begin, &out)
+                try any(start..<extent.end, depth, &brackets, &out)
+            }
+        }
+        out.append("]")
+    }
+
+    private func map(_ range: Range<Int>, _ depth: Int, _ brackets: inout Brackets, _ out: inout ByteBuffer) throws(FormFault) {
+        var named = NamedAttributes()
+        guard let list = try values(of: range, "kvlistValue must be an object with values", &brackets) else { return out.append("{}") }
+        try attributes(list, depth, &brackets, &out, &named)
+    }
+
+    private func values(of range: Range<Int>, _ what: StaticText, _ brackets: inout Brackets) throws(FormFault) -> Range<Int>? {
+        guard text[range.lowerBound] == UInt8(ascii: "{") else { throw FormFault(what: what) }
+        var found: Range<Int>?
+        var cursor = MemberCursor(range.lowerBound, limit: range.upperBound)
+        while let member = cursor.next(text, &brackets) {
+            guard isKey(text, member.key, "values"), !isNull(text, member.value) else { continue }
+            guard text[member.value.lowerBound] == UInt8(ascii: "[") else { throw FormFault(what: what) }
+            found = member.value
+        }
+        return found
+    }
+
+    /// A number, or a string that holds one, without its quotes.
+    private func digits(_ value: Range<Int>) -> String {
+        let isQuoted = text[value.lowerBound] == UInt8(ascii: "\"")
+        let body = isQuoted ? value.lowerBound + 1..<value.upperBound - 1 : value
+        return String(decoding: UnsafeBufferPointer(start: text + body.lowerBound, count: min(body.count, 64)), as: UTF8.self)
+    }
+
+    private func unsigned(_ value: Range<Int>, _ what: StaticText) throws(FormFault) -> UInt64 {
+        guard let number = UInt64(digits(value)) else { throw FormFault(what: what) }
+        return number
+    }
+
+    private func double(_ value: Range<Int>, _ out: inout ByteBuffer) throws(FormFault) {
+        // A number is copied as it is written; in quotes it may also be what JSON lacks.
+        if text[value.lowerBound] != UInt8(ascii: "\"") {
+            guard text[value.lowerBound] == UInt8(ascii: "-") || text[value.lowerBound] &- 0x30 < 10 else {
+                throw FormFault(what: "doubleValue must be a number")
+            }
+            return out.append(text + value.lowerBound, value.count)
+        }
+        guard let number = Double(digits(value)) else { throw FormFault(what: "doubleValue must be a number") }
+        JSONText.double(number, into: &out)
+    }
+
+    private func severity(_ value: Range<Int>) throws(FormFault) -> Int64 {
+        let name = digits(value)
+        let prefix = "SEVERITY_NUMBER_"
+        for (i, level) in ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"].enumerated() {
+            for step in 0..<4 where name == prefix + level + (step == 0 ? "" : "\(step + 1)") { return Int64(i * 4 + step + 1) }
+        }
+        guard name == prefix + "UNSPECIFIED" else { throw FormFault(what: "severityNumber must be an integer") }
+        return 0
+    }
+
+    private func copyString(_ value: Range<Int>, _ out: inout ByteBuffer, _ what: StaticText) throws(FormFault) {
+        guard text[value.lowerBound] == UInt8(ascii: "\"") else { throw FormFault(what: what) }
+        out.append(text + value.lowerBound, value.count)
+    }
+
+    /// nil for an empty one, which is how an absent one is written.
+    private func string(_ value: Range<Int>, _ out: inout ByteBuffer, _ what: StaticText) throws(FormFault) -> Range<Int>? {
+        let begin = out.count
+        try copyString(value, &out, what)
+        return value.count > 2 ? begin..<out.count : nil
+    }
+
+    /// A comma, unless this is the first member or element of what opened at `begin`.
+    func separate(from begin: Int, _ out: inout ByteBuffer) {
+        if out.count > begin + 1 { out.append(UInt8(ascii: ",")) }
+    }
+
+    func key(_ key: Range<Int>, _ out: inout ByteBuffer) {
+        out.append(UInt8(ascii: "\""))
+        out.append(text + key.lowerBound, key.count)
+        out.append("\":")
+    }
+}

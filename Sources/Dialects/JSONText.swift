@@ -1,0 +1,127 @@
+// Writes JSON: strings from UTF-8 of any quality, numbers, and the few marks between them.
+
+internal import Events
+
+enum JSONText {
+    /// Appends the bytes as a string. Ill-formed UTF-8 becomes U+FFFD.
+    static func string(_ text: Bytes, _ count: Int, into out: inout ByteBuffer) {
+        out.append(UInt8(ascii: "\""))
+        out.reserve(count + 1)
+        var i = 0
+        var plain = 0
+        while i < count {
+            let c = text[i]
+            if c >= 0x20, c < 0x80, c != UInt8(ascii: "\""), c != UInt8(ascii: "\\") {
+                i &+= 1
+                continue
+            }
+            var length = 1
+            if c >= 0x80 {
+                let sequence = sequence(text, i, count)
+                if sequence.isValid {
+                    i += sequence.length
+                    continue
+                }
+                length = sequence.length
+            }
+            out.append(text + plain, i - plain)
+            if c >= 0x80 { replacement(into: &out) } else { escape(c, into: &out) }
+            i += length
+            plain = i
+        }
+        out.append(text + plain, i - plain)
+        out.append(UInt8(ascii: "\""))
+    }
+
+    static func string(_ text: String, into out: inout ByteBuffer) {
+        var text = text
+        text.withUTF8 { bytes in
+            guard let start = bytes.baseAddress else { return out.append("\"\"") }
+            string(start, bytes.count, into: &out)
+        }
+    }
+
+    /// Appends the escape of a quote, a backslash or a control character.
+    static func escape(_ c: UInt8, into out: inout ByteBuffer) {
+        out.append(UInt8(ascii: "\\"))
+        switch c {
+        case 0x22, 0x5c: out.append(c)
+        case 0x08: out.append(UInt8(ascii: "b"))
+        case 0x09: out.append(UInt8(ascii: "t"))
+        case 0x0a: out.append(UInt8(ascii: "n"))
+        case 0x0c: out.append(UInt8(ascii: "f"))
+        case 0x0d: out.append(UInt8(ascii: "r"))
+        default:
+            out.append("u00")
+            hex(c, into: &out)
+        }
+    }
+
+    static func replacement(into out: inout ByteBuffer) { out.append("\u{fffd}") }
+
+    static func hex(_ byte: UInt8, into out: inout ByteBuffer) {
+        func digit(_ n: UInt8) -> UInt8 { n < 10 ? 0x30 + n : 0x57 + n }
+        out.append(digit(byte >> 4))
+        out.append(digit(byte & 15))
+    }
+
+    static func integer(_ value: some FixedWidthInteger, into out: inout ByteBuffer) { out.append(String(value)) }
+
+    /// A number that is read back as the same double; those that JSON lacks become strings.
+    static func double(_ value: Double, into out: inout ByteBuffer) {
+        if value.isNaN {
+            out.append("\"NaN\"")
+        } else if value.isInfinite {
+            out.append(value < 0 ? "\"-Infinity\"" : "\"Infinity\"")
+        } else {
+            out.append(value.description)
+        }
+    }
+
+    static func base64(_ text: Bytes, _ count: Int, into out: inout ByteBuffer) {
+        func digit(_ n: UInt32) -> UInt8 {
+            switch n & 63 {
+            case 0...25: UInt8(n & 63) + 0x41
+            case 26...51: UInt8(n & 63) - 26 + 0x61
+            case 52...61: UInt8(n & 63) - 52 + 0x30
+            case 62: UInt8(ascii: "+")
+            default: UInt8(ascii: "/")
+            }
+        }
+        out.append(UInt8(ascii: "\""))
+        var i = 0
+        while i < count {
+            let left = count - i
+            let word = UInt32(text[i]) << 16 | (left > 1 ? UInt32(text[i + 1]) << 8 : 0) | (left > 2 ? UInt32(text[i + 2]) : 0)
+            out.append(digit(word >> 18))
+            out.append(digit(word >> 12))
+            out.append(left > 1 ? digit(word >> 6) : UInt8(ascii: "="))
+            out.append(left > 2 ? digit(word) : UInt8(ascii: "="))
+            i += 3
+        }
+        out.append(UInt8(ascii: "\""))
+    }
+
+    /// The UTF-8 sequence at i (table 3-7 of the Unicode standard), or how much of an ill-formed one belongs together.
+    static func sequence(_ text: Bytes, _ i: Int, _ end: Int) -> (length: Int, isValid: Bool) {
+        let lead = text[i]
+        let second: ClosedRange<UInt8>
+        let length: Int
+        switch lead {
+        case 0xc2...0xdf: (second, length) = (0x80...0xbf, 2)
+        case 0xe0: (second, length) = (0xa0...0xbf, 3)
+        case 0xed: (second, length) = (0x80...0x9f, 3)
+        case 0xe1...0xef: (second, length) = (0x80...0xbf, 3)
+        case 0xf0: (second, length) = (0x90...0xbf, 4)
+        case 0xf1...0xf3: (second, length) = (0x80...0xbf, 4)
+        case 0xf4: (second, length) = (0x80...0x8f, 4)
+        default: return (1, lead < 0x80)
+        }
+        var n = 1
+        while n < length {
+            guard i + n < end, (n == 1 ? second : 0x80...0xbf).contains(text[i + n]) else { return (n, false) }
+            n += 1
+        }
+        return (length, true)
+    }
+}

@@ -1,0 +1,111 @@
+// Puts a log record together as a canonical event, whichever encoding it came in. The mapping is in OTLPLogs.swift.
+
+internal import Events
+
+/// A record, its values as JSON texts in `Translator.parts`.
+struct LogRecord {
+    var time: UInt64 = 0
+    var observedTime: UInt64 = 0
+    var severityNumber: Int64 = 0
+    var flags: UInt64 = 0
+    var droppedAttributes: UInt64 = 0
+    var eventName: Range<Int>?
+    var severityText: Range<Int>?
+    var traceID: Range<Int>?
+    var spanID: Range<Int>?
+    var body: Range<Int>?
+    /// The attributes' object.
+    var attributes: Range<Int>?
+    var named = NamedAttributes()
+}
+
+/// The attributes that become members of the event.
+struct NamedAttributes {
+    var eventName: Range<Int>?
+    var messageID: Range<Int>?
+    var userID: Range<Int>?
+    var endUserID: Range<Int>?
+    var pseudonym: Range<Int>?
+
+    /// Notes the attribute if it is one of them. `value` is its text, a string in quotes; an empty one names nobody.
+    mutating func note(_ text: Bytes, _ key: Range<Int>, _ value: Range<Int>) {
+        guard value.count > 2 else { return }
+        if isKey(text, key, "event.name") { eventName = value }
+        if isKey(text, key, "log.record.uid") { messageID = value }
+        if isKey(text, key, "user.id") { userID = value }
+        if isKey(text, key, "enduser.id") { endUserID = value }
+        if isKey(text, key, "enduser.pseudo.id") { pseudonym = value }
+    }
+}
+
+struct LogWriter {
+    let receivedAt: Int64
+
+    /// Appends the event to the translation, or its fault. `offset` is where the record came from; `resource` and `scope` are
+    /// objects in `Translator.common`.
+    func write(
+        _ record: LogRecord, resource: Range<Int>?, scope: Range<Int>?, at offset: Int, _ translator: inout Translator,
+        into translation: inout Translation
+    ) {
+        let begin = translation.lines.count
+        guard begin + translator.parts.count + translator.common.count <= translator.limits.output else {
+            return translation.refuseEvent(.tooMuch(translator.limits.output), at: offset)
+        }
+        event(record, resource, scope, translator.parts, translator.common, into: &translation.lines)
+        guard translator.reader.prove(&translation.lines, from: begin) else {
+            return translation.refuseEvent(translator.reader.reason, at: offset)
+        }
+        translation.endLine(from: begin, translator.limits, at: offset)
+    }
+
+    private func event(
+        _ record: LogRecord, _ resource: Range<Int>?, _ scope: Range<Int>?, _ parts: borrowing ByteBuffer,
+        _ common: borrowing ByteBuffer, into out: inout ByteBuffer
+    ) {
+        let name = record.eventName ?? record.named.eventName
+        out.append(name == nil ? "{\"type\":\"log\"" : "{\"type\":\"track\"")
+        put(",\"event\":", name, parts, into: &out)
+        put(",\"messageId\":", record.named.messageID, parts, into: &out)
+        put(",\"userId\":", record.named.userID ?? record.named.endUserID, parts, into: &out)
+        put(",\"anonymousId\":", record.named.pseudonym, parts, into: &out)
+        out.append(",\"timestamp\":")
+        Times.write(time(record.time) ?? time(record.observedTime) ?? receivedAt, into: &out)
+        out.append(",\"receivedAt\":")
+        Times.write(receivedAt - receivedAt % 1_000_000, into: &out)
+        put(",\"properties\":", record.attributes, parts, into: &out)
+        put(",\"body\":", record.body, parts, into: &out)
+        out.append(",\"context\":{\"otlp\":{")
+        // As the JSON of protocol buffers has them: 64-bit integers are strings.
+        if record.time != 0 { put(",\"timeUnixNano\":", "\"\(record.time)\"", into: &out) }
+        if record.observedTime != 0 { put(",\"observedTimeUnixNano\":", "\"\(record.observedTime)\"", into: &out) }
+        if record.severityNumber != 0 { put(",\"severityNumber\":", String(record.severityNumber), into: &out) }
+        put(",\"severityText\":", record.severityText, parts, into: &out)
+        put(",\"traceId\":", record.traceID, parts, into: &out)
+        put(",\"spanId\":", record.spanID, parts, into: &out)
+        if record.flags != 0 { put(",\"flags\":", String(record.flags), into: &out) }
+        if record.droppedAttributes != 0 { put(",\"droppedAttributesCount\":", String(record.droppedAttributes), into: &out) }
+        put(",\"resource\":", resource, common, into: &out)
+        put(",\"scope\":", scope, common, into: &out)
+        out.append("}}}")
+    }
+
+    private func put(_ key: StaticString, _ value: Range<Int>?, _ texts: borrowing ByteBuffer, into out: inout ByteBuffer) {
+        guard let value else { return }
+        put(key, into: &out)
+        out.append(texts.base + value.lowerBound, value.count)
+    }
+
+    private func put(_ key: StaticString, _ value: String, into out: inout ByteBuffer) {
+        put(key, into: &out)
+        out.append(value)
+    }
+
+    /// Begins a member, without its comma when it is the first of its object.
+    private func put(_ key: StaticString, into out: inout ByteBuffer) {
+        let comma = out.base[out.count - 1] == UInt8(ascii: "{") ? 1 : 0
+        out.append(key.utf8Start + comma, key.utf8CodeUnitCount - comma)
+    }
+
+    /// 0 is how an unknown time is written.
+    private func time(_ time: UInt64) -> Int64? { time == 0 ? nil : Int64(exactly: time) }
+}

@@ -1,0 +1,88 @@
+// Makes JSON of what client libraries send for JSON, where there is no doubt what they meant. Only text that the scanner has
+// refused comes here.
+//
+// - NaN, Infinity and -Infinity become the strings "NaN", "Infinity" and "-Infinity", as in the JSON of protocol buffers: null
+//   would lose which it was.
+// - Control characters in strings are escaped, newlines included.
+// - Ill-formed UTF-8 in strings becomes U+FFFD, one for each sequence that was begun.
+// - Everything else is copied: escapes of lone surrogates and of NUL, and numbers of any length. What is no JSON then stays none.
+
+internal import Events
+
+enum Mender {
+    /// Appends the value [start, end) to `out`, mended, until so many bytes have been appended. Returns where it stopped.
+    @discardableResult
+    static func mend(_ text: Bytes, _ start: Int, _ end: Int, into out: inout ByteBuffer, until most: Int = .max) -> Int {
+        let begin = out.count
+        out.reserve(end - start)
+        var i = start
+        while i < end, out.count - begin < most {
+            switch text[i] {
+            case UInt8(ascii: "\""):
+                out.append(text[i])
+                i = mendString(text, i + 1, end, into: &out, until: most, from: begin)
+            case UInt8(ascii: "\n"):
+                out.append(UInt8(ascii: " "))
+                i += 1
+            case UInt8(ascii: "N"), UInt8(ascii: "I"), UInt8(ascii: "-"):
+                if let word = nonNumber(text, i, end) {
+                    out.append(UInt8(ascii: "\""))
+                    out.append(text + i, word)
+                    out.append(UInt8(ascii: "\""))
+                    i += word
+                } else {
+                    out.append(text[i])
+                    i += 1
+                }
+            default:
+                out.append(text[i])
+                i += 1
+            }
+        }
+        return i
+    }
+
+    /// The length of the NaN or infinity at i that stands where a value does; nil when there is none.
+    private static func nonNumber(_ text: Bytes, _ i: Int, _ end: Int) -> Int? {
+        func isHere(_ word: StaticString) -> Bool {
+            let n = word.utf8CodeUnitCount
+            guard i + n <= end else { return false }
+            for k in 0..<n where text[i + k] != word.utf8Start[k] { return false }
+            let next = skipBlanks(text, i + n, end)
+            return next == end || text[next] == UInt8(ascii: ",") || text[next] | 0x20 == UInt8(ascii: "}")
+        }
+        return isHere("NaN") ? 3 : isHere("Infinity") ? 8 : isHere("-Infinity") ? 9 : nil
+    }
+
+    /// Appends the rest of a string, its closing quote included, and returns what is behind it.
+    private static func mendString(
+        _ text: Bytes, _ start: Int, _ end: Int, into out: inout ByteBuffer, until most: Int, from begin: Int
+    ) -> Int {
+        var i = start
+        while i < end, out.count - begin < most {
+            let c = text[i]
+            if c == UInt8(ascii: "\"") {
+                out.append(c)
+                return i + 1
+            }
+            if c == UInt8(ascii: "\\") {
+                out.append(c)
+                if out.count - begin >= most { return i + 1 }
+                // What cannot be escaped is left to be refused, but a newline would end the line.
+                if i + 1 < end { out.append(text[i + 1] < 0x20 ? UInt8(ascii: " ") : text[i + 1]) }
+                i += 2
+            } else if c < 0x20 {
+                JSONText.escape(c, into: &out)
+                i += 1
+            } else if c < 0x80 {
+                out.append(c)
+                i += 1
+            } else {
+                let (length, isValid) = JSONText.sequence(text, i, end)
+                if isValid { out.append(text + i, length) } else { JSONText.replacement(into: &out) }
+                i += length
+            }
+        }
+        return min(i, end)
+    }
+}

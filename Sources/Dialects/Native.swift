@@ -1,0 +1,102 @@
+// The router's own dialect: NDJSON, a JSON array of objects, or one object, told by their first bytes.
+// Events leave byte for byte as they came, but for newlines between their tokens, which become spaces.
+
+internal import Events
+
+public struct Native: Dialect {
+    public init() {}
+
+    public func translate(
+        _ body: UnsafeRawBufferPointer, _ reception: Reception, _ translator: inout Translator, into translation: inout Translation
+    ) {
+        guard let text = body.bindMemory(to: UInt8.self).baseAddress else { return }
+        let start = bodyStart(text, body.count)
+        guard start < body.count else { return }
+        if text[start] == UInt8(ascii: "[") {
+            array(text, start, body.count, &translator, into: &translation)
+        } else {
+            let rest = objects(text, start, body.count, &translator, into: &translation)
+            lines(text, rest == start ? start - indent(text, start) : rest, body.count, &translator, into: &translation)
+        }
+    }
+
+    /// How many blanks stand before the first event on its line: they are its own.
+    private func indent(_ text: Bytes, _ start: Int) -> Int {
+        var n = 0
+        while n < start, text[start - n - 1] != 0x0a, isBlank(text[start - n - 1]) { n += 1 }
+        return n
+    }
+
+    /// One event a line, whatever the lines before it were.
+    private func lines(
+        _ text: Bytes, _ start: Int, _ count: Int, _ translator: inout Translator, into translation: inout Translation
+    ) {
+        var i = start
+        while i < count {
+            let newline = lineEnd(text, i, count)
+            let next = newline + 1
+            // A line of blanks is no event.
+            if skipBlanks(text, i, newline) < newline {
+                guard translation.hasRoom(translator.limits, at: i) else { return }
+                let end = text[newline - 1] == UInt8(ascii: "\r") ? newline - 1 : newline
+                event(text, i, end, &translator, into: &translation)
+            }
+            i = next
+        }
+    }
+
+    /// Objects that are written over several lines, if the first one is. Returns where lines begin: at once when the first line is
+    /// an event of its own, or what begins there does not make one over several lines either.
+    private func objects(
+        _ text: Bytes, _ start: Int, _ count: Int, _ translator: inout Translator, into translation: inout Translation
+    ) -> Int {
+        guard text[start] == UInt8(ascii: "{") else { return start }
+        let firstLine = lineEnd(text, start, count)
+        let inLine = translator.brackets.container(text, start, firstLine)
+        if inLine.isClosed || firstLine == count { return start }
+        var i = start
+        while i < count {
+            let extent = text[i] == UInt8(ascii: "{") ? translator.brackets.container(text, i, count) : Extent(end: i, isClosed: false)
+            guard extent.isClosed else { return i }
+            guard translation.hasRoom(translator.limits, at: i) else { return count }
+            let begin = translation.lines.count
+            if translator.reader.read(text, i, extent.end, into: &translation.lines) != nil {
+                translation.endLine(from: begin, translator.limits, at: i)
+            } else if i == start {
+                // A first line that was cut off would draw the lines behind it in.
+                return start
+            } else {
+                translation.refuseEvent(translator.reader.reason, at: translator.reader.offset)
+            }
+            i = skipBlanks(text, extent.end, count)
+        }
+        return i
+    }
+
+    private func array(
+        _ text: Bytes, _ start: Int, _ count: Int, _ translator: inout Translator, into translation: inout Translation
+    ) {
+        var list = ListCursor(start, limit: count)
+        while let (start, extent) = list.next(text, &translator.brackets) {
+            guard translation.hasRoom(translator.limits, at: start) else { return }
+            event(text, start, extent.end, &translator, into: &translation)
+        }
+        let rest = skipBlanks(text, list.at, count)
+        if !list.isClosed {
+            translation.refuse(.unclosed, at: rest)
+        } else if rest < count {
+            translation.refuse(.expected("the end of the body after the array"), at: rest)
+        }
+    }
+
+    private func event(
+        _ text: Bytes, _ start: Int, _ end: Int, _ translator: inout Translator, into translation: inout Translation
+    ) {
+        let begin = translation.lines.count
+        if translator.reader.read(text, start, end, into: &translation.lines) != nil {
+            translation.endLine(from: begin, translator.limits, at: start)
+        } else {
+            translation.refuseEvent(translator.reader.reason, at: translator.reader.offset)
+        }
+    }
+}

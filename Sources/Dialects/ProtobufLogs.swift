@@ -1,0 +1,289 @@
+// ExportLogsServiceRequest as a protocol buffer. Field numbers are those of opentelemetry/proto/{logs,common,resource}/v1.
+
+internal import Events
+
+struct ProtobufLogs {
+    let text: Bytes
+    let writer: LogWriter
+
+    func read(_ request: Range<Int>, _ translator: inout Translator, into translation: inout Translation) {
+        do throws(ProtobufFault) {
+            var fields = ProtobufReader(text, request)
+            while let field = try fields.next() {
+                guard field.number == 1 else { continue }
+                guard try resourceLogs(try message(field), &translator, into: &translation) else { return }
+            }
+        } catch {
+            translation.refuse(.protobuf(error.what), at: error.offset)
+        }
+    }
+
+    /// False when the body is refused from here on.
+    private func resourceLogs(
+        _ range: Range<Int>, _ translator: inout Translator, into translation: inout Translation
+    ) throws(ProtobufFault) -> Bool {
+        translator.common.removeAll()
+        // A resource may stand behind what it describes.
+        let resource = try described(range, by: 1, &translator.common, resourceFields)
+        let end = translator.common.count
+        var fields = ProtobufReader(text, range)
+        while let field = try fields.next() {
+            guard field.number == 2 else { continue }
+            let logs = try message(field)
+            translator.common.truncate(to: end)
+            let scope = try described(logs, by: 1, &translator.common, scopeFields)
+            var records = ProtobufReader(text, logs)
+            while let record = try records.next() {
+                guard record.number == 2 else { continue }
+                guard translation.hasRoom(translator.limits, at: record.offset) else { return false }
+                let range = try message(record)
+                do throws(ProtobufFault) {
+                    let read = try self.record(range, &translator.parts)
+                    writer.write(read, resource: resource, scope: scope, at: record.offset, &translator, into: &translation)
+                } catch {
+                    translation.refuseEvent(.protobuf(error.what), at: error.offset)
+                }
+            }
+        }
+        return true
+    }
+
+    /// Writes what describes a group of logs, a resource or a scope with its schema's URL, as an object; nil when there is nothing.
+    private func described(
+        _ logs: Range<Int>, by number: UInt64, _ out: inout ByteBuffer,
+        _ write: (Range<Int>, inout ByteBuffer) throws(ProtobufFault) -> Void
+    ) throws(ProtobufFault) -> Range<Int>? {
+        let begin = out.count
+        var fields = ProtobufReader(text, logs)
+        var description: Range<Int>?
+        var schema: Range<Int>?
+        while let field = try fields.next() {
+            if field.number == number { description = try message(field) }
+            if field.number == 3 { schema = try message(field) }
+        }
+        out.append("{")
+        if let description { try write(description, &out) }
+        if let schema, !schema.isEmpty { string("schemaUrl", schema, begin, &out) }
+        out.append("}")
+        if out.count == begin + 2 {
+            out.truncate(to: begin)
+            return nil
+        }
+        return begin..<out.count
+    }
+
+    private func resourceFields(_ range: Range<Int>, _ out: inout ByteBuffer) throws(ProtobufFault) {
+        let begin = out.count - 1
+        var named = NamedAttributes()
+        key("attributes", begin, &out)
+        _ = try attributes(range, 1, &out, &named)
+        var fields = ProtobufReader(text, range)
+        var entities = 0
+        while let field = try fields.next() {
+            if field.number == 2, case .varint(let count) = field.value, count != 0 { number("droppedAttributesCount", count, begin, &out) }
+            if field.number == 3 {
+                if entities == 0 { key("entityRefs", begin, &out) }
+                out.append(entities == 0 ? "[{" : ",{")
+                try entity(try message(field), &out)
+                out.append("}")
+                entities += 1
+            } else if entities > 0 {
+                out.append("]")
+                entities = 0
+            }
+        }
+        if entities > 0 { out.append("]") }
+    }
+
+    private func entity(_ range: Range<Int>, _ out: inout ByteBuffer) throws(ProtobufFault) {
+        let begin = out.count - 1
+        var fields = ProtobufReader(text, range)
+        var lists: (ids: [Range<Int>], descriptions: [Range<Int>]) = ([], [])
+        while let field = try fields.next() {
+            switch field.number {
+            case 1: string("schemaUrl", try message(field), begin, &out)
+            case 2: string("type", try message(field), begin, &out)
+            case 3: lists.ids.append(try message(field))
+            case 4: lists.descriptions.append(try message(field))
+            default: break
+            }
+        }
+        for (name, list) in [("idKeys" as StaticString, lists.ids), ("descriptionKeys", lists.descriptions)] where !list.isEmpty {
+            key(name, begin, &out)
+            out.append("[")
+            for (i, range) in list.enumerated() {
+                if i > 0 { out.append(UInt8(ascii: ",")) }
+                JSONText.string(text + range.lowerBound, range.count, into: &out)
+            }
+            out.append("]")
+        }
+    }
+
+    private func scopeFields(_ range: Range<Int>, _ out: inout ByteBuffer) throws(ProtobufFault) {
+        let begin = out.count - 1
+        var fields = ProtobufReader(text, range)
+        var hasAttributes = false
+        while let field = try fields.next() {
+            switch field.number {
+            case 1: string("name", try message(field), begin, &out)
+            case 2: string("version", try message(field), begin, &out)
+            case 3: hasAttributes = true
+            case 4: if case .varint(let count) = field.value, count != 0 { number("droppedAttributesCount", count, begin, &out) }
+            default: break
+            }
+        }
+        if hasAttributes {
+            var named = NamedAttributes()
+            key("attributes", begin, &out)
+            _ = try attributes(range, 3, &out, &named)
+        }
+    }
+
+    private func record(_ range: Range<Int>, _ parts: inout ByteBuffer) throws(ProtobufFault) -> LogRecord {
+        parts.removeAll()
+        var record = LogRecord()
+        record.attributes = try attributes(range, 6, &parts, &record.named)
+        var fields = ProtobufReader(text, range)
+        while let field = try fields.next() {
+            switch (field.number, field.value) {
+            case (1, .fixed64(let time)): record.time = time
+            case (11, .fixed64(let time)): record.observedTime = time
+            case (2, .varint(let number)): record.severityNumber = Int64(bitPattern: number)
+            case (7, .varint(let count)): record.droppedAttributes = count
+            case (8, .fixed32(let flags)): record.flags = UInt64(flags)
+            case (3, .bytes(let text)): record.severityText = string(text, &parts)
+            case (12, .bytes(let text)): record.eventName = string(text, &parts)
+            case (5, .bytes(let value)):
+                let begin = parts.count
+                try self.value(value, 0, &parts)
+                record.body = begin..<parts.count
+            case (9, .bytes(let id)): record.traceID = hex(id, &parts)
+            case (10, .bytes(let id)): record.spanID = hex(id, &parts)
+            default: break
+            }
+        }
+        return record
+    }
+
+    /// Writes the KeyValues of one field as an object.
+    private func attributes(
+        _ range: Range<Int>, _ number: UInt64, _ out: inout ByteBuffer, _ named: inout NamedAttributes
+    ) throws(ProtobufFault) -> Range<Int> {
+        let begin = out.count
+        out.append("{")
+        var fields = ProtobufReader(text, range)
+        while let field = try fields.next() {
+            guard field.number == number else { continue }
+            if out.count > begin + 1 { out.append(UInt8(ascii: ",")) }
+            try pair(try message(field), 0, &out, &named)
+        }
+        out.append("}")
+        return begin..<out.count
+    }
+
+    private func pair(
+        _ range: Range<Int>, _ depth: Int, _ out: inout ByteBuffer, _ named: inout NamedAttributes
+    ) throws(ProtobufFault) {
+        var key = range.lowerBound..<range.lowerBound
+        var value: Range<Int>?
+        var fields = ProtobufReader(text, range)
+        while let field = try fields.next() {
+            if field.number == 1 { key = try message(field) }
+            if field.number == 2 { value = try message(field) }
+        }
+        JSONText.string(text + key.lowerBound, key.count, into: &out)
+        out.append(UInt8(ascii: ":"))
+        guard let value else { return out.append("null") }
+        let begin = out.count
+        if try self.value(value, depth, &out), depth == 0 { named.note(text, key, begin..<out.count) }
+    }
+
+    /// Writes an AnyValue; whether it is a text.
+    @discardableResult
+    private func value(_ range: Range<Int>, _ depth: Int, _ out: inout ByteBuffer) throws(ProtobufFault) -> Bool {
+        guard depth < OTLPLogs.deepest else { throw ProtobufFault(what: "a value nests deeper than 32 levels", offset: range.lowerBound) }
+        let begin = out.count
+        var isText = false
+        var fields = ProtobufReader(text, range)
+        while let field = try fields.next() {
+            guard (1...7).contains(field.number) else { continue }
+            // One of them is set; of several the last one counts.
+            out.truncate(to: begin)
+            isText = false
+            switch (field.number, field.value) {
+            case (1, .bytes(let range)):
+                JSONText.string(text + range.lowerBound, range.count, into: &out)
+                isText = true
+            case (2, .varint(let value)): out.append(value == 0 ? "false" : "true")
+            case (3, .varint(let value)): JSONText.integer(Int64(bitPattern: value), into: &out)
+            case (4, .fixed64(let bits)): JSONText.double(Double(bitPattern: bits), into: &out)
+            case (5, .bytes(let list)):
+                out.append("[")
+                var values = ProtobufReader(text, list)
+                while let element = try values.next() {
+                    guard element.number == 1 else { continue }
+                    if out.count > begin + 1 { out.append(UInt8(ascii: ",")) }
+                    try value(try message(element), depth + 1, &out)
+                }
+                out.append("]")
+            case (6, .bytes(let list)):
+                out.append("{")
+                var named = NamedAttributes()
+                var pairs = ProtobufReader(text, list)
+                while let element = try pairs.next() {
+                    guard element.number == 1 else { continue }
+                    if out.count > begin + 1 { out.append(UInt8(ascii: ",")) }
+                    try pair(try message(element), depth + 1, &out, &named)
+                }
+                out.append("}")
+            case (7, .bytes(let range)): JSONText.base64(text + range.lowerBound, range.count, into: &out)
+            default: throw ProtobufFault(what: "a value has another type than its field", offset: field.offset)
+            }
+        }
+        if out.count == begin { out.append("null") }
+        return isText
+    }
+
+    /// The bytes of a field that must be a text or a message.
+    private func message(_ field: ProtobufReader.Field) throws(ProtobufFault) -> Range<Int> {
+        guard case .bytes(let range) = field.value else {
+            throw ProtobufFault(what: "a field has another type than its number", offset: field.offset)
+        }
+        return range
+    }
+
+    /// Begins a member of the object that opened at `begin`.
+    private func key(_ key: StaticString, _ begin: Int, _ out: inout ByteBuffer) {
+        if out.count > begin + 1 { out.append(UInt8(ascii: ",")) }
+        out.append(UInt8(ascii: "\""))
+        out.append(key.utf8Start, key.utf8CodeUnitCount)
+        out.append("\":")
+    }
+
+    private func number(_ name: StaticString, _ value: UInt64, _ begin: Int, _ out: inout ByteBuffer) {
+        key(name, begin, &out)
+        JSONText.integer(value, into: &out)
+    }
+
+    private func string(_ name: StaticString, _ range: Range<Int>, _ begin: Int, _ out: inout ByteBuffer) {
+        key(name, begin, &out)
+        JSONText.string(text + range.lowerBound, range.count, into: &out)
+    }
+
+    /// The text of a field; nil for an empty one, which is how an absent one is written.
+    private func string(_ range: Range<Int>, _ out: inout ByteBuffer) -> Range<Int>? {
+        guard !range.isEmpty else { return nil }
+        let begin = out.count
+        JSONText.string(text + range.lowerBound, range.count, into: &out)
+        return begin..<out.count
+    }
+
+    private func hex(_ range: Range<Int>, _ out: inout ByteBuffer) -> Range<Int>? {
+        guard !range.isEmpty else { return nil }
+        let begin = out.count
+        out.append(UInt8(ascii: "\""))
+        for i in range { JSONText.hex(text[i], into: &out) }
+        out.append(UInt8(ascii: "\""))
+        return begin..<out.count
+    }
+}

@@ -1,0 +1,231 @@
+// What the HTTP API of Segment promises of each event, as splices of the event that came.
+
+internal import Events
+
+/// Where the members lie that the API has a say in.
+struct SegmentMembers {
+    static let paths =
+        [
+            "type", "timestamp", "originalTimestamp", "sentAt", "receivedAt", "writeKey", "context", "integrations",
+        ].map { Path(keys: [$0]) } + [Path(keys: ["context", "ip"])]
+
+    let type, timestamp, originalTimestamp, sentAt, receivedAt, writeKey, context, integrations, ip: Int
+
+    init(_ paths: PathTrie) {
+        let slots = SegmentMembers.paths.map { paths.slot(of: $0) ?? 0 }
+        (type, timestamp, originalTimestamp, sentAt) = (slots[0], slots[1], slots[2], slots[3])
+        (receivedAt, writeKey, context, integrations, ip) = (slots[4], slots[5], slots[6], slots[7], slots[8])
+    }
+}
+
+/// What a batch has for all its events under one key.
+private struct Shared {
+    struct Member {
+        var key: [UInt8]
+        /// Where it stands in `Translator.common`, key and value.
+        var range: Range<Int>
+    }
+
+    var value = 0..<0
+    var members: [Member] = []
+}
+
+struct SegmentEditor {
+    /// The type of events without one.
+    var type: Segment.Call?
+    /// When the client sent the body, by its own clock.
+    var sentAt: Int64?
+    private let receivedAt: Int64
+    private var context = Shared()
+    private var integrations = Shared()
+    // Texts of this body, in `Translator.parts`.
+    private var receivedAtText: Range<Int>
+    private var ipText: Range<Int>?
+    private let firstPart: Int
+
+    init(_ reception: Reception, _ translator: inout Translator) {
+        translator.common.removeAll()
+        translator.parts.removeAll()
+        // To the millisecond, as clients write theirs.
+        receivedAt = reception.time - reception.time % 1_000_000
+        Times.write(receivedAt, into: &translator.parts)
+        receivedAtText = 0..<translator.parts.count
+        if let ip = reception.ip {
+            translator.parts.append("\"ip\":")
+            JSONText.string(ip, into: &translator.parts)
+            ipText = receivedAtText.upperBound..<translator.parts.count
+        }
+        firstPart = translator.parts.count
+    }
+
+    /// Keeps what all events have in common; the fault when it is not an object that can be read.
+    mutating func share(_ text: Bytes, _ member: MemberCursor.Member, _ translator: inout Translator) -> EventFault.Reason? {
+        var shared = Shared()
+        let begin = translator.common.count
+        if text[member.value.lowerBound] == UInt8(ascii: "n") { return nil }
+        guard translator.reader.read(text, member.value.lowerBound, member.value.upperBound, into: &translator.common) != nil else {
+            return translator.reader.reason
+        }
+        shared.value = begin..<translator.common.count
+        var cursor = MemberCursor(begin, limit: shared.value.upperBound)
+        while let member = cursor.next(translator.common.base, &translator.brackets) {
+            let key = Duplicates.decoded(translator.common.base, member.key.lowerBound, member.key.upperBound)
+            shared.members.append(Shared.Member(key: key, range: member.key.lowerBound - 1..<member.value.upperBound))
+        }
+        if isKey(text, member.key, "context") { context = shared } else { integrations = shared }
+        return nil
+    }
+
+    /// Appends the canonical event to the translation, or its fault.
+    mutating func event(
+        _ text: Bytes, _ start: Int, _ end: Int, _ translator: inout Translator, into translation: inout Translation
+    ) {
+        translator.scratch.removeAll()
+        translator.parts.truncate(to: firstPart)
+        translator.edits.removeAll()
+        guard let event = translator.reader.read(text, start, end, into: &translator.scratch) else {
+            return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset)
+        }
+        let begin = translation.lines.count
+        // What is common is looked through for each event: only while there is room for it.
+        guard translation.lines.count + translator.scratch.count + translator.common.count <= translator.limits.output else {
+            return translation.refuseEvent(.tooMuch(translator.limits.output), at: start)
+        }
+        let members = translator.members
+        let root = event.slots[PathTrie.root]
+        if let type {
+            let slot = event.slots[members.type]
+            if !slot.isPresent || isNull(event, slot) { put("type", event, slot, root, &translator) { $0.append("\"\(type.rawValue)\"") } }
+        }
+        if event.slots[members.writeKey].isPresent {
+            if translation.writeKey == nil { translation.writeKey = SegmentEditor.text(event.block, range(event.slots[members.writeKey])) }
+            translator.edits.remove(event.slots[members.writeKey])
+        }
+        correctClock(event, root, &translator)
+        put("receivedAt", event, event.slots[members.receivedAt], root, &translator) { [receivedAt] in Times.write(receivedAt, into: &$0) }
+        guard merge("integrations", integrations, nil, event, event.slots[members.integrations], &translator),
+            merge("context", context, ipText, event, event.slots[members.context], &translator)
+        else { return translation.refuseEvent(.form("context and integrations must be objects"), at: start) }
+        translator.edits.apply(event, translator.parts, into: &translation.lines)
+        translation.endLine(from: begin, translator.limits, at: start)
+    }
+
+    private func correctClock(_ event: ScannedEvent, _ root: Slot, _ translator: inout Translator) {
+        let members = translator.members
+        let timestamp = event.slots[members.timestamp]
+        let original = event.slots[members.originalTimestamp]
+        let hasTimestamp = timestamp.isPresent && !isNull(event, timestamp)
+        let hasOriginal = original.isPresent && !isNull(event, original)
+        if hasTimestamp && hasOriginal { return }
+        guard hasTimestamp || hasOriginal else {
+            return put("timestamp", event, timestamp, root, &translator) { [receivedAt] in Times.write(receivedAt, into: &$0) }
+        }
+        let written = hasTimestamp ? timestamp : original
+        let own = event.slots[members.sentAt]
+        let sent = SegmentEditor.time(event.block, range(own)) ?? sentAt
+        if let sent, let time = SegmentEditor.time(event.block, range(written)),
+            case (let ahead, let isTooFar) = sent.subtractingReportingOverflow(time), !isTooFar,
+            case (let corrected, let isFarther) = receivedAt.subtractingReportingOverflow(ahead), !isFarther
+        {
+            if own.isPresent { translator.edits.remove(own) }
+            put("timestamp", event, timestamp, root, &translator) { Times.write(corrected, into: &$0) }
+        } else if !hasTimestamp {
+            put("timestamp", event, timestamp, root, &translator) {
+                $0.append(event.block + Int(written.start), Int(written.end - written.start))
+            }
+        } else {
+            return
+        }
+        if !hasOriginal {
+            put("originalTimestamp", event, original, root, &translator) {
+                $0.append(event.block + Int(written.start), Int(written.end - written.start))
+            }
+        }
+    }
+
+    /// Gives the event a member of its own, in the place of one that is there.
+    private func put(
+        _ key: StaticString, _ event: ScannedEvent, _ slot: Slot, _ object: Slot, _ translator: inout Translator,
+        _ write: (inout ByteBuffer) -> Void
+    ) {
+        let begin = translator.parts.count
+        if !slot.isPresent { SegmentEditor.key(key, into: &translator.parts) }
+        write(&translator.parts)
+        let text = begin..<translator.parts.count
+        if slot.isPresent { translator.edits.replace(slot, by: text) } else { translator.edits.insert(text, into: object) }
+    }
+
+    /// Gives the event what its batch has in common and it lacks, and the client's address. False when the member is no object but
+    /// should take something.
+    private func merge(
+        _ key: StaticString, _ shared: Shared, _ address: Range<Int>?, _ event: ScannedEvent, _ slot: Slot,
+        _ translator: inout Translator
+    ) -> Bool {
+        let hasAddress = event.slots[translator.members.ip].isPresent
+        if shared.members.isEmpty && (address == nil || hasAddress) { return true }
+        var known: Set<[UInt8]> = []
+        let isObject = slot.isPresent && event.block[Int(slot.start)] == UInt8(ascii: "{")
+        if isObject && !shared.members.isEmpty {
+            var cursor = MemberCursor(Int(slot.start), limit: Int(slot.end))
+            while let member = cursor.next(event.block, &translator.brackets) {
+                known.insert(Duplicates.decoded(event.block, member.key.lowerBound, member.key.upperBound))
+            }
+        } else if !isObject && slot.isPresent && !isNull(event, slot) {
+            return shared.members.isEmpty
+        }
+        let begin = translator.parts.count
+        func append(_ bytes: Bytes, _ range: Range<Int>, _ parts: inout ByteBuffer) {
+            if parts.count > begin { parts.append(UInt8(ascii: ",")) }
+            parts.append(bytes + range.lowerBound, range.count)
+        }
+        for member in shared.members where known.insert(member.key).inserted {
+            append(translator.common.base, member.range, &translator.parts)
+        }
+        if let address, !hasAddress, shared.members.isEmpty || !known.contains(Array("ip".utf8)) {
+            // Within the same buffer, so that its memory must not move.
+            translator.parts.reserve(address.count + 1)
+            append(translator.parts.base, address, &translator.parts)
+        }
+        let added = begin..<translator.parts.count
+        if isObject {
+            if !added.isEmpty { translator.edits.insert(added, into: slot) }
+            return true
+        }
+        let whole = translator.parts.count
+        if !slot.isPresent { SegmentEditor.key(key, into: &translator.parts) }
+        translator.parts.reserve(added.count + 2)
+        translator.parts.append(UInt8(ascii: "{"))
+        translator.parts.append(translator.parts.base + added.lowerBound, added.count)
+        translator.parts.append(UInt8(ascii: "}"))
+        let text = whole..<translator.parts.count
+        if slot.isPresent {
+            translator.edits.replace(slot, by: text)
+        } else {
+            translator.edits.insert(text, into: event.slots[PathTrie.root])
+        }
+        return true
+    }
+
+    private func isNull(_ event: ScannedEvent, _ slot: Slot) -> Bool { event.block[Int(slot.start)] == UInt8(ascii: "n") }
+
+    private func range(_ slot: Slot) -> Range<Int> { Int(slot.start)..<Int(slot.end) }
+
+    private static func key(_ key: StaticString, into parts: inout ByteBuffer) {
+        parts.append(UInt8(ascii: "\""))
+        parts.append(key.utf8Start, key.utf8CodeUnitCount)
+        parts.append(UInt8(ascii: "\""))
+        parts.append(UInt8(ascii: ":"))
+    }
+
+    /// The time that a string's value stands for.
+    static func time(_ text: Bytes, _ value: Range<Int>) -> Int64? {
+        guard value.count >= 2, text[value.lowerBound] == UInt8(ascii: "\"") else { return nil }
+        return Times.parse(UnsafeBufferPointer(start: text + value.lowerBound + 1, count: value.count - 2))
+    }
+
+    /// The text that a string's value stands for.
+    static func text(_ text: Bytes, _ value: Range<Int>) -> String? {
+        guard value.count >= 2, text[value.lowerBound] == UInt8(ascii: "\"") else { return nil }
+        return String(decoding: Duplicates.decoded(text, value.lowerBound + 1, value.upperBound - 1), as: UTF8.self)
+    }
+}

@@ -1,0 +1,76 @@
+// The bench on which a dialect works: scanners and buffers that are recycled from body to body. One for each worker.
+// `translate` promises that each line it leaves is one event to the scanner.
+
+public import Events
+
+public struct Translator: ~Copyable, Sendable {
+    public let limits: TranslationLimits
+    var reader: EventReader
+    var brackets = Brackets()
+    /// One event as it came, while it is edited.
+    var scratch = ByteBuffer()
+    /// Texts that edits put in, or that a line is put together from.
+    var parts = ByteBuffer()
+    /// What the events of a body have in common.
+    var common = ByteBuffer()
+    var edits = Edits()
+    let members: SegmentMembers
+
+    /// `wanted` are the members that the rules name. A key that is there twice stays as it is unless its path is one of them:
+    /// then the last one wins.
+    public init(wanted: [Path] = [], limits: TranslationLimits = TranslationLimits()) {
+        self.limits = limits
+        let paths = PathTrie(SegmentMembers.paths + wanted)
+        members = SegmentMembers(paths)
+        reader = EventReader(paths, limits)
+    }
+
+    /// Translates one body into an emptied translation.
+    public mutating func translate(
+        _ body: UnsafeRawBufferPointer, from dialect: any Dialect, _ reception: Reception, into translation: inout Translation
+    ) {
+        translation.removeAll()
+        guard body.count < Block.most else { return translation.refuse(.tooMuch(Block.most), at: Block.most) }
+        dialect.translate(body, reception, &self, into: &translation)
+    }
+}
+
+extension Translation {
+    /// Whether one more event is taken; if not, the body is refused from here on.
+    mutating func hasRoom(_ limits: TranslationLimits, at offset: Int) -> Bool {
+        if results.count < limits.events { return true }
+        refuse(.tooManyEvents(limits.events), at: offset)
+        return false
+    }
+
+    /// Declares what stands in `lines` from `begin` on to be the next event.
+    mutating func endLine(from begin: Int, _ limits: TranslationLimits, at offset: Int) {
+        guard lines.count - begin <= limits.line else { return refuseLine(.tooLarge(limits.line), from: begin, at: offset) }
+        guard lines.count < limits.output else { return refuseLine(.tooMuch(limits.output), from: begin, at: offset) }
+        lines.append(UInt8(ascii: "\n"))
+        results.append(.line(lineCount))
+        lineCount += 1
+    }
+
+    private mutating func refuseLine(_ reason: EventFault.Reason, from begin: Int, at offset: Int) {
+        lines.truncate(to: begin)
+        refuseEvent(reason, at: offset)
+    }
+
+    mutating func refuseEvent(_ reason: EventFault.Reason, at offset: Int) {
+        let index = results.count
+        results.append(.fault(faults.count))
+        faults.append(EventFault(reason, index: index, offset: offset))
+    }
+
+    /// The body cannot be read beyond this place. The first such fault is the one that counts.
+    mutating func refuse(_ reason: EventFault.Reason, at offset: Int) {
+        if refusal == nil { refusal = EventFault(reason, index: results.count, offset: offset) }
+    }
+}
+
+/// Where a body begins behind a byte order mark and blanks, which JSON may not have and some libraries send.
+func bodyStart(_ text: Bytes, _ count: Int) -> Int {
+    let hasMark = count >= 3 && text[0] == 0xef && text[1] == 0xbb && text[2] == 0xbf
+    return skipBlanks(text, hasMark ? 3 : 0, count)
+}

@@ -1,0 +1,195 @@
+// What an operator asks a router, and does to what it kept.
+
+import Foundation
+import Glibc
+import Testing
+
+@Suite("A router that runs for good")
+struct OperationTests {
+    @Test("has its state folder alone: a second one refuses with the first one's process id")
+    func twoRouters() throws {
+        let yard = try Yard(routes: passThrough)
+        let run = try yard.startRouter()
+        let second = try yard.run(["run"])
+        #expect(second.code == 69)
+        #expect(
+            second.errors
+                == "switchyard: \(yard.path("state")): the router with process id \(run.process.processIdentifier) has this state folder; "
+                + "end it, or give this one a folder of its own (--state)\n")
+        #expect(run.finish().code == 0)
+        #expect(try yard.run(["run"]).code == 0, "the folder is free again")
+    }
+
+    @Test("as a plain filter claims nothing and leaves no trace")
+    func plainFilter() throws {
+        let yard = try Yard(routes: passThrough)
+        let result = try yard.run(environment: ["STATE_DIRECTORY": "", "XDG_STATE_HOME": yard.path("xdg")], input: "{\"n\":1}\n")
+        #expect(result.code == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: yard.folder) == ["routes.json"])
+    }
+
+    @Test("tells its status under documented keys, to curl as well")
+    func statusKeys() throws {
+        let yard = try Yard(routes: passThrough)
+        let run = try yard.startRouter()
+        run.send("{\"n\":1}\n")
+        #expect(run.outputLines(1) == ["{\"n\":1}"])
+        waitUntil("it is accounted for") { (try! yard.status()["lanes"] as! [[String: Any]])[0]["delivered"] as? Int == 1 }
+        let status = try yard.status()
+        #expect(
+            Set(status.keys) == [
+                "running", "version", "state", "pid", "configuration", "started", "uptime_s", "generation", "events", "lanes", "spools",
+            ])
+        #expect(status["pid"] as? Int32 == run.process.processIdentifier)
+        #expect(status["running"] as? Bool == true)
+        let lane = (status["lanes"] as! [[String: Any]])[0]
+        #expect(
+            Set(lane.keys) == [
+                "provider", "phase", "durable", "events", "memory_bytes", "disk_bytes", "oldest", "oldest_age_s", "rate_per_s", "in_flight",
+                "breaker", "failed_attempts", "last_error", "store_fault", "taken", "resumed", "delivered", "rejected", "expired",
+                "dropped",
+                "unknown", "undelivered", "damaged", "retries",
+            ])
+        #expect(lane["provider"] as? String == "out")
+        #expect(lane["phase"] as? String == "open")
+        #expect(lane["breaker"] as? String == "closed")
+        #expect(yard.mode("state/control.sock") == 0o600)
+        #expect(yard.mode("state") == 0o700)
+        let text = try yard.command("status").lines
+        #expect(text[1].split(separator: " ") == ["PROVIDER", "STATE", "WAITING", "MEMORY", "DISK", "OLDEST", "RATE", "BREAKER"])
+        #expect(text[2].hasPrefix("out       open   0        0 B"))
+        #expect(!text.joined().contains("\u{1b}"), "colours are for a terminal")
+        #expect(run.finish().code == 0)
+    }
+
+    @Test("when none runs its status is read from the folder, and says so")
+    func noRouter() throws {
+        let yard = try Yard(routes: passThrough)
+        let result = try yard.command("status")
+        #expect(result.code == 0)
+        #expect(result.text == "no router runs on \(yard.path("state"))\n")
+        #expect(try yard.status()["running"] as? Bool == false)
+        let reload = try yard.command("reload")
+        #expect(reload.code == 69)
+        #expect(reload.errors == "switchyard: no router answers at \(yard.path("state")); --state names another folder\n")
+    }
+
+    @Test("a spool is destroyed by name only, and only when that was meant")
+    func destroy() throws {
+        let yard = try Yard(
+            routes: #"""
+                { "shutdown": { "deadline": "1ms" }, "routes": [ { "to": ["down"] } ],
+                  "providers": { "down": { "plugin": "http", "url": "http://127.0.0.1:9/", "delivery": { "queue": { "disk": "10MB" } } } } }
+                """#)
+        let run = try yard.startRouter()
+        run.send("{\"n\":1}\n")
+        waitUntil("it waits") { (try! yard.status()["lanes"] as! [[String: Any]])[0]["events"] as? Int == 1 }
+        run.signal(SIGTERM)
+        #expect(run.finish().code == 0)
+        let list = try JSONSerialization.jsonObject(with: yard.command("spool", "list", "--json").output) as! [String: Any]
+        #expect((list["spools"] as! [[String: Any]])[0]["events"] as? Int == 1)
+        #expect(try yard.command("spool", "destroy", "down").code == 64, "nobody was asked")
+        #expect(try yard.command("spool", "destroy", "up", "--yes").code == 69)
+        #expect(try yard.command("spool", "destroy", "down", "--yes").text == "1 events for down were destroyed\n")
+        #expect(try yard.command("spool").text == "nothing waits in \(yard.path("state"))\n")
+    }
+}
+
+@Suite("Dead letters")
+struct ReplayTests {
+    /// A program that refuses every event, or takes them into a file.
+    private func routes(_ yard: Yard, takes: Bool, route: String = #"{ "name": "all", "to": ["out"] }"#) throws {
+        let script =
+            takes
+            ? #"while read -r line; do echo "$line" >> taken; echo '{"outcome":"delivered"}'; done"#
+            : #"while read -r line; do echo '{"outcome":"rejected","code":7,"message":"no"}'; done"#
+        try yard.write(script, to: "provider.sh")
+        try yard.write(
+            #"{ "keys": { "k": "0123456789abcdef" }, "providers": { "out": { "plugin": "exec", "command": ["sh", "provider.sh"] } }, "routes": [ \#(route) ] }"#,
+            to: "routes.json")
+    }
+
+    private func refused(_ events: [String], route: String = #"{ "name": "all", "to": ["out"] }"#) throws -> Yard {
+        let yard = try Yard()
+        try routes(yard, takes: false, route: route)
+        #expect(try yard.run(["run"], input: events.joined(separator: "\n") + "\n").code == 69)
+        return yard
+    }
+
+    @Test("are counted and listed with the provider's answer")
+    func list() throws {
+        let yard = try refused([#"{"event":"a","n":1}"#, #"{"event":"b","n":2}"#])
+        let counts = try yard.command("dead-letters").text
+        #expect(counts.hasPrefix("  out  2 rejected, from 20"))
+        #expect(try yard.command("dead-letters", "--events").lines == [#"{"event":"a","n":1}"#, #"{"event":"b","n":2}"#])
+        #expect(try yard.command("dead-letters", "--provider", "other").text == "there are no dead letters\n")
+        #expect(try yard.command("dead-letters", "--since", "2999-01-01T00:00:00Z").text == "there are no dead letters\n")
+        #expect(try yard.command("dead-letters", "--since", "soon").code == 64)
+        let first = try yard.command("dead-letters", "--json").lines[0]
+        let letter = try JSONSerialization.jsonObject(with: Data(first.utf8)) as! [String: Any]
+        #expect(letter["provider"] as? String == "out" && letter["answer"] as? String == "no" && letter["code"] as? Int == 7)
+    }
+
+    @Test("are replayed in order and removed once they were taken")
+    func replay() throws {
+        let events = (0..<1200).map { "{\"n\":\($0)}" }
+        let yard = try refused(events)
+        let dry = try yard.command("replay", "--dry-run")
+        #expect(dry.text == "out: 1,200 letters, 1,200 would be sent\n")
+        #expect(dry.code == 0)
+        #expect(try yard.command("dead-letters", "--events").lines.count == 1200, "a dry run changes nothing")
+        try routes(yard, takes: true)
+        let result = try yard.command("replay")
+        #expect(result.text == "out: 1,200 letters, 1,200 delivered\n")
+        #expect(result.code == 0)
+        #expect(yard.lines("taken") == events)
+        #expect(try yard.command("dead-letters").text == "there are no dead letters\n")
+    }
+
+    @Test("that fail again stay, and the exit code says so")
+    func failsAgain() throws {
+        let yard = try refused(["{\"n\":1}", "{\"n\":2}"])
+        let result = try yard.command("replay")
+        #expect(result.text == "out: 2 letters, 2 failed again and stay\n")
+        #expect(result.code == 69)
+        #expect(try yard.command("dead-letters", "--events").lines == ["{\"n\":1}", "{\"n\":2}"], "each once")
+    }
+
+    @Test("go through the filter and the consent of today, and are hashed no second time")
+    func today() throws {
+        let before = #"{ "name": "all", "transform": [ { "hash": { "fields": ["userId"], "key": "k" } } ], "to": ["out"] }"#
+        let yard = try refused([#"{"event":"a","userId":"u"}"#, #"{"event":"b","userId":"v"}"#], route: before)
+        let hashed = try yard.command("dead-letters", "--events").lines
+        #expect(!hashed[0].contains("\"u\""))
+        try routes(
+            yard, takes: true,
+            route: #"{ "name": "all", "events": "a", "transform": [ { "hash": { "fields": ["userId"], "key": "k" } } ], "to": ["out"] }"#)
+        #expect(try yard.command("replay").text == "out: 2 letters, 1 delivered, 1 filtered\n")
+        #expect(yard.lines("taken") == [hashed[0]])
+        #expect(try yard.command("dead-letters").text == "there are no dead letters\n")
+    }
+
+    @Test("are chosen by their event's name, and those for a provider that is gone stay")
+    func chosen() throws {
+        let yard = try refused([#"{"event":"item_a"}"#, #"{"event":"b"}"#])
+        try routes(yard, takes: true)
+        #expect(try yard.command("replay", "--event", "item_*").text == "out: 1 letters, 1 delivered\n")
+        #expect(yard.lines("taken") == [#"{"event":"item_a"}"#])
+        try yard.write(passThrough.replacingOccurrences(of: "\"out\"", with: "\"new\""), to: "routes.json")
+        let gone = try yard.command("replay")
+        #expect(gone.text == "out: 1 letters, 1 not tried and stay; no provider of the configuration has this name\n")
+        #expect(gone.code == 69)
+        #expect(try yard.command("dead-letters", "--events").lines == [#"{"event":"b"}"#])
+    }
+
+    @Test("are replayed beside a router that runs, which says who it is")
+    func besideARouter() throws {
+        let yard = try refused(["{\"n\":1}"])
+        try routes(yard, takes: true)
+        let run = try yard.startRouter()
+        let result = try yard.command("replay")
+        #expect(result.errors == "switchyard: the router with process id \(run.process.processIdentifier) goes on beside this\n")
+        #expect(result.text == "out: 1 letters, 1 delivered\n")
+        #expect(run.finish().code == 0)
+    }
+}

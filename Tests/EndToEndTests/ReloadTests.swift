@@ -1,0 +1,223 @@
+// Another configuration under a router that runs.
+
+import Foundation
+import Glibc
+import Testing
+
+/// Waits until something holds that another process brings about.
+func waitUntil(_ what: String, _ condition: () throws -> Bool) rethrows {
+    // Far longer than anything takes that is not broken.
+    let end = Date().addingTimeInterval(120)
+    while try !condition() {
+        guard Date() < end else {
+            Issue.record("never came about: \(what)")
+            return
+        }
+        usleep(1000)
+    }
+}
+
+extension Yard {
+    /// Replaced as an editor does it: the name never leads to half a file.
+    func replace(_ name: String, with text: String) throws {
+        try write(text, to: name + ".new")
+        rename(path(name + ".new"), path(name))
+    }
+
+    func command(_ words: String...) throws -> Result { try run(words + ["--state", path("state")]) }
+
+    /// A running router, once it can be spoken to.
+    func startRouter(_ arguments: [String] = []) throws -> Run {
+        let run = try start(["run"] + arguments)
+        waitUntil("the control socket") { access(path("state/control.sock"), F_OK) == 0 }
+        return run
+    }
+
+    /// The status as JSON.
+    func status() throws -> [String: Any] {
+        try JSONSerialization.jsonObject(with: command("status", "--json").output) as! [String: Any]
+    }
+}
+
+private func files(_ providers: [String: String], routes: String? = nil) -> String {
+    let parts = providers.sorted { $0.key < $1.key }.map { name, path in
+        #""\#(name)": { "plugin": "file", "path": "\#(path)", "delivery": { "batch": { "wait": "1ms" } } }"#
+    }
+    let all = providers.keys.sorted().map { "\"\($0)\"" }.joined(separator: ",")
+    return #"{ "providers": { \#(parts.joined(separator: ",\n")) }, "routes": \#(routes ?? #"[ { "name": "all", "to": [\#(all)] } ]"#) }"#
+}
+
+@Suite("A reload")
+struct ReloadTests {
+    @Test("under load swaps providers between two blocks: no event is lost, none comes twice")
+    func underLoad() throws {
+        let yard = try Yard(routes: files(["kept": "kept.ndjson", "swapped": "first.ndjson"]))
+        let run = try yard.startRouter(["--workers", "4", "--stats", "json"])
+        let count = 200_000
+        let feeder = Thread {
+            for start in stride(from: 0, to: count, by: 1000) {
+                run.send((start..<start + 1000).map { "{\"n\":\($0)}\n" }.joined())
+            }
+        }
+        feeder.start()
+        for turn in 1...6 {
+            // Each of them under way while events flow.
+            waitUntil("events flow") { yard.lines("kept.ndjson").count > turn * 2000 }
+            try yard.replace(
+                "routes.json", with: files(["kept": "kept.ndjson", "swapped": turn % 2 == 1 ? "second.ndjson" : "first.ndjson"]))
+            #expect(try yard.command("reload").text == "routes.json was taken over: kept kept; changed swapped\n")
+        }
+        waitUntil("all was fed") { feeder.isFinished }
+        let result = run.finish()
+        #expect(result.code == 0)
+        let all = (0..<count).map { "{\"n\":\($0)}" }
+        #expect(yard.lines("kept.ndjson") == all, "in order, each once")
+        let swapped = yard.lines("first.ndjson") + yard.lines("second.ndjson")
+        #expect(swapped.count == count)
+        #expect(Set(swapped) == Set(all))
+        #expect(!yard.lines("second.ndjson").isEmpty)
+    }
+
+    @Test("judges every event by exactly one plan: a route that goes and one that comes share the events between them")
+    func onePlan() throws {
+        func routes(_ name: String) -> String { files(["out": "out.ndjson"], routes: #"[ { "name": "\#(name)", "to": ["out"] } ]"#) }
+        let yard = try Yard(routes: routes("odd"))
+        let run = try yard.startRouter(["--workers", "4", "--stats", "json"])
+        let count = 100_000
+        let feeder = Thread { for n in 0..<count / 100 { run.send((0..<100).map { "{\"n\":\(n * 100 + $0)}\n" }.joined()) } }
+        feeder.start()
+        for turn in 1...5 {
+            waitUntil("events flow") { yard.lines("out.ndjson").count > turn * 1000 }
+            try yard.replace("routes.json", with: routes(turn % 2 == 1 ? "even" : "odd"))
+            #expect(try yard.command("reload").code == 0)
+        }
+        waitUntil("all was fed") { feeder.isFinished }
+        let result = run.finish()
+        #expect(result.code == 0, "the account balances")
+        let line = result.errorLines.last { $0.hasPrefix("{") } ?? ""
+        let account = try JSONSerialization.jsonObject(with: Data(line.utf8)) as! [String: Any]
+        let admitted = (account["routes"] as! [[String: Any]]).map { $0["admitted"] as! Int }
+        #expect(admitted.count == 2 && admitted.reduce(0, +) == count)
+        #expect(yard.lines("out.ndjson") == (0..<count).map { "{\"n\":\($0)}" })
+    }
+
+    @Test("of a bad file changes nothing, says where it is wrong, and ends the command with 78")
+    func badFile() throws {
+        let yard = try Yard(routes: files(["out": "out.ndjson"]))
+        let run = try yard.startRouter()
+        try yard.replace("routes.json", with: #"{ "providers": { "out": { "plugin": "file" } }, "routes": [ { "to": ["uot"] } ] }"#)
+        let refused = try yard.command("reload")
+        #expect(refused.code == 78)
+        #expect(refused.errors.contains("routes.json:1:"))
+        #expect(refused.errors.contains("did you mean 'out'?"))
+        run.send("{\"n\":1}\n")
+        waitUntil("the event arrives by the old plan") { yard.lines("out.ndjson") == ["{\"n\":1}"] }
+        #expect(try yard.status()["generation"] as? Int == 1)
+        let result = run.finish()
+        #expect(result.errors.contains("switchyard: routes.json was not taken over; the router goes on as before"))
+        #expect(result.code == 0)
+    }
+
+    @Test(
+        "that asks for what only a start can change is refused whole, and says so",
+        arguments: [
+            (#""limits": { "line": "1MB" }, "#, "limits.line"), (#""message_id": { "deduplicate": {} }, "#, "message_id.deduplicate"),
+            (#""sources": { "other": { "plugin": "stdin" } }, "#, "sources"),
+        ])
+    func needsRestart(section: String, key: String) throws {
+        let yard = try Yard(routes: files(["out": "out.ndjson"]))
+        let run = try yard.startRouter()
+        try yard.replace("routes.json", with: "{ " + section + files(["out": "other.ndjson"]).dropFirst(2))
+        let refused = try yard.command("reload")
+        #expect(refused.code == 78)
+        #expect(
+            refused.errors == "routes.json: \(key) cannot be changed while the router runs; end it and start it anew\n")
+        #expect(run.finish().code == 0)
+    }
+
+    @Test("by SIGHUP takes over the file as well as opening files anew")
+    func hangUp() throws {
+        let yard = try Yard(routes: files(["out": "first.ndjson"]))
+        let run = try yard.startRouter()
+        try yard.replace("routes.json", with: files(["out": "second.ndjson"]))
+        run.signal(SIGHUP)
+        _ = run.waitForError("was taken over: changed out")
+        run.send("{\"n\":1}\n")
+        #expect(run.finish().code == 0)
+        #expect(yard.lines("second.ndjson") == ["{\"n\":1}"])
+    }
+
+    @Test("comes by itself with --watch, whether the file is written, replaced, or a link that leads elsewhere")
+    func watch() throws {
+        let yard = try Yard(routes: files(["out": "0.ndjson"]))
+        let run = try yard.startRouter(["--watch"])
+        try yard.write(files(["out": "1.ndjson"]), to: "routes.json")
+        waitUntil("it was written in place") { try! yard.status()["generation"] as? Int == 2 }
+        try yard.replace("routes.json", with: files(["out": "2.ndjson"]))
+        waitUntil("it was replaced") { try! yard.status()["generation"] as? Int == 3 }
+        try yard.write(files(["out": "3.ndjson"]), to: "elsewhere.json")
+        symlink("elsewhere.json", yard.path("link"))
+        rename(yard.path("link"), yard.path("routes.json"))
+        waitUntil("it leads elsewhere") { try! yard.status()["generation"] as? Int == 4 }
+        run.send("{\"n\":1}\n")
+        #expect(run.finish().code == 0)
+        #expect(yard.lines("3.ndjson") == ["{\"n\":1}"])
+    }
+
+    @Test("lets a removed provider deliver what it has, and go")
+    func removed() throws {
+        let yard = try Yard(routes: files(["gone": "gone.ndjson", "out": "out.ndjson"]))
+        let run = try yard.startRouter()
+        run.send("{\"n\":1}\n")
+        waitUntil("it arrives") { yard.lines("out.ndjson").count == 1 }
+        try yard.replace("routes.json", with: files(["out": "out.ndjson"]))
+        #expect(try yard.command("reload").text == "routes.json was taken over: kept out; removed gone\n")
+        waitUntil("its lane is over") { (try! yard.status()["lanes"] as! [[String: Any]]).count == 1 }
+        run.send("{\"n\":2}\n")
+        #expect(run.finish().code == 0)
+        #expect(yard.lines("gone.ndjson") == ["{\"n\":1}"])
+        #expect(yard.lines("out.ndjson") == ["{\"n\":1}", "{\"n\":2}"])
+    }
+
+    @Test("leaves what a removed provider did not take in its spool, lists it, and a move gives it to another")
+    func removedAndKept() throws {
+        func routes(_ providers: String, to: String) -> String {
+            #"{ "shutdown": { "deadline": "1ms" }, "providers": { \#(providers) }, "routes": [ { "name": "all", "to": ["\#(to)"] } ] }"#
+        }
+        // Nobody listens there.
+        let down = #""down": { "plugin": "http", "url": "http://127.0.0.1:9/", "delivery": { "queue": { "disk": "10MB" } } }"#
+        let other = #""other": { "plugin": "file", "path": "other.ndjson", "delivery": { "queue": { "disk": "10MB" } } }"#
+        let yard = try Yard(routes: routes(down + "," + other, to: "down"))
+        let run = try yard.startRouter()
+        run.send("{\"messageId\":\"a\"}\n{\"messageId\":\"b\"}\n")
+        func lanes() -> [[String: Any]] { try! yard.status()["lanes"] as! [[String: Any]] }
+        waitUntil("they wait") { lanes().first?["events"] as? Int == 2 && lanes().first?["failed_attempts"] as? Int ?? 0 > 0 }
+        try yard.replace("routes.json", with: routes(other, to: "other"))
+        #expect(try yard.command("reload").code == 0)
+        waitUntil("the lane is over") { lanes().count == 1 }
+        let spools = try yard.status()["spools"] as! [[String: Any]]
+        #expect(spools.count == 1)
+        #expect(spools.first?["provider"] as? String == "down")
+        #expect(spools.first?["events"] as? Int == 2)
+        let busy = try yard.command("spool", "move", "down", "other")
+        #expect(busy.code == 69 && busy.errors.contains("process id \(run.process.processIdentifier) has this state folder"))
+        #expect(run.finish().code == 0)
+
+        #expect(try yard.command("spool", "move", "down", "other").text == "2 events wait for other now\n")
+        #expect(try yard.run(["run"]).code == 0)
+        #expect(yard.lines("other.ndjson") == ["{\"messageId\":\"a\"}", "{\"messageId\":\"b\"}"])
+    }
+
+    @Test("gives a provider that never took its queue to the one that replaces it")
+    func takesOver() throws {
+        func routes(_ provider: String) -> String { #"{ "providers": { "out": \#(provider) }, "routes": [ { "to": ["out"] } ] }"# }
+        let yard = try Yard(routes: routes(#"{ "plugin": "http", "url": "http://127.0.0.1:9/" }"#))
+        let run = try yard.startRouter()
+        run.send("{\"n\":1}\n{\"n\":2}\n")
+        waitUntil("they wait") { (try! yard.status()["lanes"] as! [[String: Any]])[0]["failed_attempts"] as? Int ?? 0 > 0 }
+        try yard.replace("routes.json", with: routes(#"{ "plugin": "file", "path": "out.ndjson" }"#))
+        #expect(try yard.command("reload").code == 0)
+        waitUntil("they arrive") { yard.lines("out.ndjson") == ["{\"n\":1}", "{\"n\":2}"] }
+        #expect(run.finish().code == 0)
+    }
+}

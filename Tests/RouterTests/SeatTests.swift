@@ -1,0 +1,206 @@
+import Configuration
+import Delivery
+import Foundation
+import Glibc
+import Platform
+import Policy
+import Testing
+
+@testable import Router
+
+/// What happened to several providers, in order.
+private final class Log: Sendable {
+    private let lines = Monitor<[String]>([])
+    func add(_ line: String) {
+        lines.withLock { $0.append(line) }
+        lines.wake()
+    }
+    var all: [String] { lines.withLock { $0 } }
+    func wait(for line: String) { lines.wait(while: { !$0.contains(line) }) }
+}
+
+/// A provider that answers when the test says so.
+private final class Puppet: Provider, @unchecked Sendable {
+    private struct State {
+        var held: [@Sendable (BatchOutcome) -> Void] = []
+        var left: (@Sendable (Answer) -> Void)?
+    }
+    private let name: String
+    private let log: Log
+    private let isHolding: Bool
+    private let state = Monitor(State())
+
+    init(_ name: String, _ log: Log, isHolding: Bool = false) {
+        self.name = name
+        self.log = log
+        self.isHolding = isHolding
+    }
+
+    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        log.add("\(name) deliver")
+        if isHolding { state.withLock { $0.held.append(done) } } else { done(BatchOutcome(.delivered)) }
+    }
+    func answer(_ outcome: Outcome) {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            return state.held
+        }
+        for done in held { done(BatchOutcome(outcome)) }
+    }
+    func flush(_ done: @escaping @Sendable (Outcome) -> Void) {
+        log.add("\(name) flush")
+        done(.delivered)
+    }
+    func reopen() { log.add("\(name) reopen") }
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) { state.withLock { $0.left = handler } }
+    func leave() { state.withLock { $0.left }?(Answer("left")) }
+    func close() { log.add("\(name) close") }
+}
+
+private let batch = Batch(Parcel())
+
+@Suite("A provider's seat in its lane")
+struct SeatTests {
+    @Test("the one that leaves is awaited, flushed and closed before the next one is called")
+    func inTurn() {
+        let log = Log()
+        let old = Puppet("old", log, isHolding: true)
+        // Who waits for a turn looks at the clock.
+        let looks = Monitor(0)
+        let clock = Clock(
+            now: {
+                looks.withLock { $0 += 1 }
+                looks.wake()
+                return Clock.system.now()
+            }, wall: { 0 })
+        let seat = Seat(old, clock: clock)
+        let outcomes = Monitor<[BatchOutcome]>([])
+        seat.deliver(batch, attempt: 1) { outcome in outcomes.withLock { $0.append(outcome) } }
+        seat.change(to: Puppet("new", log), within: .seconds(1000))
+        looks.wait(while: { $0 < 2 })
+        Foundation.Thread.detachNewThread {
+            seat.deliver(batch, attempt: 1) { outcome in
+                outcomes.withLock { $0.append(outcome) }
+                outcomes.wake()
+                looks.wake()
+            }
+        }
+        looks.wait(while: { $0 < 3 && !log.all.contains("new deliver") })
+        #expect(log.all == ["old deliver"])
+        old.answer(.delivered)
+        outcomes.wait(while: { $0.count < 2 })
+        #expect(log.all == ["old deliver", "old flush", "old close", "new deliver"])
+    }
+
+    @Test("a block that was judged by the old plan is handed over by it, though another plan has come meanwhile")
+    func oneGeneration() throws {
+        let log = Log()
+        let out = Puppet("out", log, isHolding: true)
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        func plan(_ route: String) -> Plan {
+            var plan = Plan()
+            var provider = ProviderPlan(name: "out", plugin: "puppet", settings: Secret([]))
+            provider.delivery.queue.memory = 100
+            provider.delivery.batch.wait = .milliseconds(1)
+            plan.providers = [provider]
+            var all = RoutePlan(name: route)
+            all.providers = [0]
+            plan.routes = [all]
+            return plan
+        }
+        var options = RouterOptions(deadLetters: "/nowhere/dead-letters")
+        options.input = ends[0]
+        options.workers = 3
+        let router = Router(plan("old"), outlets: [Outlet(provider: out, concurrency: 1)], options: options) { _ in }
+        let account = Monitor<Account?>(nil)
+        Foundation.Thread.detachNewThread {
+            let result = router.run()
+            account.withLock { $0 = result }
+            account.wake()
+        }
+        // The first block is in the provider's hands, the second waits for room, the third for its turn.
+        for n in 1...3 {
+            let line = Array("{\"n\":\(n),\"pad\":\"\(String(repeating: "x", count: 90))\"}\n".utf8)
+            #expect(write(ends[1], line, line.count) == line.count)
+            if n == 1 { log.wait(for: "out deliver") }
+            var left: Int32 = 1
+            while left > 0 { _ = ioctl(ends[0], UInt(FIONREAD), &left) }
+        }
+        let next = plan("new")
+        try router.adopt(next, try router.changes(to: next), outlets: [:])
+        close(ends[1])
+        let result = account.waitUntilReady { account -> Readiness<Account> in
+            out.answer(.delivered)
+            return account.map(Readiness.ready) ?? .notBefore(Clock.system.now() + .milliseconds(5))
+        }
+        close(ends[0])
+        #expect(result.balances)
+        #expect(result.routes == ["old", "new"])
+        // The third was read before the new plan came, and is one or the other's.
+        let admitted = (0..<2).map { result.verdicts[$0, .admitted] }
+        #expect(admitted[0] >= 2 && admitted[0] + admitted[1] == 3)
+    }
+
+    @Test("one that does not answer is not awaited longer than the grace")
+    func grace() {
+        let log = Log()
+        let seat = Seat(Puppet("old", log, isHolding: true), clock: .system)
+        seat.deliver(batch, attempt: 1) { _ in }
+        seat.change(to: Puppet("new", log), within: .zero)
+        seat.deliver(batch, attempt: 1) { _ in }
+        log.wait(for: "old close")
+        #expect(log.all.contains("new deliver"))
+        #expect(!log.all.contains("old flush"))
+    }
+
+    @Test("one that says while it leaves that it is gone ends nothing: its batch goes to the next one")
+    func goneWhileLeaving() {
+        let log = Log()
+        let old = Puppet("old", log, isHolding: true)
+        let seat = Seat(old, clock: .system)
+        let left = Monitor(0)
+        seat.onClosed { _ in left.withLock { $0 += 1 } }
+        let outcomes = Monitor<[BatchOutcome]>([])
+        seat.deliver(batch, attempt: 1) { outcome in outcomes.withLock { $0.append(outcome) } }
+        let new = Puppet("new", log)
+        seat.change(to: new, within: .seconds(1000))
+        old.answer(.closed(Answer("gone")))
+        old.leave()
+        log.wait(for: "old close")
+        #expect(outcomes.withLock { $0 } == [BatchOutcome(.retry(Answer("gone"), after: .zero))])
+        #expect(left.withLock { $0 } == 0)
+        // It has taken over when it is called.
+        seat.deliver(batch, attempt: 1) { _ in }
+        new.leave()
+        #expect(left.withLock { $0 } == 1)
+    }
+
+    @Test("of several that are to take over one after the other only the last one does, and all the others are closed")
+    func severalChanges() {
+        let log = Log()
+        let old = Puppet("old", log, isHolding: true)
+        let seat = Seat(old, clock: .system)
+        seat.deliver(batch, attempt: 1) { _ in }
+        seat.change(to: Puppet("second", log), within: .seconds(1000))
+        seat.change(to: Puppet("third", log), within: .seconds(1000))
+        log.wait(for: "second close")
+        old.answer(.delivered)
+        seat.deliver(batch, attempt: 1) { _ in }
+        log.wait(for: "third deliver")
+        #expect(!log.all.contains("second deliver"))
+    }
+
+    @Test("when its lane ends while one takes over, both are closed")
+    func closedMeanwhile() {
+        let log = Log()
+        let seat = Seat(Puppet("old", log, isHolding: true), clock: .system)
+        seat.deliver(batch, attempt: 1) { _ in }
+        seat.change(to: Puppet("new", log), within: .seconds(1000))
+        seat.close()
+        #expect(log.all.contains("old close") && log.all.contains("new close"))
+        let late = Puppet("late", log)
+        seat.change(to: late, within: .zero)
+        #expect(log.all.last == "late close")
+    }
+}
