@@ -117,13 +117,15 @@ extension LaneState {
         // On a full disk what was delivered is still removed, so that room comes back.
         if mayStore || isFull, let work = backlog.work(at: now, onlyRecords: !mayStore) { return .commit(work) }
         if isEnding, isProviderClosed || givenUpFor != nil || isClosedByProvider, !backlog.hasWork, !isBurying { return .close }
+        // When the store may be asked again and there is nothing to ask it, there is nothing to wait for either.
+        let again = mayStore ? nil : storeAgain
         if isUntidy {
             let at = tidyAt ?? now + .seconds(1)
             tidyAt = at
             if at <= now { return .tidy }
-            return .wait(until: storeAgain.map { min($0, at) } ?? at)
+            return .wait(until: again.map { min($0, at) } ?? at)
         }
-        return .wait(until: storeAgain)
+        return .wait(until: again)
     }
 
     /// Rows are read while what is in memory leaves room for them.

@@ -146,6 +146,24 @@ struct ReplayTests {
         #expect(try yard.command("dead-letters").text == "there are no dead letters\n")
     }
 
+    @Test("are not lost when the replay is killed in the middle: what was not taken is sent the next time")
+    func killed() throws {
+        let events = (0..<1200).map { "{\"n\":\($0)}" }
+        let yard = try refused(events)
+        // In the middle of the second page it goes on reading, and answers nothing.
+        try yard.write(
+            #"n=0; while read -r line; do n=$((n+1)); [ $n -gt 700 ] && exec cat >/dev/null; echo "$line" >> taken; echo '{"outcome":"delivered"}'; done"#,
+            to: "provider.sh")
+        let run = try yard.start(["replay"])
+        waitUntil("it is in the middle") { yard.lines("taken").count == 700 }
+        run.end(by: SIGKILL)
+        let left = try yard.command("dead-letters", "--events").lines
+        #expect(left == Array(events[500...]), "the first page was taken, and is gone")
+        try routes(yard, takes: true)
+        #expect(try yard.command("replay").code == 0)
+        #expect(yard.lines("taken") == Array(events[..<700]) + Array(events[500...]))
+    }
+
     @Test("that fail again stay, and the exit code says so")
     func failsAgain() throws {
         let yard = try refused(["{\"n\":1}", "{\"n\":2}"])
