@@ -18,7 +18,7 @@ let package = Package(
         .target(name: "CPlatform"),
         .target(name: "CSwitchyardPlugin"),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson"),
-        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto"),
+        .target(name: "CCrypto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
         module("Events", ["CSIMD"]),
         module("Dialects", ["Events"]),

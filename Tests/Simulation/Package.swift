@@ -28,7 +28,7 @@ let package = Package(
         .target(name: "CSIMD"),
         .target(name: "CPlatform"),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson"),
-        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto"),
+        .target(name: "CCrypto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Spool", "Policy", "Configuration", "Platform"], swiftSettings: inside),
