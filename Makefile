@@ -9,12 +9,13 @@ ARGS ?=
 KILLS ?= 1000
 PLUGIN ?=
 SETTINGS ?=
+CEL ?=
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test bench fuzz crash simulate check contract tsan asan schema install clean
+.PHONY: help run test conformance bench fuzz crash simulate check contract tsan asan schema install clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -22,7 +23,7 @@ toolchain := . Scripts/toolchain.sh
 help: ## Show this list
 	@echo "switchyard routes telemetry by routes.json. To begin: make run"
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 run: ## Build it, and send sample events through routes.json
 	@Scripts/packages.sh build
@@ -71,6 +72,14 @@ check: ## Check the format, the imports, and that nothing warns
 contract: ## Hold a built provider module against the contract: PLUGIN=lib.so [SETTINGS=cases.json]; without, all of them
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/contract.sh $(PLUGIN) $(SETTINGS)
+
+conformance: ## Run the cases of the CEL specification: CEL=FOLDER, a clone of github.com/cel-expr/cel-spec
+	@if [ -z "$(CEL)" ]; then $(say) "name a clone of cel-spec: make conformance CEL=FOLDER"; exit 64; fi
+	@Scripts/packages.sh build
+	@$(toolchain); \
+	swift build --product switchyard-patterns; \
+	swift build --product switchyard-conformance; \
+	.build/debug/switchyard-conformance "$(CEL)/tests/simple/testdata"
 
 tsan: ## Run every test under the thread sanitizer
 	@Scripts/packages.sh build test

@@ -18,13 +18,14 @@ let package = Package(
         .target(name: "CPlatform"),
         .target(name: "CSwitchyardPlugin"),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson"),
-        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto"),
+        .target(name: "CCrypto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
         module("Events", ["CSIMD"]),
         module("Dialects", ["Events"]),
         module("Platform", ["CPlatform"]),
-        module("Configuration", ["Events", "CJansson"]),
-        module("Policy", ["Configuration", "Events", "Platform", "CCrypto"]),
+        module("Expressions", ["Events", "Platform", "CPlatform"]),
+        module("Configuration", ["Expressions", "Events", "CJansson"]),
+        module("Policy", ["Configuration", "Expressions", "Events", "Platform", "CCrypto"]),
         module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("PluginHost", ["Delivery", "Configuration", "Policy", "Platform", "CSwitchyardPlugin"]),
@@ -34,6 +35,7 @@ let package = Package(
         .executableTarget(
             name: "fuzz", dependencies: ["Events", "Dialects", "Configuration", "Delivery", "PluginHost", "Exec", "COracle"],
             swiftSettings: [.swiftLanguageMode(.v6)]),
+        .executableTarget(name: "fuzz-expressions", dependencies: ["Expressions", "Events"], swiftSettings: [.swiftLanguageMode(.v6)]),
     ],
     cxxLanguageStandard: .cxx17
 )

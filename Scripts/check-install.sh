@@ -87,6 +87,7 @@ else
 fi
 ran() { output=$(run "$@" </dev/null 2>&1) || fault "it does not run in an empty environment $how: $*: exit $?: $output"; }
 ran "$program" --version
+ran "$program" eval "'abc'.matches('^a')"
 for module in "$libraries"/plugins/*.so; do ran "$program" providers "$(basename "$module" .so)"; done
 
 if [ $faults -gt 0 ]; then exit 70; fi

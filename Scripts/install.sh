@@ -80,6 +80,8 @@ for folder in Plugins/*/; do modules+=("$(basename "$folder")"); done
 for module in "${modules[@]}"; do ship_runtime_of "$built/lib$module.so"; done
 ship_runtime_of "$built/switchyard"
 for module in "${modules[@]}"; do put "$built/lib$module.so" "${module,,}.so" "$plugins"; done
+# Loaded by name when an expression uses `matches`.
+put "$built/libswitchyard-patterns.so" libswitchyard-patterns.so "$libraries"
 put "$built/switchyard" switchyard "$bin"
 
 # The executable writes its own manual page. Where it is built it finds no Swift runtime by itself.

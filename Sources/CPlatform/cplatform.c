@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "cplatform.h"
 
+#include <string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -93,4 +94,8 @@ void cplatform_limit_memory(int process, uint64_t bytes) {
 void cplatform_keep_memory(int threshold, int trim) {
   mallopt(M_MMAP_THRESHOLD, threshold);
   mallopt(M_TRIM_THRESHOLD, trim);
+}
+
+const void *cplatform_find(const void *bytes, size_t count, const void *part, size_t length) {
+    return memmem(bytes, count, part, length);
 }

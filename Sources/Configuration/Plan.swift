@@ -2,6 +2,7 @@
 // It promises that nothing in it can still be wrong: whoever holds a plan may act on it without asking again.
 
 public import Events
+public import Expressions
 
 public struct Plan: Sendable {
     public var keys: [Key] = []
@@ -144,6 +145,8 @@ public struct RoutePlan: Sendable {
     /// Any of these globs on the event's name; empty: every event, also one without a name.
     public var events: [Glob] = []
     public var match: [MatchPlan] = []
+    /// What must hold of the event.
+    public var condition: Expression?
     public var consent: ConsentDemand?
     public var sample: SamplePlan?
     public var transforms: [TransformPlan] = []
@@ -178,6 +181,8 @@ public struct SamplePlan: Sendable {
     public var by: Path?
     /// Events whose name matches are always in.
     public var keep: [Glob] = []
+    /// Events of which it holds are always in.
+    public var keepCondition: Expression?
     public init(rate: Double, by: Path? = nil, keep: [Glob] = []) {
         self.rate = rate
         self.by = by

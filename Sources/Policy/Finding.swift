@@ -2,11 +2,14 @@
 // compiled rules by the same tests, after the verdict has fallen; the hot path knows nothing of it.
 
 public import Events
+public import Expressions
 
 public struct Finding: Sendable {
     public var verdict: Verdict
     /// The first of the route's matches that does not hold: an index into them.
     public var mismatch: Int?
+    /// What decided over the route's expression; nil: the event did not come as far, or there is none.
+    public var condition: Evaluator.Decision?
     /// nil: the event did not come as far, or there is no consent section.
     public var gate: GateFinding?
     /// nil: the event did not come as far, or the route takes no sample.
@@ -19,6 +22,8 @@ public enum SampleBasis: Sendable { case member, messageID, wholeEvent }
 public struct SampleFinding: Sendable {
     /// The event's name is one of those that are always in.
     public var isKept: Bool
+    /// What decided over the expression of those that are always in; nil: there is none.
+    public var keepCondition: Evaluator.Decision?
     /// In when the hash, taken for a fraction of 2 to the 64th, is below the rate.
     public var hash: UInt64
     public var basis: SampleBasis
@@ -70,8 +75,8 @@ public enum ConsentMember: Int, Sendable, CaseIterable {
 
 extension Judge {
     /// What each route found out, in order. The verdicts are those of `verdicts(of:)`.
-    public mutating func findings(on event: ScannedEvent) -> [Finding] {
-        let verdicts = verdicts(of: event)
+    public mutating func findings(on event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Finding] {
+        let verdicts = verdicts(of: event, arrival: arrival, source: source)
         return verdicts.indices.map { finding($0, verdicts[$0], event) }
     }
 
@@ -85,7 +90,11 @@ extension Judge {
                 !route.match[$0].matches(event, &decoder)
             }
             return finding
-        case .denied, .sampledOut, .admitted: break
+        case .filtered(.where), .filtered(.whereErrors):
+            finding.condition = evaluator.decision(route.condition, event, around)
+            return finding
+        case .denied, .sampledOut, .admitted:
+            if route.condition >= 0 { finding.condition = evaluator.decision(route.condition, event, around) }
         }
         let demand = UnsafePointer(rules.routes.baseAddress! + index).pointer(to: \.gate)!
         finding.gate = gate.finding(on: event, demand: demand, name: &name, nameSlot: rules.nameSlot, slots: ruleset.paths.count)
@@ -93,7 +102,9 @@ extension Judge {
         if let sample = route.sample?.pointee {
             let isKept = name.read(event, slot: rules.nameSlot).map(sample.keep.match) ?? false
             finding.sample = SampleFinding(
-                isKept: isKept, hash: sampler.hash(sample.member, event, turn), basis: sampler.basis(sample.member, event))
+                isKept: isKept,
+                keepCondition: sample.keepCondition < 0 ? nil : evaluator.decision(sample.keepCondition, event, around),
+                hash: sampler.hash(sample.member, event, turn), basis: sampler.basis(sample.member, event))
         }
         return finding
     }

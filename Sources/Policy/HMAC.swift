@@ -15,7 +15,7 @@ struct HMACKey: BitwiseCopyable {
         var key = secret
         if key.count > 64 {
             key = [UInt8](repeating: 0, count: 32)
-            _ = SHA256(secret, secret.count, &key)
+            crypto_sha256(secret, secret.count, &key)
         }
         key += [UInt8](repeating: 0, count: 64 - key.count)
         inner = HMACKey.absorb(key.map { $0 ^ 0x36 })
@@ -24,8 +24,8 @@ struct HMACKey: BitwiseCopyable {
 
     private static func absorb(_ block: [UInt8]) -> State {
         var context = SHA256_CTX()
-        SHA256_Init(&context)
-        SHA256_Transform(&context, block)
+        crypto_sha256_begin(&context)
+        crypto_sha256_transform(&context, block)
         return context.h
     }
 
@@ -38,7 +38,7 @@ struct HMACKey: BitwiseCopyable {
             let block = room.baseAddress!.assumingMemoryBound(to: UInt8.self)
             var at = 0
             while message.count - at >= 64 {
-                SHA256_Transform(&context, message.base + at)
+                crypto_sha256_transform(&context, message.base + at)
                 at += 64
             }
             // The rest, the mark, zeros, and the length in bits with the key's block counted: one block, or two.
@@ -48,8 +48,8 @@ struct HMACKey: BitwiseCopyable {
             block[rest] = 0x80
             memset(block + rest + 1, 0, padded - rest - 9)
             store(bits: (64 + message.count) * 8, in: room, at: padded - 8)
-            SHA256_Transform(&context, block)
-            if padded == 128 { SHA256_Transform(&context, block + 64) }
+            crypto_sha256_transform(&context, block)
+            if padded == 128 { crypto_sha256_transform(&context, block + 64) }
 
             let digest = context.h
             context.h = outer
@@ -65,7 +65,7 @@ struct HMACKey: BitwiseCopyable {
             block[32] = 0x80
             memset(block + 33, 0, 64 - 33 - 8)
             store(bits: (64 + 32) * 8, in: room, at: 56)
-            SHA256_Transform(&context, block)
+            crypto_sha256_transform(&context, block)
         }
         let h = context.h
         hex(h.0, out)

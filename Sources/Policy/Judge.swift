@@ -2,6 +2,7 @@
 // It promises the same verdict for the same event, wherever it is asked; it builds nothing for an event.
 
 public import Events
+internal import Expressions
 
 /// Judges events. One for each worker, since it holds scratch space.
 public struct Judge: ~Copyable {
@@ -16,6 +17,10 @@ public struct Judge: ~Copyable {
     private var subjects: Subjects
     private var messageIDs: MessageIDs
     var decoder = Decoder()
+    var evaluator: Evaluator
+    /// When and where the event came in.
+    private(set) var around = Surroundings(now: 0)
+    private var keepErrors = 0
     private let immediate: UnsafeMutablePointer<Immediate>
 
     private struct Immediate: BitwiseCopyable {
@@ -34,6 +39,7 @@ public struct Judge: ~Copyable {
                 rules.digests, keys: rules.keys, rooms: rules.rooms, keepsDigests: ruleset.keepsDigests))
         subjects = Subjects(slots: rules.subjects, key: rules.subjectKey)
         messageIDs = MessageIDs(key: SipKey(ruleset.messageIDKey ?? Ruleset.chance()))
+        evaluator = Evaluator(ruleset.conditions, sources: ruleset.sources)
         immediate = .allocate(capacity: max(1, rules.immediate.count))
         immediate.initialize(repeating: Immediate(), count: max(1, rules.immediate.count))
     }
@@ -43,10 +49,11 @@ public struct Judge: ~Copyable {
     /// Judges one event by every route; the admitted copies, edited, are appended to the parcels of their lanes.
     /// `parcels` holds one for each provider of the plan, in order. The event must have been scanned with the
     /// ruleset's paths.
+    /// `source` is an index into the plan's sources.
     public mutating func judge(
-        _ event: ScannedEvent, arrival: Int64, into parcels: UnsafeMutablePointer<Parcel>, tally: inout Tally
+        _ event: ScannedEvent, arrival: Int64, source: Int = 0, into parcels: UnsafeMutablePointer<Parcel>, tally: inout Tally
     ) {
-        begin()
+        begin(arrival, source)
         tally.countEvent()
         for route in 0..<rules.routes.count {
             switch decide(event, route) {
@@ -54,6 +61,10 @@ public struct Judge: ~Copyable {
                 tally.count(.admitted, route: route)
                 append(admitted, event, arrival, parcels)
             case .refused(let verdict): tally.count(verdict, route: route)
+            }
+            if keepErrors > 0 {
+                tally.countKeepErrors(keepErrors, route: route)
+                keepErrors = 0
             }
         }
     }
@@ -65,8 +76,8 @@ public struct Judge: ~Copyable {
     }
 
     /// What each route says of the event, in order; nothing is appended.
-    public mutating func verdicts(of event: ScannedEvent) -> [Verdict] {
-        begin()
+    public mutating func verdicts(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Verdict] {
+        begin(arrival, source)
         return (0..<rules.routes.count).map { route in
             switch decide(event, route) {
             case .admitted: .admitted
@@ -81,7 +92,8 @@ public struct Judge: ~Copyable {
     }
 
     /// The next event is another one.
-    @inline(__always) private mutating func begin() {
+    @inline(__always) private mutating func begin(_ arrival: Int64, _ source: Int) {
+        around = Surroundings(now: arrival, source: source)
         turn &+= 1
         name.forget()
         gate.forget()
@@ -96,15 +108,29 @@ public struct Judge: ~Copyable {
             }
         }
         for rule in route.pointee.match where !rule.matches(event, &decoder) { return .refused(.filtered(.match)) }
+        if route.pointee.condition >= 0 {
+            switch evaluator.decide(route.pointee.condition, event, around) {
+            case .yes: break
+            case .no: return .refused(.filtered(.where))
+            case .error: return .refused(.filtered(.whereErrors))
+            }
+        }
         let demand = route.pointer(to: \.gate)!
         switch gate.pass(event, route: index, demand: demand, name: &name, nameSlot: rules.nameSlot) {
         case .denied(let denial): return .refused(.denied(denial))
         case .admitted(let admitted):
             guard let sample = route.pointee.sample else { return .admitted(admitted) }
+            if sample.pointee.keepCondition >= 0, isKept(sample.pointee.keepCondition, event) { return .admitted(admitted) }
             let sampled = sampler.pass(admitted, sample, event, turn: turn, name: &name, nameSlot: rules.nameSlot)
             guard let sampled else { return .refused(.sampledOut) }
             return .admitted(sampled)
         }
+    }
+
+    mutating func isKept(_ condition: Int, _ event: ScannedEvent) -> Bool {
+        let truth = evaluator.decide(condition, event, around)
+        if truth == .error { keepErrors += 1 }
+        return truth == .yes
     }
 
     /// The copy is edited once; the lanes of the route's other providers get the same bytes.

@@ -8,6 +8,8 @@ struct RouteRules: BitwiseCopyable {
     let number: UInt16
     let events: Globs
     let match: UnsafeBufferPointer<MatchRule>
+    /// Which of the ruleset's expressions must hold; -1: none.
+    let condition: Int
     let gate: RouteGate
     /// Nil: the route takes all.
     let sample: UnsafePointer<SampleRule>?

@@ -18,21 +18,25 @@ struct RulesCompiler {
         keys = store.list(plan.keys.map { HMACKey($0.secret.bytes) })
     }
 
-    /// `numbers`: what the events of each route carry to tell that they came by it.
-    func compile(subjectKey: SipKey, numbers: [UInt16]) -> Rules {
+    /// `numbers`: what the events of each route carry to tell that they came by it; `conditions`: which of the ruleset's
+    /// expressions are theirs.
+    func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions) -> Rules {
         var edits = EditCompiler(paths: paths, keys: keys, store: store)
         var sampled: [Int] = []
         let consent = compileConsent()
-        let routes = zip(plan.routes, numbers).map { route, number in
-            RouteRules(
+        let routes = zip(plan.routes, numbers).enumerated().map { index, both in
+            let (route, number) = both
+            return RouteRules(
                 number: number,
                 events: Globs(route.events, in: store),
                 match: store.list(route.match.map { MatchRule($0, slot: slot($0.path), in: store) }),
+                condition: conditions.filters[index],
                 gate: compileGate(route, consent, &edits),
                 sample: route.sample.map { sample in
                     let by = sample.by.map(slot) ?? -1
                     if !sampled.contains(by) { sampled.append(by) }
-                    return store.one(SampleRule(sample, member: sampled.firstIndex(of: by)!, in: store))
+                    return store.one(
+                        SampleRule(sample, member: sampled.firstIndex(of: by)!, keepCondition: conditions.keeps[index], in: store))
                 },
                 // Each once: a line that is copied must not be copied into the parcel where it lies.
                 providers: store.list(

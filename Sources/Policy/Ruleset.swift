@@ -2,6 +2,7 @@
 
 public import Configuration
 public import Events
+internal import Expressions
 
 /// The routes of a plan, compiled once, shared by all workers.
 public final class Ruleset: Sendable {
@@ -15,6 +16,9 @@ public final class Ruleset: Sendable {
     let keepsDigests: Bool
     /// Under which ids are made; nil: each judge makes its own by chance.
     let messageIDKey: [UInt8]?
+    /// The conditions of the routes and samples, in this order of the plan.
+    let conditions: ExpressionSet
+    let sources: [String]
     /// Owns what `rules` points to.
     private let store: Store
 
@@ -40,12 +44,35 @@ public final class Ruleset: Sendable {
         let compiler = RulesCompiler(plan, wanted, paths, store)
         let numbers = numbers ?? plan.routes.indices.map { UInt16($0) }
         precondition(numbers.count == routeCount)
-        rules = compiler.compile(subjectKey: SipKey(subjectKey ?? Ruleset.chance()), numbers: numbers)
+        let conditions = Conditions(plan)
+        self.conditions = ExpressionSet(conditions.expressions, paths: paths)
+        sources = plan.sources.map(\.name)
+        rules = compiler.compile(subjectKey: SipKey(subjectKey ?? Ruleset.chance()), numbers: numbers, conditions: conditions)
     }
 
     static func chance() -> [UInt8] {
         var system = SystemRandomNumberGenerator()
         return (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
+    }
+}
+
+/// The expressions of a plan in one list, and by route where its own stand in it; -1: it has none.
+struct Conditions {
+    private(set) var expressions: [Expression] = []
+    private(set) var filters: [Int] = []
+    private(set) var keeps: [Int] = []
+
+    init(_ plan: Plan) {
+        for route in plan.routes {
+            filters.append(add(route.condition))
+            keeps.append(add(route.sample?.keepCondition))
+        }
+    }
+
+    private mutating func add(_ expression: Expression?) -> Int {
+        guard let expression else { return -1 }
+        expressions.append(expression)
+        return expressions.count - 1
     }
 }
 
@@ -71,6 +98,7 @@ struct WantedPaths {
         if locatesMessageIDs || routes.contains(where: { $0.sample != nil }) { paths.append(messageID) }
         for route in routes {
             paths += route.match.map(\.path)
+            for condition in [route.condition, route.sample?.keepCondition] { paths += condition?.paths ?? [] }
             if let by = route.sample?.by { paths.append(by) }
             for transform in route.transforms {
                 paths += transform.paths

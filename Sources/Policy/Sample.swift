@@ -15,8 +15,11 @@ struct SampleRule: BitwiseCopyable {
     private let threshold: UInt64
     private let takesAll: Bool
     let keep: Globs
+    /// Which of the ruleset's expressions keeps an event in; -1: none.
+    let keepCondition: Int
 
-    init(_ plan: SamplePlan, member: Int, in store: Store) {
+    init(_ plan: SamplePlan, member: Int, keepCondition: Int, in store: Store) {
+        self.keepCondition = keepCondition
         self.member = member
         takesAll = plan.rate >= 1
         threshold = takesAll ? .max : plan.rate > 0 ? UInt64(plan.rate * 0x1p64) : 0

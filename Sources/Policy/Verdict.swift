@@ -9,7 +9,13 @@ public enum Verdict: Hashable, Sendable {
     case sampledOut
 }
 
-public enum FilterStage: UInt8, Hashable, Sendable, CaseIterable { case events, match }
+/// The raw values are the words that accounts and metrics use.
+public enum FilterStage: String, Hashable, Sendable, CaseIterable {
+    case events, match
+    case `where`
+    /// The expression of `where` errs on the event: a missing member, or a type that does not fit.
+    case whereErrors = "where_errors"
+}
 
 /// Why the gate said no. The raw values are the words that accounts and metrics use.
 public enum Denial: String, Hashable, Sendable, CaseIterable {
@@ -31,16 +37,19 @@ public struct Tally: Sendable {
     public private(set) var events = 0
     /// Events that came before, by their `messageId`; no route saw them again.
     public private(set) var duplicates = 0
+    /// By route.
+    private var keepErrors: [Int]
     private(set) var routes: Int
     public init(routes: Int) {
         self.routes = routes
+        keepErrors = Array(repeating: 0, count: routes)
         counts = Array(repeating: 0, count: routes * Tally.width)
     }
 
     /// Every verdict that can fall, in the order of the columns.
     public static let columns: [Verdict] =
         [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut]
-    private static let width = 8
+    private static let width = 10
 
     /// The place of a verdict in `columns`.
     public static func column(of verdict: Verdict) -> Int {
@@ -48,11 +57,13 @@ public struct Tally: Sendable {
         case .admitted: 0
         case .filtered(.events): 1
         case .filtered(.match): 2
-        case .denied(.unknown): 3
-        case .denied(.level): 4
-        case .denied(.purpose): 5
-        case .denied(.broken): 6
-        case .sampledOut: 7
+        case .filtered(.where): 3
+        case .filtered(.whereErrors): 4
+        case .denied(.unknown): 5
+        case .denied(.level): 6
+        case .denied(.purpose): 7
+        case .denied(.broken): 8
+        case .sampledOut: 9
         }
     }
 
@@ -61,12 +72,16 @@ public struct Tally: Sendable {
         route < routes ? counts[route * Tally.width + Tally.column(of: verdict)] : 0
     }
 
+    /// How often the expression of the route's `sample.keep` erred, and so kept nothing. Besides the verdicts.
+    public func keepErrors(route: Int) -> Int { route < routes ? keepErrors[route] : 0 }
+
     /// Adds what another block counted, for the same routes.
     public mutating func add(_ other: Tally) {
         precondition(routes == other.routes, "tallies of different plans")
         events += other.events
         duplicates += other.duplicates
         for i in counts.indices { counts[i] += other.counts[i] }
+        for i in keepErrors.indices { keepErrors[i] += other.keepErrors[i] }
     }
 
     /// Adds what another block counted, whose routes have these numbers here.
@@ -76,9 +91,11 @@ public struct Tally: Sendable {
         let most = Int(numbers.max() ?? 0) + 1
         if !numbers.isEmpty, most > routes {
             counts += Array(repeating: 0, count: (most - routes) * Tally.width)
+            keepErrors += Array(repeating: 0, count: most - routes)
             routes = most
         }
         for (route, number) in numbers.enumerated() {
+            keepErrors[Int(number)] += other.keepErrors[route]
             for column in 0..<Tally.width { counts[Int(number) * Tally.width + column] += other.counts[route * Tally.width + column] }
         }
     }
@@ -87,8 +104,10 @@ public struct Tally: Sendable {
         events = 0
         duplicates = 0
         for i in counts.indices { counts[i] = 0 }
+        for i in keepErrors.indices { keepErrors[i] = 0 }
     }
 
+    mutating func countKeepErrors(_ count: Int, route: Int) { keepErrors[route] += count }
     @inline(__always) mutating func countEvent() { events += 1 }
     public mutating func countDuplicate() { duplicates += 1 }
     @inline(__always) mutating func count(_ verdict: Verdict, route: Int) { counts[route * Tally.width + Tally.column(of: verdict)] += 1 }

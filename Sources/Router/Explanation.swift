@@ -47,10 +47,12 @@ public struct Explanation: Sendable {
     public struct WrongCount: Error, Sendable { public var events: Int }
 
     /// `text` holds one line that is not blank; `source` is what it is called in a fault.
-    public init(of text: [UInt8], from source: String, by plan: Plan) throws(WrongCount) {
+    /// `now` is when it is taken to have come in, in nanoseconds since 1970.
+    public init(of text: [UInt8], from source: String, by plan: Plan, now: Int64 = 0) throws(WrongCount) {
         let ruleset = Ruleset(plan, messageIDKey: [UInt8](repeating: 0, count: 16))
         var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: text.count)
         text.withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
+        worker.block.arrival = now
         worker.work()
         let count = worker.tally.events + worker.faults.count
         guard count == 1 else { throw WrongCount(events: count) }
@@ -103,7 +105,9 @@ extension Worker {
     fileprivate mutating func findings(_ paths: PathTrie) -> ([Finding], EventMembers) {
         var at: UInt32 = 0
         while at < UInt32(block.count) {
-            if let event = scanner.scan(block.bytes, at) { return (judge.findings(on: event), EventMembers(event, paths)) }
+            if let event = scanner.scan(block.bytes, at) {
+                return (judge.findings(on: event, arrival: block.arrival, source: block.source), EventMembers(event, paths))
+            }
             at = scanner.lineEnd + 1
         }
         preconditionFailure("the worker has found an event in this block")

@@ -2,6 +2,7 @@
 
 internal import Configuration
 internal import Events
+internal import Expressions
 internal import Platform
 internal import Policy
 
@@ -46,9 +47,19 @@ struct Teller {
             let match = route.match[mismatch]
             return "\(isNow(match.path)), \(noneOf(match.anyOf.map(shown)))"
         }
+        if case .filtered = finding.verdict, let condition = finding.condition { return told(condition) }
         let named = globs.isEmpty ? [] : ["\(isNow(name)), \(globs.count == 1 ? "as" : "one of") \(list(globs))"]
         let matched = route.match.map { isNow($0.path) }
-        return (named + matched).isEmpty ? "takes every event" : (named + matched).joined(separator: "; ")
+        let all = named + matched + (finding.condition.map { [told($0)] } ?? [])
+        return all.isEmpty ? "takes every event" : all.joined(separator: "; ")
+    }
+
+    /// The part of an expression that decided, as it is written.
+    private func told(_ decision: Evaluator.Decision) -> String {
+        let part = printable(decision.part)
+        guard let fault = decision.fault else { return "\(part) is \(decision.truth == .yes)" }
+        let place = printable(fault.part)
+        return (place == part ? part : "\(part) has no value, \(place)") + ": \(fault.message)"
     }
 
     private func isNow(_ path: Path) -> String { "\(printable(path.description)) is \(value(path))" }
@@ -59,6 +70,7 @@ struct Teller {
 
     private func sample(_ plan: SamplePlan, _ finding: SampleFinding) -> String {
         if finding.isKept { return "\(isNow(Path(keys: ["event"]))), always in the sample" }
+        if let keep = finding.keepCondition, keep.holds { return "\(told(keep)), always in the sample" }
         if plan.rate >= 1 { return "the sample takes every event" }
         if plan.rate <= 0 { return "the sample takes no event" }
         let by = plan.by.map { printable($0.description) }

@@ -69,7 +69,7 @@ struct Worker: ~Copyable {
                 if end - at > lineLimit {
                     noteOverlong(end - at, text: at..<end)
                 } else if !isDuplicate(event) {
-                    judge.judge(event, arrival: block.arrival, into: parcels.baseAddress!, tally: &tally)
+                    judge.judge(event, arrival: block.arrival, source: block.source, into: parcels.baseAddress!, tally: &tally)
                 }
             } else {
                 end = lineEnd(from: at)

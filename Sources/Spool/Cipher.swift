@@ -15,9 +15,8 @@ public final class Cipher: Sendable {
 
     public init(_ secret: Secret) {
         var key = [UInt8](repeating: 0, count: 32)
-        var count: UInt32 = 32
         let purpose = Array("switchyard state 1".utf8)
-        HMAC(EVP_sha256(), secret.bytes, Int32(secret.bytes.count), purpose, purpose.count, &key, &count)
+        crypto_hmac_sha256(secret.bytes, Int32(secret.bytes.count), purpose, purpose.count, &key)
         self.key = key
     }
 
@@ -26,17 +25,14 @@ public final class Cipher: Sendable {
         [UInt8](unsafeUninitializedCapacity: text.count + Cipher.growth) { out, count in
             let nonce = out.baseAddress!
             // There is no going on without chance: a nonce that comes twice gives the key away.
-            precondition(RAND_bytes(nonce, Int32(Cipher.nonceSize)) == 1, "libcrypto has no random numbers")
-            let context = EVP_CIPHER_CTX_new()
-            defer { EVP_CIPHER_CTX_free(context) }
-            var length: Int32 = 0
-            var isGood = EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), nil, key, nonce) == 1
-            let place = Array(place.utf8)
-            isGood = isGood && EVP_EncryptUpdate(context, nil, &length, place, Int32(place.count)) == 1
+            precondition(crypto_random(nonce, Int32(Cipher.nonceSize)) == 1, "libcrypto has no random numbers")
             let body = nonce + Cipher.nonceSize
-            isGood = isGood && Cipher.inPieces(text) { EVP_EncryptUpdate(context, body + $0, &length, $1, $2) == 1 }
-            isGood = isGood && EVP_EncryptFinal_ex(context, body + text.count, &length) == 1
-            isGood = isGood && switchyard_gcm_get_tag(context, Int32(Cipher.tagSize), body + text.count) == 1
+            let context = crypto_gcm_new()
+            defer { crypto_gcm_free(context) }
+            let isGood =
+                crypto_gcm_begin(context, 1, key, nonce) == 1 && Cipher.add(place, to: context)
+                && Cipher.inPieces(text) { crypto_gcm_add(context, body + $0, $1, $2) == 1 }
+                && crypto_gcm_seal(context, body + text.count, Int32(Cipher.tagSize)) == 1
             precondition(isGood, "libcrypto cannot encrypt")
             count = text.count + Cipher.growth
         }
@@ -44,25 +40,26 @@ public final class Cipher: Sendable {
 
     /// The open bytes; nil: they were not sealed here, under this key, or were changed since.
     func open(_ sealed: UnsafeRawBufferPointer, at place: String) -> [UInt8]? {
-        guard sealed.count >= Cipher.growth, let base = sealed.bindMemory(to: UInt8.self).baseAddress else { return nil }
+        guard sealed.count >= Cipher.growth, let nonce = sealed.bindMemory(to: UInt8.self).baseAddress else { return nil }
         let size = sealed.count - Cipher.growth
         var isGood = false
         let text = [UInt8](unsafeUninitializedCapacity: max(1, size)) { out, count in
-            let context = EVP_CIPHER_CTX_new()
-            defer { EVP_CIPHER_CTX_free(context) }
-            var length: Int32 = 0
+            let context = crypto_gcm_new()
+            defer { crypto_gcm_free(context) }
             let body = UnsafeRawBufferPointer(rebasing: sealed[Cipher.nonceSize..<Cipher.nonceSize + size])
-            let tag = UnsafeMutablePointer(mutating: base + Cipher.nonceSize + size)
-            let place = Array(place.utf8)
-            isGood = EVP_DecryptInit_ex(context, EVP_aes_256_gcm(), nil, key, base) == 1
-            isGood = isGood && EVP_DecryptUpdate(context, nil, &length, place, Int32(place.count)) == 1
-            isGood = isGood && Cipher.inPieces(body) { EVP_DecryptUpdate(context, out.baseAddress! + $0, &length, $1, $2) == 1 }
-            isGood = isGood && switchyard_gcm_set_tag(context, Int32(Cipher.tagSize), tag) == 1
-            var end: [UInt8] = [0]
-            isGood = isGood && EVP_DecryptFinal_ex(context, &end, &length) == 1
+            let tag = UnsafeMutablePointer(mutating: nonce + Cipher.nonceSize + size)
+            isGood =
+                crypto_gcm_begin(context, 0, key, nonce) == 1 && Cipher.add(place, to: context)
+                && Cipher.inPieces(body) { crypto_gcm_add(context, out.baseAddress! + $0, $1, $2) == 1 }
+                && crypto_gcm_open(context, tag, Int32(Cipher.tagSize)) == 1
             count = size
         }
         return isGood ? text : nil
+    }
+
+    private static func add(_ place: String, to context: OpaquePointer?) -> Bool {
+        let place = Array(place.utf8)
+        return crypto_gcm_add(context, nil, place, Int32(place.count)) == 1
     }
 
     /// libcrypto counts in 32 bits.

@@ -25,7 +25,9 @@ extension Account {
                 let count = verdicts[route, column]
                 return count == 0 ? nil : "\(grouped(count)) \(column.words)"
             }
-            lines.append("route \(routes[route]): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))")
+            let keepErrors = verdicts.keepErrors(route: route)
+            let erring = keepErrors == 0 ? "" : "; sample.keep errs on \(grouped(keepErrors))"
+            lines.append("route \(routes[route]): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))\(erring)")
         }
         for provider in providers {
             let lane = provider.lane
@@ -46,7 +48,8 @@ extension Account {
     var json: String {
         let routeParts = ownRoutes.map { route in
             let counts = Tally.columns.map { "\(jsonQuoted($0.key)):\(verdicts[route, $0])" }
-            return "{\"name\":\(jsonQuoted(routes[route])),\(counts.joined(separator: ","))}"
+            let keepErrors = "\"keep_errors\":\(verdicts.keepErrors(route: route))"
+            return "{\"name\":\(jsonQuoted(routes[route])),\(counts.joined(separator: ",")),\(keepErrors)}"
         }
         let providerParts = providers.map { provider in
             let lane = provider.lane
@@ -78,7 +81,8 @@ extension Verdict {
     var words: String {
         switch self {
         case .admitted: "admitted"
-        case .filtered(let stage): "filtered (\(stage))"
+        case .filtered(.whereErrors): "filtered (where errs)"
+        case .filtered(let stage): "filtered (\(stage.rawValue))"
         case .denied(let reason): "denied (\(reason.rawValue))"
         case .sampledOut: "sampled out"
         }
@@ -88,7 +92,7 @@ extension Verdict {
     var key: String {
         switch self {
         case .admitted: "admitted"
-        case .filtered(let stage): "filtered_\(stage)"
+        case .filtered(let stage): stage == .whereErrors ? stage.rawValue : "filtered_\(stage.rawValue)"
         case .denied(let reason): "denied_\(reason.rawValue)"
         case .sampledOut: "sampled_out"
         }

@@ -2,6 +2,7 @@
 
 import Configuration
 import Events
+import Expressions
 import Platform
 import PluginHost
 
@@ -74,6 +75,7 @@ extension Plan {
         for match in route.match {
             stages.append("filter: \(hidden.masked(match.path.description)) is \(match.anyOf.map(words).joined(separator: " or "))")
         }
+        if let condition = route.condition { stages.append("filter: \(printable(condition.text))") }
         if let demand = route.consent, let consent {
             var parts = ["level \(hidden.masked(consent.levels[demand.level].name))"]
             if !demand.purposes.isEmpty { parts.append("purposes \(shown(demand.purposes).joined(separator: ", "))") }
@@ -82,6 +84,7 @@ extension Plan {
         if let sample = route.sample {
             var text = "sample: \(sample.rate) by \(sample.by.map { hidden.masked($0.description) } ?? "messageId")"
             if !sample.keep.isEmpty { text += ", always \(shown(sample.keep.map(\.pattern)).joined(separator: " or "))" }
+            if let condition = sample.keepCondition { text += ", always when \(printable(condition.text))" }
             stages.append(text)
         }
         for transform in route.transforms {

@@ -2,6 +2,7 @@
 
 enum ExitCode {
     static let delivered: Int32 = 0
+    static let noValue: Int32 = 1
     static let usage: Int32 = 64
     static let invalidInput: Int32 = 65
     static let undelivered: Int32 = 69
@@ -10,10 +11,11 @@ enum ExitCode {
 
     static let table: [(Int32, String)] = [
         (delivered, "every event was delivered"),
+        (noValue, "an expression gave no value for the event (of eval)"),
         (usage, "the command was used wrongly"),
         (invalidInput, "some input was invalid (of a run only with --strict)"),
         (undelivered, "something could not be delivered or read, or another router has the state folder"),
         (`internal`, "a fault of the program itself"),
-        (configuration, "the configuration is wrong"),
+        (configuration, "the configuration, or an expression, is wrong"),
     ]
 }

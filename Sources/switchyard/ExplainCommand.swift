@@ -38,7 +38,7 @@ private func explain(_ arguments: Arguments) throws -> Int32 {
     }
     var explanation: Explanation
     do throws(Explanation.WrongCount) {
-        explanation = try Explanation(of: text, from: file == "-" ? "stdin" : printable(file), by: plan)
+        explanation = try Explanation(of: text, from: file == "-" ? "stdin" : printable(file), by: plan, now: Clock.system.wall())
     } catch {
         throw UsageFault(error.advice)
     }

@@ -37,6 +37,7 @@ enum ManPage {
         ("producer | switchyard | consumer", "Route events as a filter, by the routes.json of this folder."),
         ("switchyard check", "See the plan that routes.json makes, or all that is wrong with it."),
         ("head -n 1 events.ndjson | switchyard explain", "See what each route does with an event, and why."),
+        ("switchyard eval 'properties.price > 10' event.json", "Evaluate an expression on an event, before a route relies on it."),
     ]
 
     // MARK: - Troff

@@ -7,8 +7,8 @@ import Spool
 
 let version = "0.1.0"
 let commands = [
-    runCommand, checkCommand, explainCommand, providersCommand, schemaCommand, statusCommand, reloadCommand, deadLettersCommand,
-    replayCommand, spoolCommand,
+    runCommand, checkCommand, explainCommand, evalCommand, providersCommand, schemaCommand, statusCommand, reloadCommand,
+    deadLettersCommand, replayCommand, spoolCommand,
 ]
 
 let overview = """

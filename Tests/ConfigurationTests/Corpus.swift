@@ -869,10 +869,10 @@ extension Broken {
             "a key of a route that is not built",
             #"""
             {"providers":{"out":{"plugin":"console"}},
-            "routes":[{"where":"true","to":["out"]}]}
+            "routes":[{"emit":"true","to":["out"]}]}
             """#,
             [
-                "2:12: routes[0]: unknown key 'where', expected name, events, match, consent, sample, transform or to"
+                "2:12: routes[0]: unknown key 'emit', expected name, events, match, where, consent, sample, transform or to"
             ]),
         Broken(
             "events of the wrong type",
@@ -1005,14 +1005,49 @@ extension Broken {
                 "2:47: routes[0].sample.by: 'context.' is not a path: expected a key"
             ]),
         Broken(
-            "a sample that keeps by an expression",
+            "a sample that keeps by a bad expression, by nothing, and by another key",
             #"""
             {"providers":{"out":{"plugin":"console"}},
-            "routes":[{"sample":{"rate":0.5,"keep":{"where":"true"}},"to":["out"]}]}
+            "routes":[{"sample":{"rate":0.5,"keep":{"where":"a == "}},"to":["out"]},
+            {"sample":{"rate":0.5,"keep":{}},"to":["out"]},
+            {"sample":{"rate":0.5,"keep":{"were":"a"}},"to":["out"]}]}
             """#,
             [
-                "2:40: routes[0].sample.keep: lacks 'events': globs on the event's name",
-                "2:41: routes[0].sample.keep: unknown key 'where', expected events",
+                "2:55: routes[0].sample.keep.where: expected an expression, found the end of the expression",
+                "3:30: routes[1].sample.keep: must not be empty, expected events, where, or both",
+                "4:31: routes[2].sample.keep: unknown key 'were', did you mean 'where'?",
+            ]),
+        Broken(
+            "an expression as the value of a set",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"set":{"a":{"cel":"1 + 1"}}}],"to":["out"]}]}
+            """#,
+            [
+                "2:37: routes[0].transform[0].set.a: an object of the one member 'cel' cannot be set; expressions as values are not supported"
+            ]),
+        Broken(
+            "expressions, with their places behind escapes",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"where":"type == \"tr\u00e9ck\" && \ud83d\ude00","to":["out"]},
+            {"where":"\ud83d\ude00","to":["out"]},
+            {"where":"a == '\ud83d\ude00' and b","to":["out"]},
+            {"where":"a\n\t== \"x\" && 'y' == 1","to":["out"]},
+            {"where":"1 + 1","to":["out"]},
+            {"where":5,"to":["out"]},
+            {"where":"","to":["out"]},
+            {"where":"${env:SECRET} == 'x'","to":["out"]}]}
+            """#,
+            [
+                "2:47: routes[0].where: found '😀', which no expression holds outside of quotes",
+                "3:11: routes[1].where: found '😀', which no expression holds outside of quotes",
+                "4:31: routes[2].where: expected an operator or the end of the expression, found 'and'; 'and' is written &&",
+                "5:32: routes[3].where: string is never equal to int: put the number in quotes, or convert with int() or double()",
+                "6:11: routes[4].where: a condition is true or false, but this gives int",
+                "7:10: routes[5].where must be an expression in CEL, as a string, is 5",
+                "8:11: routes[6].where: expected an expression, found the end of the expression",
+                "9:10: routes[7].where: an expression must be written out, without ${env:} and ${file:}",
             ]),
         Broken(
             "a sample that keeps a string",
@@ -1021,7 +1056,7 @@ extension Broken {
             "routes":[{"sample":{"rate":0.5,"keep":"error_*"},"to":["out"]}]}
             """#,
             [
-                #"2:40: routes[0].sample.keep must be a list of globs, is "error_*""#
+                #"2:40: routes[0].sample.keep must be a list of globs, or an object with events or where, is "error_*""#
             ]),
         Broken(
             "a transform of the wrong type",

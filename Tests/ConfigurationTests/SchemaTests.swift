@@ -100,6 +100,8 @@ enum Good {
         file(route: #""match":{"a[\"b.c\"]":["x",1,null],"['d']['e\\n']":true},"sample":{"rate":1,"keep":{"events":"a*"}}"#),
         file(route: #""transform":[{"set":{"a.b":{"c":[1,{"d":null}]}}},{"drop":["x y.z"]}]"#),
         file(route: #""match":{"a":["$","$$","a$b","$$${x","$${env}","$${env:}${env:OUT}$"]},"transform":[{"set":{"b":["$${"]}}]"#),
+        file(route: #""where":"properties.price > 10 && type == 'track'","sample":{"rate":0.5,"keep":{"where":"has(userId)"}}"#),
+        file(route: #""sample":{"rate":0.5,"keep":{"where":"a == \"$\"","events":["a*"]}}"#),
         file(route: #""name":"ünïcödé 🚗","events":"*""#),
     ]
 }

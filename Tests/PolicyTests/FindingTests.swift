@@ -1,5 +1,6 @@
 import Configuration
 import Events
+import Expressions
 import Testing
 
 @testable import Policy
@@ -36,11 +37,16 @@ import Testing
                     if chance(2) { $0.events = pick([[Glob("a*")], [Glob("b_z"), Glob("c")]]) }
                     if chance(2) { $0.match = [MatchPlan(path: path("n"), anyOf: [.number("1"), .number("2")])] }
                     if chance(4) { $0.match.append(MatchPlan(path: path("type"), anyOf: [.string("track")])) }
+                    if chance(3) {
+                        $0.condition = try! Expression.condition(
+                            pick(["n < 3 && type == 'track'", "!has(this.userId) || n == 1", "glob(event, 'a*')", "string(n) != '2'"]))
+                    }
                     $0.consent = ConsentDemand(level: Int.random(in: 0...3, using: &random))
                     if hasPurposes, chance(2) { $0.consent?.purposes = pick([["operations"], ["analytics", "research"]]) }
                     if chance(2) {
                         $0.sample = SamplePlan(
                             rate: pick([0, 0.25, 0.5, 1]), by: pick([nil, path("userId")]), keep: pick([[], [Glob("c")]]))
+                        if chance(3) { $0.sample?.keepCondition = try! Expression.condition(pick(["a == 1", "type.startsWith('p')"])) }
                     }
                     $0.transforms = pick([[], [.drop([path("a")])], [.hash([path("userId")], key: 0), .set([(path("b"), "1")])]])
                 }
@@ -115,13 +121,19 @@ import Testing
     /// What speaks against the finding as the reason for its verdict; nil: nothing.
     private func doubt(_ finding: Finding, _ route: RoutePlan, _ plan: Plan) -> String? {
         if (finding.mismatch != nil) != (finding.verdict == .filtered(.match)) { return "a mismatch that decides nothing" }
+        switch finding.verdict {
+        case .filtered(.where): if finding.condition?.holds ?? true || finding.condition?.fault != nil { return "a condition that holds" }
+        case .filtered(.whereErrors): if finding.condition?.fault == nil { return "an error without its reason" }
+        case .filtered: if finding.condition != nil { return "a stage behind the one that decided" }
+        default: if (finding.condition?.holds ?? true) == false { return "a condition that does not hold" }
+        }
         if case .filtered = finding.verdict { return finding.gate == nil && finding.sample == nil ? nil : "a stage behind the filter" }
         if (finding.gate == nil) != (plan.consent == nil) { return "a gate without consent" }
         if let gate = finding.gate, let doubt = doubt(gate, finding.verdict, route, plan) { return doubt }
         if case .denied = finding.verdict { return finding.sample == nil ? nil : "a stage behind the gate" }
         guard let sample = route.sample else { return finding.sample == nil ? nil : "a sample that the route does not take" }
         guard let found = finding.sample else { return "no sample" }
-        let isIn = found.isKept || Double(found.hash) * 0x1p-64 < sample.rate
+        let isIn = found.isKept || found.keepCondition?.holds ?? false || Double(found.hash) * 0x1p-64 < sample.rate
         return isIn == (finding.verdict == .admitted) ? nil : "the hash is on the other side"
     }
 

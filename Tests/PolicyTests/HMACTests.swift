@@ -8,7 +8,7 @@ import Testing
 func referenceHMAC(_ secret: [UInt8], _ message: [UInt8]) -> String {
     func sha(_ bytes: [UInt8]) -> [UInt8] {
         var out = [UInt8](repeating: 0, count: 32)
-        _ = SHA256(bytes, bytes.count, &out)
+        crypto_sha256(bytes, bytes.count, &out)
         return out
     }
     var key = secret.count > 64 ? sha(secret) : secret

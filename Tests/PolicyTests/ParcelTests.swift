@@ -1,4 +1,5 @@
 import Configuration
+import Expressions
 import Testing
 
 @testable import Policy
@@ -95,6 +96,7 @@ import Testing
             route {
                 $0.events = [Glob("a*")]
                 $0.match = [MatchPlan(path: path("m"), anyOf: [.bool(true)])]
+                $0.condition = try! Expression.condition("id % 7 != 3 && (id % 11 != 4 || gone)")
                 $0.consent = ConsentDemand(level: 1, purposes: ["p"])
                 $0.sample = SamplePlan(rate: 0.5, by: path("id"))
             }, route { $0.consent = ConsentDemand(level: 0) })

@@ -20,14 +20,15 @@ let package = Package(
     targets: [
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
-        module("Policy", ["Configuration", "Events", "Platform", "CCrypto"]),
-        module("Configuration", ["Events", "CJansson"]),
+        module("Policy", ["Configuration", "Expressions", "Events", "Platform", "CCrypto"]),
+        module("Configuration", ["Expressions", "Events", "CJansson"]),
+        module("Expressions", ["Events", "Platform", "CPlatform"]),
         module("Events", ["CSIMD"]),
         module("Platform", ["CPlatform"]),
         .target(name: "CSIMD"),
         .target(name: "CPlatform"),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson"),
-        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto"),
+        .target(name: "CCrypto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Spool", "Policy", "Configuration", "Platform"], swiftSettings: inside),

@@ -1,5 +1,6 @@
 /* What the C library offers only to C, as plain functions. */
 #pragma once
+#include <stddef.h>
 #include <stdint.h>
 
 /* Names the calling thread; the kernel keeps 15 bytes. */
@@ -35,3 +36,6 @@ void cplatform_limit_memory(int process, uint64_t bytes);
 
 /* Buffers of blocks and batches come and go all the time: keep their memory instead of asking the kernel for it anew. */
 void cplatform_keep_memory(int threshold, int trim);
+
+/* Where one run of bytes first stands in another, in time that grows with the sum of their lengths; NULL: nowhere. */
+const void *cplatform_find(const void *bytes, size_t count, const void *part, size_t length);

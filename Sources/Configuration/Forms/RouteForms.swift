@@ -1,6 +1,7 @@
 // Routes: what each wants, demands, samples, changes, and where it sends.
 
 internal import Events
+internal import Expressions
 
 enum RouteForms {
     static let routes = Forms.list("routes", of: route, most: RootForm.mostEntries, check: refuseEqualNames).then { drafts, _, _ in
@@ -34,6 +35,7 @@ enum RouteForms {
             Member("name", Forms.name, "What accounts and messages call it.", into: \.name),
             Member("events", globs, "Globs on the event's name; every event when left out.", into: \.route.events),
             Member("match", match, "Members and the values that they must equal; a list means any of them.", into: \.route.match),
+            Member("where", ExpressionForms.condition, "An expression in CEL that must hold of the event.", into: \.route.condition),
             Member("consent", consent, "The level, or the level and purposes, that the route demands.", into: \.route.consent),
             Member("sample", sample, "The share of events that passes.", into: \.route.sample),
             Member("transform", Transforms.steps, "Changes to the route's copy of the event, in turn.", into: \.route.transforms),
@@ -102,26 +104,55 @@ enum RouteForms {
         return ConsentForms.demand.read(node, reading)
     }
 
-    private static let sample = Form<SamplePlan>.object(
-        SamplePlan(rate: 1),
+    private static let sample = Form<SampleDraft>.object(
+        SampleDraft(),
         [
-            Member("rate", Forms.number(0...1), required: true, "From 0 (none) to 1 (all).", into: \.rate),
-            Member("by", Forms.path, "The member whose value decides, so that a user is in or out as a whole.", into: \.by),
-            Member("keep", keep, "Globs on the names of events that are always in.", into: \.keep),
-        ])
+            Member("rate", Forms.number(0...1), required: true, "From 0 (none) to 1 (all).", into: \.sample.rate),
+            Member("by", Forms.path, "The member whose value decides, so that a user is in or out as a whole.", into: \.sample.by),
+            Member("keep", keep, "Which events are always in: globs on their names, or an expression.", into: \.kept),
+        ]
+    ).then { draft, _, _ in
+        var sample = draft.sample
+        sample.keep = draft.kept.events
+        sample.keepCondition = draft.kept.condition
+        return sample
+    }
 
-    private struct Kept: Sendable { var events: [Glob] = [] }
+    private struct SampleDraft: Sendable {
+        var sample = SamplePlan(rate: 1)
+        var kept = Kept()
+    }
+
+    private struct Kept: Sendable {
+        var events: [Glob] = []
+        var condition: Expression?
+    }
 
     private static let keptEvents = Form<Kept>.object(
-        Kept(), [Member("events", globs, required: true, "Globs on the event's name.", into: \.events)]
-    ).then { kept, _, _ in kept.events }
+        Kept(),
+        [
+            Member("events", globs, "Globs on the event's name.", into: \.events),
+            Member("where", ExpressionForms.condition, "An expression in CEL that holds of the event.", into: \.condition),
+        ]
+    ).then { kept, node, reading -> Kept? in
+        if node.entries?.isEmpty ?? false { reading.fault(node, "must not be empty, expected events, where, or both") }
+        return kept
+    }
 
-    private static let keep = Form<[Glob]>.either([someGlobs, keptEvents]) { node, reading in
+    private static let keptByObject: Form<Kept> = {
+        var form = keptEvents
+        form.schema = String(form.schema.dropLast()) + #","minProperties":1}"#
+        return form
+    }()
+
+    private static let keptNames = someGlobs.then { globs, _, _ in Kept(events: globs) }
+
+    private static let keep = Form<Kept>.either([keptNames, keptByObject]) { node, reading in
         switch node.value {
-        case .list: return someGlobs
+        case .list: return keptNames
         case .object: return keptEvents
         default:
-            reading.refuseType(node, "a list of globs")
+            reading.refuseType(node, "a list of globs, or an object with events or where")
             return nil
         }
     }

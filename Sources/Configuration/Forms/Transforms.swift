@@ -42,7 +42,14 @@ enum Transforms {
 
     private static let drop = Forms.list("paths", of: Forms.path).then { paths, _, _ in TransformPlan.drop(paths) }
 
-    private static let constant = Form<String>(SchemaParts.value) { node, reading in JSONText.of(node, in: reading.source) }
+    private static let constant = Form<String>(SchemaParts.value) { node, reading in
+        // Kept for expressions: a constant of this shape would change its meaning one day.
+        if let entries = node.entries, entries.count == 1, entries[0].key.name == "cel" {
+            reading.fault(node, "an object of the one member 'cel' cannot be set; expressions as values are not supported")
+            return nil
+        }
+        return JSONText.of(node, in: reading.source)
+    }
 
     private static let set = Forms.table("paths with values", by: Forms.pathKey, of: constant).then { table, _, _ in
         TransformPlan.set(table.map { (path: $0.key, json: $0.value) })

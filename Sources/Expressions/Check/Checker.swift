@@ -1,0 +1,392 @@
+// Gives every name its meaning and every node its type, as far as one is known, and says what cannot work before it runs.
+// What an event holds is not known before, so it is dyn, which fits everywhere.
+
+struct Checker {
+    private let environment: Environment
+    private var types = Substitution()
+    private var scope: [(name: String, type: Type)] = []
+    /// How many variables of macros are alive at once at most.
+    private(set) var mostLocals = 0
+
+    init(_ environment: Environment) { self.environment = environment }
+
+    /// The type of the whole.
+    mutating func check(_ node: Node) throws(ExpressionFault) -> Type {
+        let type = try infer(node)
+        finish(node)
+        return types.resolve(type, isFinal: true)
+    }
+
+    private mutating func infer(_ node: Node) throws(ExpressionFault) -> Type {
+        let type = try find(node)
+        node.type = type
+        return type
+    }
+
+    /// Types that stayed unknown are dyn.
+    private func finish(_ node: Node) {
+        node.type = types.resolve(node.type, isFinal: true)
+        for child in node.children { finish(child) }
+    }
+
+    private mutating func find(_ node: Node) throws(ExpressionFault) -> Type {
+        if let meaning = try meaning(of: node) {
+            node.meaning = meaning.0
+            return meaning.1
+        }
+        switch node.kind {
+        case .constant(let value): return Checker.type(of: value)
+        case .name: return .dyn
+        case .select(let base, let name): return try select(node, base, name)
+        case .test(let base, let name):
+            _ = try select(node, base, name)
+            return .bool
+        case .index(let base, let key): return try index(node, base, key)
+        case .call(let name, let target, let arguments): return try call(node, name, target, arguments)
+        case .operation(let kind, let operands): return try operation(node, kind, operands)
+        case .list(let elements):
+            var element: Type?
+            for node in elements { element = types.join(element, try infer(node)) }
+            return .list(element ?? types.fresh())
+        case .map(let entries):
+            var key: Type?
+            var value: Type?
+            for entry in entries {
+                let type = types.resolve(try infer(entry.key))
+                if environment.isChecked, ![.dyn, .bool, .int, .uint, .string].contains(type), !isVariable(type) {
+                    throw ExpressionFault("a key is a string, bool, int or uint, found \(type)", at: entry.key.range.lowerBound)
+                }
+                key = types.join(key, type)
+                value = types.join(value, try infer(entry.value))
+            }
+            return .map(key ?? types.fresh(), value ?? types.fresh())
+        case .macro(let macro): return try check(macro)
+        case .message(let name): throw refusal(of: name, at: node.range.lowerBound)
+        }
+    }
+
+    private func isVariable(_ type: Type) -> Bool { if case .variable = type { true } else { false } }
+
+    private func refusal(of name: String, at offset: Int) -> ExpressionFault {
+        ExpressionFault("protocol-buffer messages and enums are not supported: '\(name)'", at: offset)
+    }
+
+    static func type(of value: Value) -> Type {
+        switch value {
+        case .null: .null
+        case .bool: .bool
+        case .int: .int
+        case .uint: .uint
+        case .double: .double
+        case .string: .string
+        case .bytes: .bytes
+        case .timestamp: .timestamp
+        case .duration: .duration
+        case .ip: .ip
+        case .version: .version
+        case .list: .list(.dyn)
+        case .map: .map(.dyn, .dyn)
+        case .type: .type(.dyn)
+        }
+    }
+
+    // MARK: Names
+
+    /// nil: not a name, or the member of what is one.
+    private func meaning(of node: Node) throws(ExpressionFault) -> (Meaning, Type)? {
+        guard let (root, keys, isRooted) = path(node) else { return nil }
+        if !isRooted, let local = scope.lastIndex(where: { $0.name == root }) {
+            return keys.isEmpty ? (.local(local), scope[local].type) : nil
+        }
+        if environment.isEvent {
+            switch root {
+            case "this": return (.member(keys, orType: nil), .dyn)
+            case "now" where keys.isEmpty: return (.now, .timestamp)
+            case "source" where keys.isEmpty: return (.source, .string)
+            case "now", "source": return nil
+            case "google", "cel":
+                let name = ([root] + keys).joined(separator: ".")
+                if Environment.typeNames[name] != nil { return (.typeName(name), .type(.dyn)) }
+            default: break
+            }
+            // `type` is a member of nearly every event, so it is never the type of types.
+            let isType = keys.isEmpty && root != "type" && Environment.typeNames[root] != nil
+            return (.member([root] + keys, orType: isType ? root : nil), .dyn)
+        }
+        guard case .declared(let variables) = environment.variables else { return nil }
+        let name = ([root] + keys).joined(separator: ".")
+        for candidate in environment.candidates(name, isRooted: isRooted) {
+            if let type = variables[candidate] { return (.declared(candidate), type) }
+            if let type = Environment.typeNames[candidate] { return (.typeName(candidate), .type(type)) }
+        }
+        if !keys.isEmpty { return nil }
+        if environment.isChecked { throw ExpressionFault("nothing is called '\(name)'", at: node.range.lowerBound) }
+        return (.unknown(name), .dyn)
+    }
+
+    /// The names that a chain of selections is made of: those in brackets count for events alone.
+    private func path(_ node: Node) -> (root: String, keys: [String], isRooted: Bool)? {
+        switch node.kind {
+        case .name(let name, let isRooted): return (name, [], isRooted)
+        case .select(let base, let name):
+            guard let (root, keys, isRooted) = path(base) else { return nil }
+            return (root, keys + [name], isRooted)
+        case .index(let base, let key):
+            guard environment.isEvent, case .constant(.string(let text)) = key.kind, let (root, keys, isRooted) = path(base) else {
+                return nil
+            }
+            return (root, keys + [text.string], isRooted)
+        default: return nil
+        }
+    }
+
+    // MARK: Members
+
+    private mutating func select(_ node: Node, _ base: Node, _ name: String) throws(ExpressionFault) -> Type {
+        let type = types.resolve(try infer(base))
+        switch type {
+        case .dyn: return .dyn
+        case .variable:
+            return .dyn
+        case .map(_, let value): return value
+        case .opaque where !environment.isEvent: return .dyn
+        default:
+            guard environment.isChecked else { return .dyn }
+            throw ExpressionFault("a member '\(name)' is asked of a value of type \(type); only maps have members", at: node.place)
+        }
+    }
+
+    private mutating func index(_ node: Node, _ base: Node, _ key: Node) throws(ExpressionFault) -> Type {
+        let type = types.resolve(try infer(base))
+        let keyType = types.resolve(try infer(key))
+        switch type {
+        case .dyn, .variable: return .dyn
+        case .list(let element):
+            if environment.isChecked, ![.dyn, .int, .uint].contains(keyType), !isVariable(keyType) {
+                throw ExpressionFault("a list is indexed by an int, found \(keyType)", at: key.range.lowerBound)
+            }
+            return element
+        case .map(let expected, let value):
+            if environment.isChecked, !types.unify(expected, keyType), !(expected.isNumber && keyType.isNumber) {
+                throw ExpressionFault(
+                    "the keys of this map are of type \(types.resolve(expected)), found \(keyType)", at: key.range.lowerBound)
+            }
+            return value
+        default:
+            guard environment.isChecked else { return .dyn }
+            throw ExpressionFault("only lists and maps are indexed, found \(type)", at: node.place)
+        }
+    }
+
+    private mutating func check(_ macro: Node.Macro) throws(ExpressionFault) -> Type {
+        let range = types.resolve(try infer(macro.range))
+        let element: Type
+        switch range {
+        case .list(let type): element = type
+        case .map(let key, _): element = key
+        case .dyn, .variable: element = .dyn
+        default:
+            guard !environment.isChecked else {
+                throw ExpressionFault(
+                    "\(macro.kind.rawValue) goes through a list or a map, found \(range)", at: macro.range.range.lowerBound)
+            }
+            element = .dyn
+        }
+        scope.append((macro.variable, element))
+        mostLocals = max(mostLocals, scope.count)
+        defer { scope.removeLast() }
+        if let condition = macro.condition {
+            let type = types.resolve(try infer(condition))
+            if environment.isChecked, !types.unify(.bool, type) {
+                throw ExpressionFault(
+                    "\(macro.kind.rawValue) asks a question of each element: expected bool, found \(type)", at: condition.range.lowerBound)
+            }
+        }
+        switch macro.kind {
+        case .all, .exists, .existsOne: return .bool
+        case .filter: return .list(element)
+        case .map: return .list(try infer(macro.transform!))
+        }
+    }
+
+    // MARK: Operators and functions
+
+    private mutating func operation(_ node: Node, _ kind: Operator, _ operands: [Node]) throws(ExpressionFault) -> Type {
+        var given: [Type] = []
+        for operand in operands { given.append(types.resolve(try infer(operand))) }
+        switch kind {
+        case .and, .or:
+            for (operand, type) in zip(operands, given) where environment.isChecked && !types.unify(.bool, type) {
+                throw ExpressionFault("\(kind.rawValue) joins two conditions: expected bool, found \(type)", at: operand.range.lowerBound)
+            }
+            return .bool
+        case .conditional:
+            if environment.isChecked, !types.unify(.bool, given[0]) {
+                throw ExpressionFault("?: begins with a condition: expected bool, found \(given[0])", at: operands[0].range.lowerBound)
+            }
+            return types.join(given[1], given[2])
+        case .equal, .unequal:
+            if environment.isChecked, !types.unify(given[0], given[1]), !isComparable(given[0], given[1]) {
+                throw ExpressionFault(
+                    "\(given[0]) is never equal to \(given[1]): \(way(given[0], given[1]))", at: node.place)
+            }
+            return .bool
+        case .in where environment.isChecked:
+            // Lists and maps of events hold anything.
+            if case .list(let element) = given[1], given[0].isNumber && element.isNumber { return .bool }
+        default: break
+        }
+        if kind.isArithmetic, environment.isEvent, given.contains(.dyn) { return try arithmetic(node, kind, given) }
+        if kind == .negate, environment.isEvent, given[0] == .dyn { return .dyn }
+        if let result = resolve(kind.overloads, given) { return result }
+        guard environment.isChecked else { return .dyn }
+        let list = given.map(\.description).joined(separator: " and ")
+        throw ExpressionFault("\(kind == .negate ? "-" : kind.rawValue) does not take \(list)\(hint(kind, given))", at: node.place)
+    }
+
+    /// What an event brings may be any number, so the result may be too.
+    private mutating func arithmetic(_ node: Node, _ kind: Operator, _ given: [Type]) throws(ExpressionFault) -> Type {
+        guard let result = resolve(kind.overloads, given) ?? (given.contains { $0.isNumber } ? .dyn : nil) else {
+            throw ExpressionFault("\(kind.rawValue) does not take \(given[0]) and \(given[1])", at: node.place)
+        }
+        return result.isNumber ? .dyn : result
+    }
+
+    private func isComparable(_ a: Type, _ b: Type) -> Bool {
+        // A number is compared with any other; null with anything, which says whether it is null.
+        if case .type = a, case .type = b { return true }
+        return a.isNumber && b.isNumber || a == .null || b == .null
+    }
+
+    private func way(_ a: Type, _ b: Type) -> String {
+        switch (a, b) {
+        case (.string, _) where b.isNumber, (_, .string) where a.isNumber: "put the number in quotes, or convert with int() or double()"
+        case (.string, .bool), (.bool, .string): "true and false are written without quotes"
+        case (.string, .timestamp), (.timestamp, .string): "write timestamp(\"…\")"
+        case (.string, .duration), (.duration, .string): "write duration(\"…\")"
+        case (.string, .ip), (.ip, .string): "write ip(\"…\")"
+        case (.string, .version), (.version, .string): "write version(\"…\")"
+        default: "the types do not fit"
+        }
+    }
+
+    private func hint(_ kind: Operator, _ given: [Type]) -> String {
+        if kind == .in { return "; 'in' asks a list or a map" }
+        guard given.count == 2 else { return "" }
+        if given[0].isNumber && given[1].isNumber { return "; convert one with int(), uint() or double()" }
+        return given.contains(.string) ? "; " + way(given[0], given[1]) : ""
+    }
+
+    private mutating func call(
+        _ node: Node, _ name: String, _ target: Node?, _ arguments: [Node]
+    ) throws(ExpressionFault) -> Type {
+        var isMember = target != nil
+        var called = name
+        // `strings.quote(s)`: the name of the extension, not a value.
+        if let target, case .name("strings", _) = target.kind, name == "quote" {
+            isMember = false
+            called = "quote"
+        }
+        var given: [Type] = []
+        if isMember, let target { given.append(types.resolve(try infer(target))) }
+        for argument in arguments { given.append(types.resolve(try infer(argument))) }
+        if let declared = environment.functions[called] {
+            let overloads = declared.map { Function.Overload(isMember: false, parameters: $0.parameters, result: $0.result) }
+            if let result = resolve(overloads, given) { return result }
+            throw ExpressionFault("\(called) does not take \(list(given))", at: node.place)
+        }
+        guard let function = Function.named(called) else {
+            guard environment.isChecked else { return .dyn }
+            let near = nearestWord(
+                to: called, among: Function.allCases.map(\.rawValue) + ["has", "all", "exists", "exists_one", "map", "filter"])
+            throw ExpressionFault("there is no function '\(called)'" + (near.map { ", did you mean \($0)?" } ?? ""), at: node.place)
+        }
+        let all = function.overloads
+        if let result = resolve(all.filter { $0.isMember == isMember }, given) { return result }
+        guard environment.isChecked else { return .dyn }
+        throw mismatch(node, called, all, given, isMember)
+    }
+
+    private func mismatch(
+        _ node: Node, _ name: String, _ all: [Function.Overload], _ given: [Type], _ isMember: Bool
+    ) -> ExpressionFault {
+        let usage = all.map { overload in
+            let types = overload.parameters.map(\.description)
+            if overload.isMember { return "\(types[0]).\(name)(\(types.dropFirst().joined(separator: ", ")))" }
+            return "\(name)(\(types.joined(separator: ", ")))"
+        }
+        let shown = usage.prefix(4).joined(separator: " or ") + (usage.count > 4 ? " or …" : "")
+        let was = isMember ? "\(given[0]).\(name)(\(list(Array(given.dropFirst()))))" : "\(name)(\(list(given)))"
+        return ExpressionFault("expected \(shown), found \(was)", at: node.place)
+    }
+
+    private func list(_ types: [Type]) -> String { types.map(\.description).joined(separator: ", ") }
+
+    /// The result of the overloads that take these types, dyn when they differ; nil when none does.
+    private mutating func resolve(_ overloads: [Function.Overload], _ given: [Type]) -> Type? {
+        var result: Type?
+        for overload in overloads where overload.parameters.count == given.count {
+            var names: [String: Type] = [:]
+            let parameters = overload.parameters.map { instance($0, &names) }
+            let outcome = instance(overload.result, &names)
+            var attempt = types
+            guard zip(parameters, given).allSatisfy({ attempt.unify($0, $1) }) else { continue }
+            types = attempt
+            let resolved = types.resolve(outcome)
+            if let known = result, known != resolved { return .dyn }
+            result = resolved
+        }
+        return result
+    }
+
+    private mutating func instance(_ type: Type, _ names: inout [String: Type]) -> Type {
+        if case .parameter(let name) = type {
+            if let known = names[name] { return known }
+            let fresh = types.fresh()
+            names[name] = fresh
+            return fresh
+        }
+        var copy = self
+        var local = names
+        let mapped = type.mapped { copy.instance($0, &local) }
+        self = copy
+        names = local
+        return mapped
+    }
+}
+
+extension Node {
+    var children: [Node] {
+        switch kind {
+        case .constant, .name, .message: []
+        case .select(let base, _), .test(let base, _): [base]
+        case .index(let base, let key): [base, key]
+        case .call(_, let target, let arguments): (target.map { [$0] } ?? []) + arguments
+        case .operation(_, let operands): operands
+        case .list(let elements): elements
+        case .map(let entries): entries.flatMap { [$0.key, $0.value] }
+        case .macro(let macro): [macro.range] + [macro.condition, macro.transform].compactMap { $0 }
+        }
+    }
+}
+
+/// The word that was probably meant: at most two slips away, and fewer than half of its letters.
+func nearestWord(to word: String, among candidates: [String]) -> String? {
+    candidates.map { ($0, slips(word, $0)) }.filter { $0.1 <= 2 && $0.1 * 2 < $0.0.utf8.count }.min { $0.1 < $1.1 }?.0
+}
+
+private func slips(_ a: String, _ b: String) -> Int {
+    let a = Array(a.utf8).map { $0 | 0x20 }
+    let b = Array(b.utf8).map { $0 | 0x20 }
+    var row = Array(0...b.count)
+    for i in a.indices {
+        var diagonal = row[0]
+        row[0] = i + 1
+        for j in b.indices {
+            let replaced = diagonal + (a[i] == b[j] ? 0 : 1)
+            diagonal = row[j + 1]
+            row[j + 1] = min(replaced, row[j] + 1, row[j + 1] + 1)
+        }
+    }
+    return row[b.count]
+}

@@ -1,0 +1,192 @@
+// Turns a checked tree into code. Collects the members that it names, computes what is constant, and says which constant
+// arguments can never be right.
+
+internal import Events
+
+struct Compiler {
+    private(set) var paths: [Path] = []
+    private(set) var usesPatterns = false
+    private let environment: Environment
+    private var indices: [Path: Int] = [:]
+    private var eventLocals: [Bool] = []
+
+    init(_ environment: Environment) { self.environment = environment }
+
+    mutating func compile(_ node: Node) throws(ExpressionFault) -> Code {
+        let code = try translate(node)
+        return try folded(code, node)
+    }
+
+    private mutating func path(_ keys: [String]) -> Int {
+        let path = Path(keys: keys)
+        if let known = indices[path] { return known }
+        indices[path] = paths.count
+        paths.append(path)
+        return paths.count - 1
+    }
+
+    private mutating func all(_ nodes: [Node]) throws(ExpressionFault) -> [Code] {
+        var codes: [Code] = []
+        for node in nodes { codes.append(try compile(node)) }
+        return codes
+    }
+
+    private mutating func translate(_ node: Node) throws(ExpressionFault) -> Code {
+        if let meaning = node.meaning { return translate(meaning, node) }
+        switch node.kind {
+        case .constant(let value):
+            let code = Code(.constant, node)
+            code.constant = value
+            return code
+        case .name(let name, _):
+            let code = Code(.unknown, node)
+            code.declaredName = name
+            return code
+        case .select(let base, let name), .test(let base, let name):
+            let isTest = if case .test = node.kind { true } else { false }
+            if isTest, case .member(let keys, _)? = base.meaning {
+                let code = Code(.testMember, node)
+                code.index = path(keys + [name])
+                return code
+            }
+            let code = Code(isTest ? .test : .select, node, [try compile(base)])
+            code.key = Array(name.utf8)
+            return code
+        case .index(let base, let key): return Code(.index, node, [try compile(base), try compile(key)])
+        case .operation(let kind, let operands): return operation(kind, node, try all(operands))
+        case .list(let elements): return Code(.list, node, try all(elements))
+        case .map(let entries): return Code(.map, node, try all(entries.flatMap { [$0.key, $0.value] }))
+        case .macro(let macro): return try translate(macro, node)
+        case .call(let name, let target, let arguments): return try call(name, target, arguments, node)
+        case .message: preconditionFailure("the parser refuses messages")
+        }
+    }
+
+    private mutating func translate(_ meaning: Meaning, _ node: Node) -> Code {
+        switch meaning {
+        case .local(let index):
+            let code = Code(.local, node)
+            code.index = index
+            return code
+        case .member(let keys, let typeName):
+            let code = Code(.member, node)
+            code.index = path(keys)
+            code.typeName = typeName
+            return code
+        case .declared(let name):
+            let code = Code(.declared, node)
+            code.declaredName = name
+            return code
+        case .typeName(let name):
+            let code = Code(.constant, node)
+            code.constant = .type(name)
+            return code
+        case .now: return Code(.now, node)
+        case .source: return Code(.source, node)
+        case .unknown(let name):
+            let code = Code(.unknown, node)
+            code.declaredName = name
+            return code
+        }
+    }
+
+    private func operation(_ kind: Operator, _ node: Node, _ operands: [Code]) -> Code {
+        switch kind {
+        case .and: return Code(.and, node, operands)
+        case .or: return Code(.or, node, operands)
+        case .not: return Code(.not, node, operands)
+        case .conditional: return Code(.conditional, node, operands)
+        case .negate: return Code(.negate, node, operands)
+        case .equal: return Code(.equal(isNegated: false), node, operands)
+        case .unequal: return Code(.equal(isNegated: true), node, operands)
+        case .less, .lessOrEqual, .greater, .greaterOrEqual: return Code(.order(kind), node, operands)
+        case .in: return Code(.contains, node, operands)
+        case .add, .subtract, .multiply, .divide, .remainder:
+            let code = Code(.arithmetic(kind), node, operands)
+            code.promotes = environment.isEvent && node.children.contains(where: comesFromEvent)
+            return code
+        }
+    }
+
+    /// Whether a number in it may be the event's own: what a conversion or a size gives is not.
+    private func comesFromEvent(_ node: Node) -> Bool {
+        switch node.meaning {
+        case .member?: return true
+        // The variable of a macro inside: what it goes through is looked at anyway.
+        case .local(let index)?: return index < eventLocals.count && eventLocals[index]
+        case .some: return false
+        case nil: break
+        }
+        if case .call(let name, _, _) = node.kind, name != "dyn" { return false }
+        return node.children.contains(where: comesFromEvent)
+    }
+
+    private mutating func translate(_ macro: Node.Macro, _ node: Node) throws(ExpressionFault) -> Code {
+        let range = try compile(macro.range)
+        eventLocals.append(environment.isEvent && comesFromEvent(macro.range))
+        defer { eventLocals.removeLast() }
+        var children = [range]
+        if let condition = macro.condition { children.append(try compile(condition)) }
+        if let transform = macro.transform { children.append(try compile(transform)) }
+        let code = Code(.macro(macro.kind), node, children)
+        code.index = eventLocals.count - 1
+        code.hasCondition = macro.condition != nil
+        return code
+    }
+
+    private mutating func call(
+        _ name: String, _ target: Node?, _ arguments: [Node], _ node: Node
+    ) throws(ExpressionFault) -> Code {
+        var arguments = arguments
+        var isMember = target != nil
+        if let target {
+            if case .name("strings", _) = target.kind, name == "quote" {
+                isMember = false
+            } else {
+                arguments.insert(target, at: 0)
+            }
+        }
+        guard let function = Function.named(name),
+            function.overloads.contains(where: { $0.parameters.count == arguments.count && $0.isMember == isMember })
+        else { return Code(.unknownCall, node, try all(arguments)) }
+        let code = Code(.call(function), node, try all(arguments))
+        if function == .matches {
+            usesPatterns = true
+            if case .constant = code.children[1].kind, case .string(let pattern) = code.children[1].constant {
+                do throws(PatternFault) {
+                    code.pattern = try CompiledPattern(pattern.bytes)
+                } catch {
+                    if environment.isChecked { throw ExpressionFault(error.message, at: Int(code.children[1].start)) }
+                }
+            }
+        }
+        return code
+    }
+
+    /// A constant in place of what is always the same. What always fails stays, since it may never be reached; but a text
+    /// in the expression that is no time, address or version is a slip.
+    private func folded(_ code: Code, _ node: Node) throws(ExpressionFault) -> Code {
+        switch code.kind {
+        case .constant, .member, .testMember, .local, .declared, .now, .source, .unknown, .macro, .unknownCall: return code
+        default: break
+        }
+        guard !code.children.isEmpty || { if case .list = code.kind { true } else if case .map = code.kind { true } else { false } }(),
+            code.children.allSatisfy(\.isConstant)
+        else { return code }
+        var evaluator = Machine(limits: ExpressionLimits())
+        do throws(Failure) {
+            let value = try evaluator.run(code)
+            let constant = Code(.constant, node)
+            constant.constant = value
+            return constant
+        } catch {
+            let isSlip: Bool =
+                switch error.problem {
+                case .timestamp, .duration, .address, .network, .version, .zone: true
+                default: false
+                }
+            if environment.isEvent, isSlip { throw ExpressionFault(error.problem.words, at: Int(error.start)) }
+            return code
+        }
+    }
+}

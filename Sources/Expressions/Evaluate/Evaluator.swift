@@ -1,0 +1,215 @@
+// Expressions run on scanned events. The set is linked once to the paths that the scanner locates and shared by all threads;
+// an evaluator is one thread's.
+
+public import Events
+
+/// Expressions, linked to where a scanner notes the members that they name.
+public final class ExpressionSet: @unchecked Sendable {
+    public let expressions: [Expression]
+    fileprivate let linked: UnsafeMutableBufferPointer<Linked>
+    fileprivate let general: [[Code]]
+    private let held: [UnsafeMutablePointer<UInt8>]
+
+    fileprivate struct Linked: BitwiseCopyable {
+        var nodes: UnsafeMutablePointer<Quick>
+        var root: Int
+        var slots: UnsafeMutablePointer<Int>
+        var parents: UnsafeMutablePointer<Int>
+    }
+
+    /// `paths` must hold all paths of each.
+    public init(_ expressions: [Expression], paths: PathTrie) {
+        self.expressions = expressions
+        var linked: [Linked] = []
+        var general: [[Code]] = []
+        var held: [UnsafeMutablePointer<UInt8>] = []
+        for expression in expressions {
+            let slots = expression.paths.map { paths.slot(of: $0)! }
+            let parents = slots.map { paths.parent(of: $0) }
+            var compiler = QuickCompiler(slots: slots, parents: parents)
+            let root = compiler.add(expression.code)
+            linked.append(Linked(nodes: copy(compiler.nodes), root: root, slots: copy(slots), parents: copy(parents)))
+            general.append(compiler.general)
+            held += compiler.held
+        }
+        self.linked = .allocate(capacity: linked.count)
+        _ = self.linked.initialize(from: linked)
+        self.general = general
+        self.held = held
+    }
+
+    deinit {
+        for one in linked {
+            one.nodes.deallocate()
+            one.slots.deallocate()
+            one.parents.deallocate()
+        }
+        linked.deallocate()
+        for memory in held { memory.deallocate() }
+    }
+}
+
+/// What stands around an event: what an expression may ask besides it.
+public struct Surroundings: Sendable {
+    /// `now`: in nanoseconds since 1970.
+    public var now: Int64
+    /// `source`: an index into the names that the evaluator was made with.
+    public var source: Int
+
+    public init(now: Int64, source: Int = 0) {
+        self.now = now
+        self.source = source
+    }
+}
+
+public struct Evaluator: ~Copyable {
+    private let set: ExpressionSet
+    private let sources: [TextValue]
+    private var machine: Machine
+
+    public init(_ set: ExpressionSet, sources: [String] = []) {
+        self.set = set
+        self.sources = sources.map { TextValue($0) }
+        machine = Machine(limits: ExpressionLimits())
+    }
+
+    /// Whether the condition with this index holds for the event.
+    @inline(__always)
+    public mutating func decide(_ index: Int, _ event: ScannedEvent, _ around: Surroundings) -> Truth {
+        let linked = set.linked[index]
+        return decide(linked.nodes, linked.root, index, event, around)
+    }
+
+    private mutating func decide(
+        _ nodes: UnsafeMutablePointer<Quick>, _ at: Int, _ index: Int, _ event: ScannedEvent, _ around: Surroundings
+    ) -> Truth {
+        let node = UnsafePointer(nodes + at)
+        switch node.pointee.kind {
+        case .constant: return node.pointee.isNegated ? .no : .yes
+        case .and:
+            let left = decide(nodes, node.pointee.left, index, event, around)
+            if left == .no { return .no }
+            let right = decide(nodes, node.pointee.right, index, event, around)
+            return right == .no ? .no : left == .error ? .error : right
+        case .or:
+            let left = decide(nodes, node.pointee.left, index, event, around)
+            if left == .yes { return .yes }
+            let right = decide(nodes, node.pointee.right, index, event, around)
+            return right == .yes ? .yes : left == .error ? .error : right
+        case .not:
+            switch decide(nodes, node.pointee.left, index, event, around) {
+            case .no: return .yes
+            case .yes: return .no
+            case .error: return .error
+            }
+        case .anyText:
+            var answer = event.slots[node.pointee.slot].isPresent ? Truth.no : .error
+            var one = node.pointee.left
+            while one < node.pointee.right, answer == .no {
+                answer = Quick.look(UnsafePointer(nodes + one), event)
+                one += 1
+            }
+            return answer
+        case .general: return general(node.pointee.left, index, event, around)
+        default: return Quick.look(node, event)
+        }
+    }
+
+    @inline(never)
+    private mutating func general(_ code: Int, _ index: Int, _ event: ScannedEvent, _ around: Surroundings) -> Truth {
+        prepare(index, event, around)
+        do throws(Failure) {
+            guard case .bool(let holds) = try machine.run(set.general[index][code]) else { return .error }
+            return holds ? .yes : .no
+        } catch {
+            return .error
+        }
+    }
+
+    private mutating func prepare(_ index: Int, _ event: ScannedEvent, _ around: Surroundings) {
+        machine.event = event
+        machine.slots = UnsafePointer(set.linked[index].slots)
+        machine.parents = UnsafePointer(set.linked[index].parents)
+        machine.now = around.now
+        machine.source = sources.indices.contains(around.source) ? sources[around.source] : nil
+    }
+
+    /// The value of the expression with this index; it may point into the event.
+    public mutating func value(_ index: Int, _ event: ScannedEvent, _ around: Surroundings) -> Result<Value, EvaluationFault> {
+        prepare(index, event, around)
+        let expression = set.expressions[index]
+        do throws(Failure) {
+            return .success(try machine.run(expression.code))
+        } catch {
+            return .failure(EvaluationFault(error, in: expression.text))
+        }
+    }
+
+    /// Appends the value as JSON to the buffer; false, with nothing appended, when there is none.
+    public mutating func write(_ index: Int, _ event: ScannedEvent, _ around: Surroundings, to buffer: inout ByteBuffer) -> Bool {
+        prepare(index, event, around)
+        let before = buffer.count
+        do throws(Failure) {
+            if try machine.run(set.expressions[index].code).writeJSON(to: &buffer) { return true }
+        } catch {}
+        buffer.truncate(to: before)
+        return false
+    }
+
+    /// Of a condition: the part that decided, and what became of it. Of `a && b` that is the side that is false.
+    public mutating func decision(_ index: Int, _ event: ScannedEvent, _ around: Surroundings) -> Decision {
+        prepare(index, event, around)
+        let expression = set.expressions[index]
+        var code = expression.code
+        let holds = truth(code).0 == .yes
+        while true {
+            let truth = truth(code)
+            guard let next = deciding(code, truth.0) else {
+                let text = Array(expression.text.utf8)
+                return Decision(
+                    truth: truth.0, part: String(decoding: text[Int(code.start)..<Int(code.end)], as: UTF8.self),
+                    fault: truth.1.map { EvaluationFault($0, in: expression.text) }, holds: holds)
+            }
+            code = next
+        }
+    }
+
+    private mutating func truth(_ code: Code) -> (Truth, Failure?) {
+        do throws(Failure) {
+            guard case .bool(let holds) = try machine.run(code) else { return (.error, code.failure(.notBoolean)) }
+            return (holds ? .yes : .no, nil)
+        } catch {
+            return (.error, error)
+        }
+    }
+
+    /// The operand whose answer was decisive; nil when all were, or there is none.
+    private mutating func deciding(_ code: Code, _ truth: Truth) -> Code? {
+        switch code.kind {
+        case .not: return code.children[0]
+        case .and, .or:
+            let all: Truth = if case .and = code.kind { .yes } else { .no }
+            if truth == all { return nil }
+            for child in code.children where self.truth(child).0 == truth { return child }
+            return nil
+        default: return nil
+        }
+    }
+
+    public struct Decision: Sendable {
+        /// Of the part, which under a `!` is not that of the whole.
+        public var truth: Truth
+        /// As it is written.
+        public var part: String
+        /// Why it errs.
+        public var fault: EvaluationFault?
+        /// Whether the whole condition holds.
+        public var holds: Bool
+    }
+}
+
+private func copy<Element: BitwiseCopyable>(_ elements: [Element]) -> UnsafeMutablePointer<Element> {
+    let memory = UnsafeMutablePointer<Element>.allocate(capacity: max(1, elements.count))
+    memory.initialize(from: elements, count: elements.count)
+    return memory
+}

@@ -1,0 +1,63 @@
+// Why an evaluation gave no value, and which part of the expression it was. Plain values, so that an event that lacks a
+// member costs nothing; the words are made when someone asks.
+
+enum Problem: UInt8, Error {
+    case missingMember, missingKey, noOverload, notBoolean, divisionByZero, overflow, range, index, text
+    case timestamp, duration, zone, number, boolean, address, network, version, pattern, patternLibrary
+    case format, duplicateKey, unknownName, unknownFunction
+    case steps, size, depth
+
+    var words: String {
+        switch self {
+        case .missingMember: "the event has no such member"
+        case .missingKey: "there is no such key"
+        case .noOverload: "the types do not fit"
+        case .notBoolean: "this is neither true nor false"
+        case .divisionByZero: "division by zero"
+        case .overflow: "the number leaves its range"
+        case .range: "the value is beyond the range of this type"
+        case .index: "the index is out of range"
+        case .text: "this is not UTF-8 text"
+        case .timestamp: "this is no timestamp between the years 1 and 9999, such as \"2024-06-10T12:00:00Z\""
+        case .duration: "this is no duration of at most 292 years, such as \"1h30m\" or \"250ms\""
+        case .zone: "there is no such time zone; names are like \"Europe/Berlin\", offsets like \"+02:00\""
+        case .number: "this text is no number of this type"
+        case .boolean: "this text is neither true nor false"
+        case .address: "this is no IP address"
+        case .network: "this is no network, such as \"10.0.0.0/8\""
+        case .version: "this is no version, such as \"1.2.3\""
+        case .pattern: "this is no regular expression that RE2 knows, or one too large"
+        case .patternLibrary: "matches needs libswitchyard-patterns.so beside the program, and libre2"
+        case .format: "the format and its arguments do not fit"
+        case .duplicateKey: "the key is there twice"
+        case .unknownName: "nothing has this name"
+        case .unknownFunction: "there is no such function"
+        case .steps: "the evaluation takes more steps than it may"
+        case .size: "the evaluation makes more or larger values than it may"
+        case .depth: "the values nest deeper than an evaluation may go"
+        }
+    }
+}
+
+struct Failure: Error {
+    var problem: Problem
+    var start: Int32
+    var end: Int32
+}
+
+/// An expression gave no value for an event.
+public struct EvaluationFault: Error, Hashable, Sendable, CustomStringConvertible {
+    public var message: String
+    /// The part of the expression that could not be evaluated, by its bytes.
+    public var range: Range<Int>
+    /// That part as it is written.
+    public var part: String
+
+    init(_ failure: Failure, in text: String) {
+        range = Int(failure.start)..<Int(failure.end)
+        part = String(decoding: Array(text.utf8)[range], as: UTF8.self)
+        message = failure.problem.words
+    }
+
+    public var description: String { "\(part): \(message)" }
+}

@@ -1,0 +1,67 @@
+// A value as JSON: what the event holds byte for byte as it came; times, durations, addresses and versions as strings,
+// bytes in base64, and what JSON has no number for as "NaN" or "Infinity".
+
+public import Events
+internal import Platform
+
+extension Value {
+    /// nil when values nest deeper than an evaluation may go.
+    public var json: String? {
+        var buffer = ByteBuffer()
+        guard writeJSON(to: &buffer) else { return nil }
+        return String(decoding: buffer.bytes, as: UTF8.self)
+    }
+
+    /// False, with part of it written, when values nest deeper than an evaluation may go.
+    public func writeJSON(to buffer: inout ByteBuffer, depth: Int = 0) -> Bool {
+        guard depth < Machine.deepest else { return false }
+        switch self {
+        case .null: buffer.append("null")
+        case .bool(let value): buffer.append(value ? "true" : "false")
+        case .int(let value): buffer.append(String(value))
+        case .uint(let value): buffer.append(String(value))
+        case .double(let value): buffer.append(value.isFinite ? Machine.text(value) : "\"\(Machine.text(value))\"")
+        case .string(let text): Value.writeQuoted(text.bytes, to: &buffer)
+        case .bytes(let bytes): buffer.append("\"" + base64(bytes) + "\"")
+        case .timestamp, .duration, .type, .ip, .version: Value.writeQuoted(Array((Machine.text(self) ?? "").utf8), to: &buffer)
+        case .list(.json(let span)), .map(.json(let span)): buffer.append(span.start, span.count)
+        case .list(.values(let values)):
+            buffer.append(UInt8(ascii: "["))
+            for (i, value) in values.enumerated() {
+                if i > 0 { buffer.append(UInt8(ascii: ",")) }
+                guard value.writeJSON(to: &buffer, depth: depth + 1) else { return false }
+            }
+            buffer.append(UInt8(ascii: "]"))
+        case .map(.entries(let entries)):
+            buffer.append(UInt8(ascii: "{"))
+            for (i, entry) in entries.enumerated() {
+                if i > 0 { buffer.append(UInt8(ascii: ",")) }
+                Value.writeQuoted(Array((Machine.text(entry.key) ?? "").utf8), to: &buffer)
+                buffer.append(UInt8(ascii: ":"))
+                guard entry.value.writeJSON(to: &buffer, depth: depth + 1) else { return false }
+            }
+            buffer.append(UInt8(ascii: "}"))
+        }
+        return true
+    }
+
+    private static func writeQuoted(_ bytes: [UInt8], to buffer: inout ByteBuffer) {
+        buffer.append(UInt8(ascii: "\""))
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "\""): buffer.append("\\\"")
+            case UInt8(ascii: "\\"): buffer.append("\\\\")
+            case 0x0a: buffer.append("\\n")
+            case 0x0d: buffer.append("\\r")
+            case 0x09: buffer.append("\\t")
+            case 0..<0x20, 0x7f:
+                let digits = Array("0123456789abcdef".utf8)
+                buffer.append("\\u00")
+                buffer.append(digits[Int(byte >> 4)])
+                buffer.append(digits[Int(byte & 15)])
+            default: buffer.append(byte)
+            }
+        }
+        buffer.append(UInt8(ascii: "\""))
+    }
+}

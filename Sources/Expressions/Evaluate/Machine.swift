@@ -1,0 +1,236 @@
+// Runs code: one value from an event, or why there is none. It promises to end: every step, byte and level is counted.
+
+internal import Events
+internal import Glibc
+
+/// What code runs with. One for each thread; a run leaves nothing behind but memory that the next one uses.
+struct Machine: ~Copyable {
+    /// The event, and by path where its members lie.
+    var event: ScannedEvent?
+    var slots: UnsafePointer<Int>?
+    /// By path, the slot of the object that holds the member.
+    var parents: UnsafePointer<Int>?
+    var variables: [String: Value] = [:]
+    var now: Int64 = 0
+    var source: TextValue?
+    var locals: [Value] = []
+    var lastPattern: (text: [UInt8], pattern: CompiledPattern)?
+    private let limits: ExpressionLimits
+    private var steps = 0
+    private var bytes = 0
+
+    init(limits: ExpressionLimits) { self.limits = limits }
+
+    mutating func run(_ code: Code) throws(Failure) -> Value {
+        steps = limits.steps
+        bytes = limits.bytes
+        locals.removeAll(keepingCapacity: true)
+        return try value(code)
+    }
+
+    @inline(__always) mutating func spend(_ count: Int, _ code: Code) throws(Failure) {
+        steps -= count
+        if steps < 0 { throw code.failure(.steps) }
+    }
+
+    /// Before something of that size is made.
+    mutating func make(_ count: Int, _ code: Code) throws(Failure) {
+        bytes -= count
+        if bytes < 0 { throw code.failure(.size) }
+        try spend(count >> 6, code)
+    }
+
+    mutating func value(_ code: Code) throws(Failure) -> Value {
+        try spend(1, code)
+        switch code.kind {
+        case .constant: return code.constant
+        case .member: return try member(code)
+        case .testMember: return .bool(try hasMember(code))
+        case .local: return locals[code.index]
+        case .declared:
+            guard let value = variables[code.declaredName] else { throw code.failure(.unknownName) }
+            return value
+        case .now: return .timestamp(Timestamp(nanosecondsSince1970: now))
+        case .source:
+            guard let source else { throw code.failure(.unknownName) }
+            return .string(source)
+        case .unknown: throw code.failure(.unknownName)
+        case .unknownCall: throw code.failure(.unknownFunction)
+        case .select:
+            guard let found = try lookup(try value(code.children[0]), code.key, code) else { throw code.failure(.missingKey) }
+            return found
+        case .test: return .bool(try lookup(try value(code.children[0]), code.key, code) != nil)
+        case .index: return try index(try value(code.children[0]), try value(code.children[1]), code)
+        case .and: return .bool(try joined(code, deciding: false))
+        case .or: return .bool(try joined(code, deciding: true))
+        case .not:
+            guard case .bool(let value) = try value(code.children[0]) else { throw code.failure(.noOverload) }
+            return .bool(!value)
+        case .conditional:
+            let condition = code.children[0]
+            guard case .bool(let holds) = try value(condition) else { throw condition.failure(.notBoolean) }
+            return try value(code.children[holds ? 1 : 2])
+        case .negate:
+            switch try value(code.children[0]) {
+            case .int(let value):
+                guard value != .min else { throw code.failure(.overflow) }
+                return .int(-value)
+            case .double(let value): return .double(-value)
+            default: throw code.failure(.noOverload)
+            }
+        case .equal(let isNegated):
+            return .bool(try equal(try value(code.children[0]), try value(code.children[1]), code) != isNegated)
+        case .order(let comparison):
+            let left = try value(code.children[0])
+            guard let order = left.order(try value(code.children[1])) else { throw code.failure(.noOverload) }
+            return .bool(order.satisfies(comparison))
+        case .contains: return .bool(try contains(try value(code.children[1]), try value(code.children[0]), code))
+        case .arithmetic(let kind): return try arithmetic(kind, try value(code.children[0]), try value(code.children[1]), code)
+        case .list:
+            try make(code.children.count * 24, code)
+            var values: [Value] = []
+            values.reserveCapacity(code.children.count)
+            for child in code.children { values.append(try value(child)) }
+            return .list(.values(values))
+        case .map: return try map(code)
+        case .macro(let kind): return try macro(kind, code)
+        case .call(let function): return try call(function, code)
+        }
+    }
+
+    // MARK: Members of the event
+
+    private mutating func member(_ code: Code) throws(Failure) -> Value {
+        guard let event, let slots else { throw code.failure(.unknownName) }
+        let slot = event.slots[slots[code.index]]
+        if slot.isPresent {
+            guard let value = try read(event.block, slot, code) else { throw code.failure(.text) }
+            return value
+        }
+        if let name = code.typeName { return .type(name) }
+        throw code.failure(.missingMember)
+    }
+
+    private mutating func read(_ block: Bytes, _ slot: Slot, _ code: Code) throws(Failure) -> Value? {
+        let span = JSONSpan(block + Int(slot.start), block + Int(slot.end))
+        if span.first == UInt8(ascii: "\"") { try make(span.count, code) }
+        return span.value
+    }
+
+    private func hasMember(_ code: Code) throws(Failure) -> Bool {
+        guard let event, let slots, let parents else { throw code.failure(.unknownName) }
+        if event.slots[slots[code.index]].isPresent { return true }
+        let holder = event.slots[parents[code.index]]
+        guard holder.isPresent else { throw code.failure(.missingMember) }
+        guard event.block[Int(holder.start)] == UInt8(ascii: "{") else { throw code.failure(.noOverload) }
+        return false
+    }
+
+    // MARK: Logic
+
+    /// `&&` and `||`: either side alone can decide, whatever becomes of the other.
+    private mutating func joined(_ code: Code, deciding: Bool) throws(Failure) -> Bool {
+        var failure: Failure?
+        for child in code.children {
+            do throws(Failure) {
+                guard case .bool(let holds) = try value(child) else { throw child.failure(.notBoolean) }
+                if holds == deciding { return deciding }
+            } catch {
+                if error.problem == .steps || error.problem == .size { throw error }
+                if failure == nil { failure = error }
+            }
+        }
+        if let failure { throw failure }
+        return !deciding
+    }
+
+    private mutating func macro(_ kind: Node.Macro.Kind, _ code: Code) throws(Failure) -> Value {
+        let range = code.children[0]
+        var elements = Elements(try value(range))
+        guard elements.isValid else { throw range.failure(.noOverload) }
+        assert(locals.count == code.index)
+        locals.append(.null)
+        defer { locals.removeLast() }
+        var failure: Failure?
+        var found = 0
+        var values: [Value] = []
+        while let element = try next(&elements, range) {
+            locals[code.index] = element
+            var holds = true
+            if code.hasCondition {
+                let condition = code.children[1]
+                do throws(Failure) {
+                    guard case .bool(let answer) = try value(condition) else { throw condition.failure(.notBoolean) }
+                    holds = answer
+                } catch {
+                    guard kind == .all || kind == .exists, error.problem != .steps, error.problem != .size else { throw error }
+                    if failure == nil { failure = error }
+                    continue
+                }
+            }
+            switch kind {
+            case .all: if !holds { return .bool(false) }
+            case .exists: if holds { return .bool(true) }
+            case .existsOne: found += holds ? 1 : 0
+            case .filter, .map:
+                guard holds else { continue }
+                try make(24, code)
+                values.append(kind == .map ? try value(code.children[code.children.count - 1]) : element)
+            }
+        }
+        if let failure { throw failure }
+        switch kind {
+        case .all: return .bool(true)
+        case .exists: return .bool(false)
+        case .existsOne: return .bool(found == 1)
+        case .filter, .map: return .list(.values(values))
+        }
+    }
+
+    /// The next element, or of a map the next key.
+    mutating func next(_ elements: inout Elements, _ code: Code) throws(Failure) -> Value? {
+        try spend(1, code)
+        switch elements.source {
+        case .values(let values):
+            guard elements.at < values.count else { return nil }
+            elements.at += 1
+            return values[elements.at - 1]
+        case .entries(let entries):
+            guard elements.at < entries.count else { return nil }
+            elements.at += 1
+            return entries[elements.at - 1].key
+        case .json(var cursor, let isMap):
+            guard cursor.next() else { return nil }
+            elements.source = .json(cursor, isMap: isMap)
+            let span = isMap ? cursor.key : cursor.value
+            try spend((cursor.value.count + (isMap ? cursor.key.count : 0)) >> 6, code)
+            if span.first == UInt8(ascii: "\"") { try make(span.count, code) }
+            guard let value = span.value else { throw code.failure(.text) }
+            return value
+        case .none: return nil
+        }
+    }
+
+    struct Elements {
+        enum Source {
+            case none
+            case values([Value])
+            case entries([MapEntry])
+            case json(JSONCursor, isMap: Bool)
+        }
+        var source: Source
+        var at = 0
+
+        init(_ value: Value) {
+            switch value {
+            case .list(.values(let values)): source = .values(values)
+            case .map(.entries(let entries)): source = .entries(entries)
+            case .list(.json(let span)): source = .json(JSONCursor(span), isMap: false)
+            case .map(.json(let span)): source = .json(JSONCursor(span), isMap: true)
+            default: source = .none
+            }
+        }
+
+        var isValid: Bool { if case .none = source { false } else { true } }
+    }
+}

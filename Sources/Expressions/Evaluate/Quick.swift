@@ -1,0 +1,242 @@
+// Conditions of the usual kind, decided on the bytes of the event: a member compared with a constant, `has`, and what joins
+// them. Plain values in memory that never moves; nothing is built, and no reference is counted.
+// It promises the same answer as the code that it stands for; whatever it does not know is left to that code.
+
+internal import Events
+
+/// What a condition comes to.
+public enum Truth: UInt8, BitwiseCopyable, Sendable {
+    case no, yes
+    /// It errs on this event.
+    case error
+}
+
+struct Quick: BitwiseCopyable {
+    enum Kind: UInt8, BitwiseCopyable {
+        case constant, and, or, not
+        /// A member that is itself true or false.
+        case flag
+        case has
+        /// With a constant string.
+        case equalText, startsWith, endsWith, holdsText, glob
+        /// One of several constant strings; each is a node behind this one.
+        case anyText
+        case compareNumber
+        /// With true, false or null.
+        case equalWord
+        /// Left to the code with this index.
+        case general
+    }
+
+    var kind: Kind
+    /// `!=` in place of `==`.
+    var isNegated = false
+    var comparison = Operator.equal
+    var slot = 0
+    var parent = 0
+    /// Where its operands stand.
+    var left = 0
+    var right = 0
+    var text = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+    var number = JSONNumber.int(0)
+}
+
+/// Compiles what it can of a condition and keeps what it points to.
+struct QuickCompiler {
+    private(set) var nodes: [Quick] = []
+    private(set) var general: [Code] = []
+    private(set) var held: [UnsafeMutablePointer<UInt8>] = []
+    private let slots: [Int]
+    private let parents: [Int]
+
+    init(slots: [Int], parents: [Int]) {
+        self.slots = slots
+        self.parents = parents
+    }
+
+    /// The index of the node.
+    mutating func add(_ code: Code) -> Int {
+        let node = translate(code) ?? leave(code)
+        nodes.append(node)
+        return nodes.count - 1
+    }
+
+    private mutating func leave(_ code: Code) -> Quick {
+        general.append(code)
+        return Quick(kind: .general, left: general.count - 1)
+    }
+
+    private mutating func translate(_ code: Code) -> Quick? {
+        switch code.kind {
+        case .constant:
+            guard case .bool(let value) = code.constant else { return nil }
+            return Quick(kind: .constant, isNegated: !value)
+        case .and, .or:
+            let left = add(code.children[0])
+            let right = add(code.children[1])
+            let isAnd = if case .and = code.kind { true } else { false }
+            return Quick(kind: isAnd ? .and : .or, left: left, right: right)
+        case .not: return Quick(kind: .not, left: add(code.children[0]))
+        case .member: return member(code, .flag)
+        case .testMember: return Quick(kind: .has, slot: slots[code.index], parent: parents[code.index])
+        case .equal(let isNegated): return comparison(code, isNegated ? .unequal : .equal)
+        case .order(let kind): return comparison(code, kind)
+        case .contains: return list(code)
+        case .call(.startsWith): return text(code, .startsWith)
+        case .call(.endsWith): return text(code, .endsWith)
+        case .call(.contains): return text(code, .holdsText)
+        case .call(.glob): return text(code, .glob)
+        default: return nil
+        }
+    }
+
+    private func member(_ code: Code, _ kind: Quick.Kind) -> Quick? {
+        guard case .member = code.kind, code.typeName == nil else { return nil }
+        return Quick(kind: kind, slot: slots[code.index])
+    }
+
+    private mutating func comparison(_ code: Code, _ comparison: Operator) -> Quick? {
+        var comparison = comparison
+        var (side, other) = (code.children[0], code.children[1])
+        if side.isConstant {
+            swap(&side, &other)
+            comparison = comparison.mirrored
+        }
+        guard case .constant = other.kind else { return nil }
+        let isEquality = comparison == .equal || comparison == .unequal
+        switch other.constant {
+        case .int, .uint, .double:
+            guard var quick = member(side, .compareNumber) else { return nil }
+            quick.comparison = comparison
+            quick.number = other.constant.number!
+            return quick
+        case .string(let constant) where isEquality:
+            guard var quick = member(side, .equalText) else { return nil }
+            quick.isNegated = comparison == .unequal
+            quick.text = hold(constant.bytes)
+            return quick
+        case .bool, .null:
+            guard isEquality, var quick = member(side, .equalWord) else { return nil }
+            quick.isNegated = comparison == .unequal
+            quick.text = hold(Array((Machine.text(other.constant) ?? "").utf8))
+            return quick
+        default: return nil
+        }
+    }
+
+    private mutating func text(_ code: Code, _ kind: Quick.Kind) -> Quick? {
+        guard case .constant = code.children[1].kind, case .string(let constant) = code.children[1].constant,
+            var quick = member(code.children[0], kind)
+        else { return nil }
+        quick.text = hold(constant.bytes)
+        return quick
+    }
+
+    private mutating func list(_ code: Code) -> Quick? {
+        guard case .constant = code.children[1].kind, case .list(.values(let values)) = code.children[1].constant, !values.isEmpty,
+            var quick = member(code.children[0], .anyText)
+        else { return nil }
+        var texts: [TextValue] = []
+        for value in values {
+            guard case .string(let text) = value else { return nil }
+            texts.append(text)
+        }
+        quick.left = nodes.count
+        for text in texts { nodes.append(Quick(kind: .equalText, slot: quick.slot, text: hold(text.bytes))) }
+        quick.right = nodes.count
+        return quick
+    }
+
+    private mutating func hold(_ bytes: [UInt8]) -> UnsafeBufferPointer<UInt8> {
+        let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: max(1, bytes.count))
+        memory.initialize(from: bytes, count: bytes.count)
+        held.append(memory)
+        return UnsafeBufferPointer(start: memory, count: bytes.count)
+    }
+}
+
+extension Operator {
+    /// The same with its sides exchanged.
+    fileprivate var mirrored: Operator {
+        switch self {
+        case .less: .greater
+        case .lessOrEqual: .greaterOrEqual
+        case .greater: .less
+        case .greaterOrEqual: .lessOrEqual
+        default: self
+        }
+    }
+}
+
+extension Quick {
+    /// Of the kinds that look at one member.
+    @inline(__always) static func look(_ node: UnsafePointer<Quick>, _ event: ScannedEvent) -> Truth {
+        let slot = event.slots[node.pointee.slot]
+        if node.pointee.kind == .has {
+            if slot.isPresent { return .yes }
+            let holder = event.slots[node.pointee.parent]
+            return holder.isPresent && event.block[Int(holder.start)] == UInt8(ascii: "{") ? .no : .error
+        }
+        guard slot.isPresent else { return .error }
+        let start = event.block + Int(slot.start)
+        let count = Int(slot.end - slot.start)
+        let first = start[0]
+        switch node.pointee.kind {
+        case .compareNumber:
+            guard first == UInt8(ascii: "-") || isDigit(first) else {
+                // Values of different types are not equal; but a string with a lone surrogate is no value.
+                guard node.pointee.comparison == .equal || node.pointee.comparison == .unequal, !isBroken(start, count) else {
+                    return .error
+                }
+                return node.pointee.comparison == .equal ? .no : .yes
+            }
+            let order = JSONNumber(JSONSpan(start, start + count)).order(node.pointee.number)
+            return order.satisfies(node.pointee.comparison) ? .yes : .no
+        case .flag: return first == UInt8(ascii: "t") ? .yes : first == UInt8(ascii: "f") ? .no : .error
+        case .equalWord:
+            guard !isBroken(start, count) else { return .error }
+            let text = node.pointee.text
+            let isSame = count == text.count && same(start, text)
+            return isSame != node.pointee.isNegated ? .yes : .no
+        default:
+            guard first == UInt8(ascii: "\"") else {
+                guard node.pointee.kind == .equalText else { return .error }
+                return node.pointee.isNegated ? .yes : .no
+            }
+            let body = UnsafeBufferPointer(start: start + 1, count: count - 2)
+            guard Text.isEscaped(body) else { return holds(node, body) }
+            return Text.withText(body) { text in text.map { holds(node, $0) } ?? .error }
+        }
+    }
+
+    @inline(__always) private static func holds(_ node: UnsafePointer<Quick>, _ text: UnsafeBufferPointer<UInt8>) -> Truth {
+        let constant = node.pointee.text
+        let answer: Bool
+        switch node.pointee.kind {
+        case .equalText:
+            answer = (text.count == constant.count && isSame(text, 0, constant)) != node.pointee.isNegated
+        case .startsWith: answer = text.count >= constant.count && isSame(text, 0, constant)
+        case .endsWith: answer = text.count >= constant.count && isSame(text, text.count - constant.count, constant)
+        case .glob: answer = matchesGlob(text, constant)
+        default: answer = firstPlace(of: UnsafeRawBufferPointer(constant), in: UnsafeRawBufferPointer(text)) != nil
+        }
+        return answer ? .yes : .no
+    }
+
+    @inline(__always) private static func isSame(_ text: UnsafeBufferPointer<UInt8>, _ at: Int, _ constant: UnsafeBufferPointer<UInt8>)
+        -> Bool
+    {
+        constant.isEmpty || same(text.baseAddress! + at, constant)
+    }
+
+    @inline(__always) private static func same(_ bytes: Bytes, _ constant: UnsafeBufferPointer<UInt8>) -> Bool {
+        for i in 0..<constant.count where bytes[i] != constant[i] { return false }
+        return true
+    }
+
+    /// A string that is no text, since it holds a lone surrogate.
+    @inline(never) private static func isBroken(_ start: Bytes, _ count: Int) -> Bool {
+        guard start[0] == UInt8(ascii: "\"") else { return false }
+        return Text.withText(UnsafeBufferPointer(start: start + 1, count: count - 2)) { $0 == nil }
+    }
+}

@@ -1,0 +1,62 @@
+// Regular expressions by libre2, which never takes more than time in proportion to the text. The library is loaded when the
+// first expression with `matches` is compiled: a router that has none neither loads nor needs it.
+
+internal import Glibc
+
+struct PatternFault: Error {
+    var message: String
+    /// The library is not there.
+    var isMissing = false
+}
+
+/// A pattern that matches anywhere in a text, as `matches` does.
+final class CompiledPattern: @unchecked Sendable {
+    private let handle: UnsafeMutableRawPointer
+    private let library: PatternLibrary
+
+    init(_ pattern: [UInt8]) throws(PatternFault) {
+        let library = try PatternLibrary.shared.get()
+        self.library = library
+        guard pattern.count <= 4096 else { throw PatternFault(message: "a regular expression has at most 4096 bytes") }
+        var message = [CChar](repeating: 0, count: 256)
+        let handle = pattern.withUnsafeBytes { library.compile($0.baseAddress, $0.count, &message, message.count) }
+        guard let handle else {
+            let words = String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            throw PatternFault(message: "RE2 cannot read this regular expression: \(words)")
+        }
+        self.handle = handle
+    }
+
+    deinit { library.free(handle) }
+
+    func matches(_ text: [UInt8]) -> Bool {
+        text.withUnsafeBytes { library.matches(handle, $0.baseAddress, $0.count) == 1 }
+    }
+}
+
+/// The functions of `libswitchyard-patterns.so`, which `Sources/CRE2` makes.
+private struct PatternLibrary {
+    typealias Compile = @convention(c) (UnsafeRawPointer?, Int, UnsafeMutablePointer<CChar>?, Int) -> UnsafeMutableRawPointer?
+    typealias Matches = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer?, Int) -> Int32
+    typealias Free = @convention(c) (UnsafeMutableRawPointer) -> Void
+
+    let compile: Compile
+    let matches: Matches
+    let free: Free
+
+    static let name = "libswitchyard-patterns.so"
+    static let shared: Result<PatternLibrary, PatternFault> = {
+        // Found where the executable finds its other libraries.
+        guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
+            let why = dlerror().map { String(cString: $0) } ?? "unknown error"
+            return .failure(PatternFault(message: "matches needs \(name) beside the program, and libre2: \(why)", isMissing: true))
+        }
+        guard let compile = dlsym(library, "switchyard_pattern_compile"), let matches = dlsym(library, "switchyard_pattern_matches"),
+            let free = dlsym(library, "switchyard_pattern_free")
+        else { return .failure(PatternFault(message: "\(name) is of another version of the program", isMissing: true)) }
+        return .success(
+            PatternLibrary(
+                compile: unsafeBitCast(compile, to: Compile.self), matches: unsafeBitCast(matches, to: Matches.self),
+                free: unsafeBitCast(free, to: Free.self)))
+    }()
+}

@@ -1,0 +1,121 @@
+// Every function that an expression can call, with its overloads: what the checker goes by and what `eval --help` lists.
+
+enum Function: String, CaseIterable, Sendable {
+    case size, contains, startsWith, endsWith, matches
+    case charAt, indexOf, lastIndexOf, lowerAscii, upperAscii, replace, split, join, substring, trim, format, quote, reverse
+    case int, uint, double, string, bytes, bool, timestamp, duration, type, dyn
+    case getFullYear, getMonth, getDate, getDayOfMonth, getDayOfWeek, getDayOfYear, getHours, getMinutes, getSeconds, getMilliseconds
+    case glob, ip, isIP, version, isPrivate, isLoopback, isLinkLocal, inside, family
+
+    /// As it is called; `strings.quote` has a name of its own.
+    static func named(_ name: String) -> Function? { Function(rawValue: name) }
+
+    struct Overload: Sendable {
+        var isMember: Bool
+        var parameters: [Type]
+        var result: Type
+    }
+
+    var overloads: [Overload] { Function.declared[self] ?? [] }
+
+    private static func plain(_ parameters: Type..., result: Type) -> Overload {
+        Overload(isMember: false, parameters: parameters, result: result)
+    }
+
+    private static func member(_ parameters: Type..., result: Type) -> Overload {
+        Overload(isMember: true, parameters: parameters, result: result)
+    }
+
+    private static let declared: [Function: [Overload]] = {
+        let a = Type.parameter("A")
+        let b = Type.parameter("B")
+        var all: [Function: [Overload]] = [
+            .size: [Type.string, .bytes, .list(a), .map(a, b)].flatMap { [plain($0, result: .int), member($0, result: .int)] },
+            .contains: [member(.string, .string, result: .bool)],
+            .startsWith: [member(.string, .string, result: .bool)],
+            .endsWith: [member(.string, .string, result: .bool)],
+            .matches: [member(.string, .string, result: .bool), plain(.string, .string, result: .bool)],
+            .charAt: [member(.string, .int, result: .string)],
+            .indexOf: [member(.string, .string, result: .int), member(.string, .string, .int, result: .int)],
+            .lastIndexOf: [member(.string, .string, result: .int), member(.string, .string, .int, result: .int)],
+            .lowerAscii: [member(.string, result: .string)],
+            .upperAscii: [member(.string, result: .string)],
+            .replace: [
+                member(.string, .string, .string, result: .string), member(.string, .string, .string, .int, result: .string),
+            ],
+            .split: [member(.string, .string, result: .list(.string)), member(.string, .string, .int, result: .list(.string))],
+            .join: [member(.list(.string), result: .string), member(.list(.string), .string, result: .string)],
+            .substring: [member(.string, .int, result: .string), member(.string, .int, .int, result: .string)],
+            .trim: [member(.string, result: .string)],
+            .format: [member(.string, .list(.dyn), result: .string)],
+            .quote: [plain(.string, result: .string)],
+            .reverse: [member(.string, result: .string)],
+            .int: [Type.int, .uint, .double, .string, .timestamp].map { plain($0, result: .int) },
+            .uint: [Type.uint, .int, .double, .string].map { plain($0, result: .uint) },
+            .double: [Type.double, .int, .uint, .string].map { plain($0, result: .double) },
+            .string: [Type.string, .bool, .int, .uint, .double, .bytes, .timestamp, .duration, .ip, .version].map {
+                plain($0, result: .string)
+            },
+            .bytes: [plain(.bytes, result: .bytes), plain(.string, result: .bytes)],
+            .bool: [plain(.bool, result: .bool), plain(.string, result: .bool)],
+            .timestamp: [Type.timestamp, .string, .int].map { plain($0, result: .timestamp) },
+            .duration: [Type.duration, .string].map { plain($0, result: .duration) },
+            .type: [plain(a, result: .type(a))],
+            .dyn: [plain(a, result: .dyn)],
+            .glob: [plain(.string, .string, result: .bool), member(.string, .string, result: .bool)],
+            .ip: [plain(.string, result: .ip), plain(.ip, result: .ip)],
+            .isIP: [plain(.string, result: .bool)],
+            .version: [plain(.string, result: .version), plain(.version, result: .version)],
+            .isPrivate: [member(.ip, result: .bool)],
+            .isLoopback: [member(.ip, result: .bool)],
+            .isLinkLocal: [member(.ip, result: .bool)],
+            .inside: [member(.ip, .string, result: .bool), member(.ip, .list(.string), result: .bool)],
+            .family: [member(.ip, result: .int)],
+        ]
+        for accessor in [
+            Function.getFullYear, .getMonth, .getDate, .getDayOfMonth, .getDayOfWeek, .getDayOfYear, .getHours, .getMinutes, .getSeconds,
+            .getMilliseconds,
+        ] {
+            all[accessor] = [member(.timestamp, result: .int), member(.timestamp, .string, result: .int)]
+        }
+        for accessor in [Function.getHours, .getMinutes, .getSeconds, .getMilliseconds] {
+            all[accessor]?.append(member(.duration, result: .int))
+        }
+        return all
+    }()
+}
+
+extension Operator {
+    /// The operands it takes, apart from those of `==`, `!=`, `&&`, `||` and `?:`, which the checker judges itself.
+    var overloads: [Function.Overload] { Operator.declared[self] ?? [] }
+
+    private static let declared: [Operator: [Function.Overload]] = {
+        func takes(_ parameters: Type..., result: Type) -> Function.Overload {
+            Function.Overload(isMember: false, parameters: parameters, result: result)
+        }
+        let a = Type.parameter("A")
+        let b = Type.parameter("B")
+        let numbers = [Type.int, .uint, .double].map { takes($0, $0, result: $0) }
+        let numberPairs = [Type.int, .uint, .double].flatMap { left in
+            [Type.int, .uint, .double].map { takes(left, $0, result: .bool) }
+        }
+        let ordered = numberPairs + [Type.bool, .string, .bytes, .timestamp, .duration, .ip, .version].map { takes($0, $0, result: .bool) }
+        return [
+            .add: numbers + [
+                takes(.string, .string, result: .string), takes(.bytes, .bytes, result: .bytes),
+                takes(.list(a), .list(a), result: .list(a)), takes(.timestamp, .duration, result: .timestamp),
+                takes(.duration, .timestamp, result: .timestamp), takes(.duration, .duration, result: .duration),
+            ],
+            .subtract: numbers + [
+                takes(.timestamp, .duration, result: .timestamp), takes(.timestamp, .timestamp, result: .duration),
+                takes(.duration, .duration, result: .duration),
+            ],
+            .multiply: numbers, .divide: numbers,
+            .remainder: [takes(.int, .int, result: .int), takes(.uint, .uint, result: .uint)],
+            .less: ordered, .lessOrEqual: ordered, .greater: ordered, .greaterOrEqual: ordered,
+            .in: [takes(a, .list(a), result: .bool), takes(a, .map(a, b), result: .bool)],
+            .not: [takes(.bool, result: .bool)],
+            .negate: [takes(.int, result: .int), takes(.double, result: .double)],
+        ]
+    }()
+}

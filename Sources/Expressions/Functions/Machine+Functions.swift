@@ -1,0 +1,150 @@
+// Calls of functions: which one, by the types that the values turned out to have.
+
+internal import Events
+
+extension Machine {
+    mutating func call(_ function: Function, _ code: Code) throws(Failure) -> Value {
+        let first = try value(code.children[0])
+        switch function {
+        case .size: return .int(Int64(try size(first, code)))
+        case .type: return .type(first.typeName)
+        case .dyn: return first
+        case .int, .uint, .double, .string, .bytes, .bool, .timestamp, .duration: return try convert(first, function, code)
+        case .ip:
+            if case .ip = first { return first }
+            guard let address = IPAddress(try text(first, code).bytes) else { throw code.failure(.address) }
+            return .ip(address)
+        case .isIP: return .bool(IPAddress(try text(first, code).bytes) != nil)
+        case .version:
+            if case .version = first { return first }
+            guard let version = VersionNumber(try text(first, code)) else { throw code.failure(.version) }
+            return .version(version)
+        case .isPrivate: return .bool(try address(first, code).isPrivate)
+        case .isLoopback: return .bool(try address(first, code).isLoopback)
+        case .isLinkLocal: return .bool(try address(first, code).isLinkLocal)
+        case .family: return .int(try address(first, code).isV4 ? 4 : 6)
+        case .inside: return .bool(try isInside(try address(first, code), try value(code.children[1]), code))
+        case .glob:
+            let pattern = try text(try value(code.children[1]), code)
+            let name = try text(first, code)
+            // What a pattern of many stars costs at worst.
+            try spend((name.bytes.count * pattern.bytes.count) >> 6, code)
+            return .bool(
+                name.bytes.withUnsafeBufferPointer { name in
+                    pattern.bytes.withUnsafeBufferPointer { matchesGlob(name, $0) }
+                })
+        case .matches: return .bool(try matches(try text(first, code), code))
+        case .getFullYear, .getMonth, .getDate, .getDayOfMonth, .getDayOfWeek, .getDayOfYear, .getHours, .getMinutes, .getSeconds,
+            .getMilliseconds:
+            return .int(try part(function, first, code))
+        case .join: return try join(first, code)
+        case .contains, .startsWith, .endsWith, .charAt, .indexOf, .lastIndexOf, .lowerAscii, .upperAscii, .replace, .split, .substring,
+            .trim, .format, .quote, .reverse:
+            return try string(function, try text(first, code), code)
+        }
+    }
+
+    func text(_ value: Value, _ code: Code) throws(Failure) -> TextValue {
+        guard case .string(let text) = value else { throw code.failure(.noOverload) }
+        return text
+    }
+
+    func integer(_ value: Value, _ code: Code) throws(Failure) -> Int64 {
+        switch value {
+        case .int(let number): return number
+        case .uint(let number): return Int64(exactly: number) ?? .max
+        default: throw code.failure(.noOverload)
+        }
+    }
+
+    private func address(_ value: Value, _ code: Code) throws(Failure) -> IPAddress {
+        guard case .ip(let address) = value else { throw code.failure(.noOverload) }
+        return address
+    }
+
+    private mutating func isInside(_ address: IPAddress, _ networks: Value, _ code: Code) throws(Failure) -> Bool {
+        if case .list = networks {
+            var elements = Elements(networks)
+            while let element = try next(&elements, code) {
+                if try isInside(address, element, code) { return true }
+            }
+            return false
+        }
+        guard let network = IPNetwork(try text(networks, code).bytes) else { throw code.failure(.network) }
+        return network.contains(address)
+    }
+
+    private mutating func matches(_ text: TextValue, _ code: Code) throws(Failure) -> Bool {
+        try spend(text.bytes.count >> 4, code)
+        if let pattern = code.pattern { return pattern.matches(text.bytes) }
+        let pattern = try self.text(try value(code.children[1]), code)
+        if let last = lastPattern, last.text == pattern.bytes { return last.pattern.matches(text.bytes) }
+        // To compile one costs as much as thousands of comparisons.
+        try spend(1000 + pattern.bytes.count, code)
+        do throws(PatternFault) {
+            let compiled = try CompiledPattern(pattern.bytes)
+            lastPattern = (pattern.bytes, compiled)
+            return compiled.matches(text.bytes)
+        } catch {
+            throw code.failure(error.isMissing ? .patternLibrary : .pattern)
+        }
+    }
+
+    private mutating func part(_ function: Function, _ value: Value, _ code: Code) throws(Failure) -> Int64 {
+        if case .duration(let duration) = value {
+            switch function {
+            case .getHours: return duration / 3_600_000_000_000
+            case .getMinutes: return duration / 60_000_000_000
+            case .getSeconds: return duration / 1_000_000_000
+            case .getMilliseconds: return duration % 1_000_000_000 / 1_000_000
+            default: throw code.failure(.noOverload)
+            }
+        }
+        guard case .timestamp(let time) = value else { throw code.failure(.noOverload) }
+        var seconds = time.seconds
+        if code.children.count == 2 {
+            let zone = try text(try self.value(code.children[1]), code)
+            guard let offset = TimeZones.offset(of: zone.bytes, at: seconds) else { throw code.failure(.zone) }
+            seconds += offset
+        }
+        if function == .getMilliseconds { return Int64(time.nanoseconds / 1_000_000) }
+        let civil = Civil(seconds)
+        switch function {
+        case .getFullYear: return civil.year
+        case .getMonth: return civil.month - 1
+        case .getDate: return civil.day
+        case .getDayOfMonth: return civil.day - 1
+        case .getDayOfWeek: return civil.weekday
+        case .getDayOfYear: return civil.yearday
+        case .getHours: return civil.hour
+        case .getMinutes: return civil.minute
+        default: return civil.second
+        }
+    }
+}
+
+/// Whether the text matches: `*` stands for any run of characters, everything else for itself.
+func matchesGlob(_ text: UnsafeBufferPointer<UInt8>, _ pattern: UnsafeBufferPointer<UInt8>) -> Bool {
+    var i = 0
+    var j = 0
+    var star = -1
+    var mark = 0
+    while i < text.count {
+        if j < pattern.count, pattern[j] == UInt8(ascii: "*") {
+            star = j
+            mark = i
+            j += 1
+        } else if j < pattern.count, pattern[j] == text[i] {
+            i += 1
+            j += 1
+        } else if star >= 0 {
+            mark += 1
+            i = mark
+            j = star + 1
+        } else {
+            return false
+        }
+    }
+    while j < pattern.count, pattern[j] == UInt8(ascii: "*") { j += 1 }
+    return j == pattern.count
+}

@@ -1,0 +1,343 @@
+// Reads an expression by the grammar of CEL, macros included. It promises a fault with its place and what was expected,
+// and never recurses deeper than the limit.
+
+struct Parser {
+    private var lexer: Lexer
+    private var token: Token
+    /// Where the word before ended.
+    private var last = 0
+    private var depth = 0
+    private let limits: ExpressionLimits
+
+    static func parse(_ text: String, limits: ExpressionLimits = ExpressionLimits()) throws(ExpressionFault) -> Node {
+        let bytes = Array(text.utf8)
+        guard bytes.count <= limits.length else {
+            throw ExpressionFault("the expression is longer than \(limits.length) bytes", at: 0)
+        }
+        var parser = try Parser(bytes, limits)
+        let node = try parser.expression()
+        guard parser.token.kind == .end else {
+            throw parser.expected("an operator or the end of the expression")
+        }
+        return node
+    }
+
+    private init(_ text: [UInt8], _ limits: ExpressionLimits) throws(ExpressionFault) {
+        lexer = Lexer(text)
+        token = try lexer.next()
+        self.limits = limits
+    }
+
+    private func expected(_ what: String) -> ExpressionFault {
+        let way =
+            switch (token.kind, token.text) {
+            case (.name, "and"): "; 'and' is written &&"
+            case (.name, "or"): "; 'or' is written ||"
+            case (.name, "not"): "; 'not' is written !"
+            case (.name, "is"): "; equality is written =="
+            default: ""
+            }
+        return ExpressionFault("expected \(what), found \(token.found)\(way)", at: token.offset)
+    }
+
+    @discardableResult private mutating func advance() throws(ExpressionFault) -> Token {
+        let before = token
+        last = token.end
+        token = try lexer.next()
+        return before
+    }
+
+    private func isSign(_ sign: String) -> Bool { token.kind == .sign && token.text == sign }
+
+    private mutating func take(_ sign: String) throws(ExpressionFault) -> Bool {
+        guard isSign(sign) else { return false }
+        try advance()
+        return true
+    }
+
+    private mutating func demand(_ sign: String, _ where: String) throws(ExpressionFault) {
+        guard try take(sign) else { throw expected("'\(sign)' \(`where`)") }
+    }
+
+    private mutating func enter() throws(ExpressionFault) {
+        depth += 1
+        guard depth <= limits.depth else {
+            throw ExpressionFault("the expression nests deeper than \(limits.depth) levels", at: token.offset)
+        }
+    }
+
+    private mutating func expression() throws(ExpressionFault) -> Node {
+        try enter()
+        defer { depth -= 1 }
+        let start = token.offset
+        let condition = try chain(.or)
+        let place = token.offset
+        guard try take("?") else { return condition }
+        let yes = try chain(.or)
+        try demand(":", "between the two results of a condition")
+        let no = try expression()
+        return Node(.operation(.conditional, [condition, yes, no]), start..<last, place: place)
+    }
+
+    /// `a || b || c` and `a && b && c`, balanced, so that a long chain nests little.
+    private mutating func chain(_ kind: Operator) throws(ExpressionFault) -> Node {
+        var terms: [Node] = []
+        var places: [Int] = []
+        repeat {
+            terms.append(kind == .or ? try chain(.and) : try relation())
+            places.append(token.offset)
+        } while try take(kind.rawValue)
+        return balanced(kind, terms[...], places)
+    }
+
+    private func balanced(_ kind: Operator, _ terms: ArraySlice<Node>, _ places: [Int]) -> Node {
+        if terms.count == 1 { return terms[terms.startIndex] }
+        let middle = terms.startIndex + (terms.count + 1) / 2
+        let left = balanced(kind, terms[..<middle], places)
+        let right = balanced(kind, terms[middle...], places)
+        return Node(.operation(kind, [left, right]), left.range.lowerBound..<right.range.upperBound, place: places[middle - 1])
+    }
+
+    /// Operators of one rank group to the left; each adds a level that evaluation must go down.
+    private mutating func leftward(
+        _ signs: [String: Operator], _ operand: (inout Parser) throws(ExpressionFault) -> Node
+    ) throws(ExpressionFault) -> Node {
+        let start = token.offset
+        let before = depth
+        defer { depth = before }
+        var left = try operand(&self)
+        while token.kind == .sign || token.kind == .name, let kind = signs[token.text] {
+            try enter()
+            let place = try advance().offset
+            let right = try operand(&self)
+            left = Node(.operation(kind, [left, right]), start..<last, place: place)
+        }
+        return left
+    }
+
+    private mutating func relation() throws(ExpressionFault) -> Node {
+        try leftward([
+            "==": .equal, "!=": .unequal, "<": .less, "<=": .lessOrEqual, ">": .greater, ">=": .greaterOrEqual, "in": .in,
+        ]) { (parser) throws(ExpressionFault) in try parser.sum() }
+    }
+
+    private mutating func sum() throws(ExpressionFault) -> Node {
+        try leftward(["+": .add, "-": .subtract]) { (parser) throws(ExpressionFault) in try parser.product() }
+    }
+
+    private mutating func product() throws(ExpressionFault) -> Node {
+        try leftward(["*": .multiply, "/": .divide, "%": .remainder]) { (parser) throws(ExpressionFault) in try parser.unary() }
+    }
+
+    private mutating func unary() throws(ExpressionFault) -> Node {
+        guard isSign("!") || isSign("-") else { return try member() }
+        try enter()
+        defer { depth -= 1 }
+        let sign = try advance()
+        if sign.text == "-", token.offset == sign.end, token.kind == .int || token.kind == .double {
+            return try members(of: try literal(isNegative: true, from: sign.offset), from: sign.offset)
+        }
+        let operand = try unary()
+        return Node(.operation(sign.text == "!" ? .not : .negate, [operand]), sign.offset..<last, place: sign.offset)
+    }
+
+    private mutating func member() throws(ExpressionFault) -> Node {
+        let start = token.offset
+        return try members(of: try primary(), from: start)
+    }
+
+    private mutating func members(of first: Node, from start: Int) throws(ExpressionFault) -> Node {
+        var node = first
+        let before = depth
+        defer { depth = before }
+        while true {
+            if try take(".") {
+                try enter()
+                guard token.kind == .name || token.kind == .reserved || token.kind == .quotedName, token.text != "in" else {
+                    throw expected(isSign("?") ? "a member; optional members (.?) are not supported, use has()" : "a member after '.'")
+                }
+                let name = try advance()
+                if isSign("(") {
+                    guard name.kind != .quotedName else { throw expected("an operator after a key in backquotes") }
+                    try advance()
+                    let arguments = try list(until: ")", "an argument")
+                    node = try call(name, target: node, arguments, from: start)
+                } else {
+                    node = Node(.select(node, name.text), start..<last, place: name.offset)
+                }
+            } else if isSign("[") {
+                try enter()
+                let place = try advance().offset
+                if isSign("?") { throw expected("an index; optional indices ([?]) are not supported, use has()") }
+                let index = try expression()
+                try demand("]", "after an index")
+                node = Node(.index(node, index), start..<last, place: place)
+            } else if isSign("{"), let name = qualified(node) {
+                throw ExpressionFault(
+                    "protocol-buffer messages are not supported: '\(name){…}'; for a map write {\"key\": value}", at: start)
+            } else {
+                return node
+            }
+        }
+    }
+
+    private func qualified(_ node: Node) -> String? {
+        switch node.kind {
+        case .name(let name, let isRooted): return (isRooted ? "." : "") + name
+        case .select(let base, let name): return qualified(base).map { $0 + "." + name }
+        default: return nil
+        }
+    }
+
+    private mutating func primary() throws(ExpressionFault) -> Node {
+        let start = token.offset
+        switch token.kind {
+        case .int, .uint, .double, .string, .bytes: return try literal(isNegative: false, from: start)
+        case .name: return try name(isRooted: false, from: start)
+        case .reserved:
+            throw ExpressionFault(
+                "expected an expression, found \(token.found); a member of this name is written this.\(token.text)", at: start)
+        case .sign where token.text == ".":
+            try advance()
+            guard token.kind == .name else { throw expected("a name after '.'") }
+            return try name(isRooted: true, from: start)
+        case .sign where token.text == "(":
+            try advance()
+            let inner = try expression()
+            try demand(")", "to close the parenthesis")
+            return Node(inner.kind, start..<last, place: inner.place)
+        case .sign where token.text == "[":
+            try advance()
+            let elements = try list(until: "]", "an element")
+            return Node(.list(elements), start..<last)
+        case .sign where token.text == "{":
+            try advance()
+            return try map(from: start)
+        default: throw expected("an expression")
+        }
+    }
+
+    private mutating func name(isRooted: Bool, from start: Int) throws(ExpressionFault) -> Node {
+        let name = try advance()
+        if name.text == "in" {
+            throw ExpressionFault("expected an expression, found 'in'; a member of this name is written this[\"in\"]", at: name.offset)
+        }
+        if isSign("(") {
+            try advance()
+            let arguments = try list(until: ")", "an argument")
+            return try call(name, target: nil, arguments, from: start)
+        }
+        if !isRooted {
+            switch name.text {
+            case "true": return Node(.constant(.bool(true)), start..<last)
+            case "false": return Node(.constant(.bool(false)), start..<last)
+            case "null": return Node(.constant(.null), start..<last)
+            default: break
+            }
+        }
+        return Node(.name(name.text, isRooted: isRooted), start..<last)
+    }
+
+    private mutating func list(until end: String, _ what: String) throws(ExpressionFault) -> [Node] {
+        var nodes: [Node] = []
+        while !isSign(end) {
+            if isSign("?") { throw expected("\(what); optional elements are not supported") }
+            nodes.append(try expression())
+            guard try take(",") else { break }
+            if end == ")", isSign(end) { throw expected(what) }
+        }
+        guard try take(end) else { throw expected("',' or '\(end)' after \(what)") }
+        return nodes
+    }
+
+    private mutating func map(from start: Int) throws(ExpressionFault) -> Node {
+        var entries: [(key: Node, value: Node)] = []
+        while !isSign("}") {
+            if isSign("?") { throw expected("a key; optional entries are not supported") }
+            let key = try expression()
+            try demand(":", "after a key")
+            entries.append((key, try expression()))
+            guard try take(",") else { break }
+        }
+        guard try take("}") else { throw expected("',' or '}' after an entry") }
+        return Node(.map(entries), start..<last)
+    }
+
+    private mutating func literal(isNegative: Bool, from start: Int) throws(ExpressionFault) -> Node {
+        let token = try advance()
+        let range = start..<last
+        switch token.kind {
+        case .string: return Node(.constant(.string(TextValue(token.bytes))), range)
+        case .bytes: return Node(.constant(.bytes(token.bytes)), range)
+        case .double:
+            guard let value = Double((isNegative ? "-" : "") + token.text), value.isFinite else {
+                throw ExpressionFault("the number \(token.text) is beyond the range of a double", at: start)
+            }
+            return Node(.constant(.double(value)), range)
+        default:
+            let isHex = token.text.utf8.dropFirst().first.map { $0 | 0x20 == UInt8(ascii: "x") } ?? false
+            let digits = isHex ? String(token.text.dropFirst(2)) : token.text
+            let radix = isHex ? 16 : 10
+            if token.kind == .uint {
+                guard let value = UInt64(digits, radix: radix) else {
+                    throw ExpressionFault("the number \(token.text)u is beyond the range of uint", at: start)
+                }
+                return Node(.constant(.uint(value)), range)
+            }
+            guard let value = Int64((isNegative ? "-" : "") + digits, radix: radix) else {
+                let way = isNegative ? "write a double" : "write \(token.text)u or a double"
+                throw ExpressionFault("the number \(isNegative ? "-" : "")\(token.text) is beyond the range of int; \(way)", at: start)
+            }
+            return Node(.constant(.int(value)), range)
+        }
+    }
+
+    private func call(_ name: Token, target: Node?, _ arguments: [Node], from start: Int) throws(ExpressionFault) -> Node {
+        let range = start..<last
+        if name.text == "has", target == nil { return try has(arguments, range, name.offset) }
+        if let target, let macro = try macro(name, target, arguments) { return Node(.macro(macro), range, place: name.offset) }
+        return Node(.call(name.text, target: target, arguments), range, place: name.offset)
+    }
+
+    private func has(_ arguments: [Node], _ range: Range<Int>, _ place: Int) throws(ExpressionFault) -> Node {
+        guard arguments.count == 1 else { throw ExpressionFault("has takes one member: has(a.b)", at: place) }
+        let argument = arguments[0]
+        switch argument.kind {
+        case .select(let base, let name): return Node(.test(base, name), range, place: place)
+        // A key that is no name, and a top-level member: what CEL cannot say and events need.
+        case .index(let base, let key):
+            if case .constant(.string(let text)) = key.kind { return Node(.test(base, text.string), range, place: place) }
+        case .name(let name, false):
+            let this = Node(.name("this", isRooted: true), argument.range)
+            return Node(.test(this, name), range, place: place)
+        default: break
+        }
+        throw ExpressionFault("has asks for a member: has(a.b)", at: argument.range.lowerBound)
+    }
+
+    /// nil: it is a function.
+    private func macro(_ name: Token, _ range: Node, _ arguments: [Node]) throws(ExpressionFault) -> Node.Macro? {
+        let kind: Node.Macro.Kind
+        switch (name.text, arguments.count) {
+        case ("all", 2): kind = .all
+        case ("exists", 2): kind = .exists
+        case ("exists_one", 2), ("existsOne", 2): kind = .existsOne
+        case ("map", 2), ("map", 3): kind = .map
+        case ("filter", 2): kind = .filter
+        case ("all", let n), ("exists", let n), ("exists_one", let n), ("existsOne", let n), ("filter", let n), ("map", let n):
+            throw ExpressionFault("\(name.text) takes a variable and an expression, was given \(n) arguments", at: name.offset)
+        default: return nil
+        }
+        guard case .name(let variable, false) = arguments[0].kind else {
+            throw ExpressionFault("\(name.text) begins with a variable: \(name.text)(x, …)", at: arguments[0].range.lowerBound)
+        }
+        var macro = Node.Macro(kind: kind, range: range, variable: variable)
+        if kind == .map {
+            macro.transform = arguments[arguments.count - 1]
+            if arguments.count == 3 { macro.condition = arguments[1] }
+        } else {
+            macro.condition = arguments[1]
+        }
+        return macro
+    }
+}

@@ -1,0 +1,235 @@
+// Points in time between the years 1 and 9999, to the nanosecond, and the texts of times and durations.
+
+public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Since 1970, UTC.
+    public let seconds: Int64
+    /// 0 to 999,999,999, counted forward.
+    public let nanoseconds: Int32
+
+    private static let range: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
+
+    /// nil beyond the years 1 to 9999.
+    public init?(seconds: Int64, nanoseconds: Int32 = 0) {
+        guard Timestamp.range.contains(seconds) else { return nil }
+        self.seconds = seconds
+        self.nanoseconds = nanoseconds
+    }
+
+    /// Since 1970, UTC.
+    public init(nanosecondsSince1970 total: Int64) {
+        let second: Int64 = 1_000_000_000
+        let rest = (total % second + second) % second
+        seconds = (total - rest) / second
+        nanoseconds = Int32(rest)
+    }
+
+    public static func < (a: Timestamp, b: Timestamp) -> Bool { (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds) }
+
+    func adding(_ duration: Int64, sign: Int64) -> Timestamp? {
+        let second: Int64 = 1_000_000_000
+        var whole = duration / second * sign
+        var fraction = Int64(nanoseconds) + duration % second * sign
+        if fraction < 0 {
+            fraction += second
+            whole -= 1
+        } else if fraction >= second {
+            fraction -= second
+            whole += 1
+        }
+        return Timestamp(seconds: seconds + whole, nanoseconds: Int32(fraction))
+    }
+
+    /// nil when the duration does not fit 64 bits of nanoseconds.
+    func since(_ other: Timestamp) -> Int64? {
+        let (scaled, over) = (seconds - other.seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, carry) = scaled.addingReportingOverflow(Int64(nanoseconds) - Int64(other.nanoseconds))
+        return over || carry ? nil : sum
+    }
+
+    /// RFC 3339: `2009-02-13T23:31:30.123Z`.
+    init?(_ text: [UInt8]) {
+        var reader = DigitReader(text)
+        guard let year = reader.number(4), reader.take("-"), let month = reader.number(2), reader.take("-"), let day = reader.number(2),
+            reader.take("T") || reader.take("t") || reader.take(" "), let hour = reader.number(2), reader.take(":"),
+            let minute = reader.number(2), reader.take(":"), let second = reader.number(2)
+        else { return nil }
+        var fraction: Int64 = 0
+        if reader.take(".") {
+            guard let value = reader.fraction() else { return nil }
+            fraction = value
+        }
+        var offset: Int64 = 0
+        if !reader.take("Z"), !reader.take("z") {
+            let sign: Int64
+            if reader.take("+") { sign = 1 } else if reader.take("-") { sign = -1 } else { return nil }
+            guard let hours = reader.number(2), reader.take(":"), let minutes = reader.number(2), hours < 24, minutes < 60 else {
+                return nil
+            }
+            offset = sign * (hours * 3600 + minutes * 60)
+        }
+        guard reader.isAtEnd, (1...12).contains(month), day >= 1, day <= Civil.days(inMonth: month, year: year), hour < 24, minute < 60,
+            second < 60
+        else { return nil }
+        let days = Civil.days(year: year, month: month, day: day)
+        self.init(seconds: days * 86400 + hour * 3600 + minute * 60 + second - offset, nanoseconds: Int32(fraction))
+    }
+
+    var text: String {
+        let civil = Civil(seconds)
+        func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        let digits = String(civil.year)
+        let year = String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+        var fraction = ""
+        if nanoseconds > 0 { fraction = "." + fractionDigits(UInt64(nanoseconds)) }
+        return "\(year)-\(two(civil.month))-\(two(civil.day))T\(two(civil.hour)):\(two(civil.minute)):\(two(civil.second))\(fraction)Z"
+    }
+}
+
+/// Billionths, without the zeros behind.
+func fractionDigits(_ billionths: UInt64) -> String {
+    var digits = String(billionths)
+    digits = String(repeating: "0", count: max(0, 9 - digits.utf8.count)) + digits
+    while digits.hasSuffix("0") { digits.removeLast() }
+    return digits
+}
+
+enum DurationText {
+    /// `1h30m`, `-1.5s`, `250ms`: what Go and CEL write; nil when it is none or too long.
+    static func parse(_ text: [UInt8]) -> Int64? {
+        var at = 0
+        var isNegative = false
+        if let sign = text.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") {
+            isNegative = sign == UInt8(ascii: "-")
+            at = 1
+        }
+        if text.count == at + 1, text[at] == UInt8(ascii: "0") { return 0 }
+        guard at < text.count else { return nil }
+        var total: Int64 = 0
+        while at < text.count {
+            let start = at
+            while at < text.count, isDigit(text[at]) || text[at] == UInt8(ascii: ".") { at += 1 }
+            let number = text[start..<at]
+            let unitStart = at
+            while at < text.count, !isDigit(text[at]), text[at] != UInt8(ascii: ".") { at += 1 }
+            guard let unit = units.first(where: { text[unitStart..<at].elementsEqual($0.0.utf8) })?.1,
+                let part = scaled(number, by: unit)
+            else { return nil }
+            let (sum, over) = total.addingReportingOverflow(isNegative ? -part : part)
+            if over { return nil }
+            total = sum
+        }
+        return total
+    }
+
+    private static let units: [(String, Int64)] = [
+        ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1000), ("µs", 1000), ("ns", 1),
+    ]
+
+    private static func scaled(_ number: ArraySlice<UInt8>, by unit: Int64) -> Int64? {
+        let parts = number.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count <= 2, parts.contains(where: { !$0.isEmpty }) else { return nil }
+        guard let whole = parts[0].isEmpty ? 0 : Int64(String(decoding: parts[0], as: UTF8.self)) else { return nil }
+        let (product, over) = whole.multipliedReportingOverflow(by: unit)
+        if over { return nil }
+        var value = product
+        if parts.count == 2 {
+            // Digit by digit, so that what is below a nanosecond is cut and nothing is rounded twice.
+            var place = unit
+            var fraction: Int64 = 0
+            for digit in parts[1] {
+                place /= 10
+                fraction += Int64(digit - 0x30) * place
+            }
+            let (sum, carry) = value.addingReportingOverflow(fraction)
+            if carry { return nil }
+            value = sum
+        }
+        return value
+    }
+
+    /// In seconds: `5430s`, `0.25s`.
+    static func text(_ nanoseconds: Int64) -> String {
+        let size = nanoseconds.magnitude
+        let fraction = size % 1_000_000_000
+        return (nanoseconds < 0 ? "-" : "") + "\(size / 1_000_000_000)" + (fraction > 0 ? "." + fractionDigits(fraction) : "") + "s"
+    }
+}
+
+/// A time of the Gregorian calendar, from seconds since 1970.
+struct Civil {
+    let year, month, day, hour, minute, second: Int64
+    /// 0 is Sunday.
+    let weekday: Int64
+    /// 0 is January 1.
+    let yearday: Int64
+
+    init(_ seconds: Int64) {
+        let inDay = (seconds % 86400 + 86400) % 86400
+        let days = (seconds - inDay) / 86400
+        hour = inDay / 3600
+        minute = inDay / 60 % 60
+        second = inDay % 60
+        weekday = ((days + 4) % 7 + 7) % 7
+        // Years that begin in March, in eras of 400.
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let inEra = shifted - era * 146_097
+        let yearOfEra = (inEra - inEra / 1460 + inEra / 36524 - inEra / 146_096) / 365
+        let inYear = inEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * inYear + 2) / 153
+        day = inYear - (153 * shiftedMonth + 2) / 5 + 1
+        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        yearday = days - Civil.days(year: year, month: 1, day: 1)
+    }
+
+    static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let inYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + inYear - 719_468
+    }
+
+    static func days(inMonth month: Int64, year: Int64) -> Int64 {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}
+
+private struct DigitReader {
+    private let text: [UInt8]
+    private var at = 0
+
+    init(_ text: [UInt8]) { self.text = text }
+
+    var isAtEnd: Bool { at == text.count }
+
+    mutating func take(_ character: UnicodeScalar) -> Bool {
+        guard at < text.count, text[at] == UInt8(ascii: character) else { return false }
+        at += 1
+        return true
+    }
+
+    mutating func number(_ count: Int) -> Int64? {
+        guard at + count <= text.count, text[at..<(at + count)].allSatisfy(isDigit) else { return nil }
+        defer { at += count }
+        return text[at..<(at + count)].reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+    }
+
+    /// Billionths; digits beyond are cut.
+    mutating func fraction() -> Int64? {
+        let start = at
+        var value: Int64 = 0
+        while at < text.count, isDigit(text[at]) {
+            if at - start < 9 { value = value * 10 + Int64(text[at] - 0x30) }
+            at += 1
+        }
+        guard at > start else { return nil }
+        for _ in 0..<max(0, 9 - (at - start)) { value *= 10 }
+        return value
+    }
+}
