@@ -57,6 +57,7 @@ let package = Package(
             swiftSettings: lean,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
         module("Router", ["Ingest", "PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        module("Listener", ["Ingest", "Configuration", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
         module("Ingest", ["Events", "Platform"]),
         module("PluginHost", ["Delivery", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Policy", "Configuration", "Events", "Platform"]),
@@ -72,6 +73,9 @@ let package = Package(
         .target(name: "CSwitchyardPlugin"),
         .target(name: "CSIMD"),
         .target(name: "CPlatform"),
+        // Their libraries are looked up when they are first needed: no program links them.
+        .target(name: "CMicrohttpd"),
+        .target(name: "CDecoders"),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -82,6 +86,7 @@ let package = Package(
         tests("ConfigurationTests", ["Configuration"]),
         tests("PolicyTests", ["Policy", "Configuration", "Events"]),
         tests("DeliveryTests", ["Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        tests("ListenerTests", ["Listener", "Ingest", "Configuration", "Events", "Platform", "CZlib", "CZstd"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"]),
         // The modules are compiled by the tests, against the header alone.
         tests("PluginHostTests", ["PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"], exclude: ["Modules"]),
