@@ -31,7 +31,8 @@ enum ContentCoding {
     static func decode(
         _ body: consuming ByteBuffer, _ codings: [cdecoders_coding], limits: HTTPLimits, grow: (Int) throws(Refusal) -> Void
     ) throws(Refusal) -> ByteBuffer {
-        let most = max(freeBytes, body.count.multipliedReportingOverflow(by: limits.ratio).partialValue)
+        let (product, isHuge) = body.count.multipliedReportingOverflow(by: limits.ratio)
+        let most = isHuge ? Int.max : max(freeBytes, product)
         var body = body
         for coding in codings.reversed() {
             body = try decode(body, coding, most: min(limits.decoded, most), limits: limits, grow: grow)

@@ -1,5 +1,5 @@
 // What is done with a whole request, off the daemon's thread: its body is decoded and translated, its lines go to the sink,
-// and what the sink says becomes the dialect's answer.
+// and what the sink says becomes the service's answer.
 
 internal import CDecoders
 internal import Configuration
@@ -18,21 +18,21 @@ struct Desk: Sendable {
     static let pause = 1
 
     /// Works on an exchange whose body is whole. `finish` is called once, from any thread.
-    func work(_ exchange: Exchange, _ dialect: any Dialect, finish: @escaping @Sendable (Reply) -> Void) {
+    func work(_ exchange: Exchange, _ service: any Service, finish: @escaping @Sendable (Reply) -> Void) {
         let request = exchange.request
         var translation = Translation(limit: limits.events)
         do throws(Refusal) {
-            try translate(exchange, request, dialect, &translation)
+            try translate(exchange, request, service, &translation)
         } catch {
             exchange.letGo(budget)
-            return finish(dialect.answer(request, refused: error))
+            return finish(service.answer(request, refused: error))
         }
         let events = translation.events
         let faults = translation.faults
         let lines = translation.takeLines()
         if lines.isEmpty {
             exchange.letGo(budget)
-            return finish(dialect.answer(request, events: events, faults: faults))
+            return finish(service.answer(request, events: events, faults: faults))
         }
         // The lines are the router's from now on; the budget keeps them until their answer.
         let budget = budget
@@ -40,15 +40,15 @@ struct Desk: Sendable {
             exchange.letGo(budget)
             switch submission {
             case .stored(let invalid):
-                finish(dialect.answer(request, events: events, faults: Desk.merge(faults, invalid)))
-            case .overloaded(let seconds): finish(dialect.answer(request, refused: .overloaded(retryAfter: seconds)))
-            case .closing: finish(dialect.answer(request, refused: .closing))
+                finish(service.answer(request, events: events, faults: Desk.merge(faults, invalid)))
+            case .overloaded(let seconds): finish(service.answer(request, refused: .overloaded(retryAfter: seconds)))
+            case .closing: finish(service.answer(request, refused: .closing))
             }
         }
         if !sink.submit(lines, source: source, answer: answer) { answer(.overloaded(retryAfter: Desk.pause)) }
     }
 
-    private func translate(_ exchange: Exchange, _ request: Request, _ dialect: any Dialect, _ translation: inout Translation)
+    private func translate(_ exchange: Exchange, _ request: Request, _ service: any Service, _ translation: inout Translation)
         throws(Refusal)
     {
         var body = exchange.takeBody()
@@ -67,8 +67,15 @@ struct Desk: Sendable {
         // The lines are about as long as the body.
         guard budget.take(body.count) else { throw .overloaded(retryAfter: Desk.pause) }
         exchange.held += body.count
-        try dialect.translate(body.bytes, of: request, into: &translation)
-        if dialect.hasKeyInBody { try keys.judge(dialect.key(of: request) ?? translation.key, dialect: dialect.name) }
+        try translate(body, request, service, &translation)
+        if service.hasKeyInBody { try keys.judge(service.key(of: request) ?? translation.key, dialect: service.name) }
+    }
+
+    /// The body is borrowed, so that it lives for as long as the service reads its bytes.
+    private func translate(
+        _ body: borrowing ByteBuffer, _ request: Request, _ service: any Service, _ translation: inout Translation
+    ) throws(Refusal) {
+        try service.translate(body.bytes, of: request, into: &translation)
     }
 
     /// The faults of both, by event. A line's number counts only the events that became lines.

@@ -9,7 +9,7 @@ internal import Platform
 final class Exchange: @unchecked Sendable {
     let uri: String
     var head: RequestHead
-    var dialect: (any Dialect)?
+    var service: (any Service)?
     /// Set when the request is not to be taken; the rest of its body is read and let go.
     var refusal: Refusal?
     var reply: Reply?

@@ -87,12 +87,12 @@ extension HTTPListener {
         let request = exchange.request
         if plan.tls?.clients != nil, cmicrohttpd_is_trusted(exchange.connection) == 0 { throw .noCertificate }
         let methods = ["OPTIONS", "POST"]
-        guard let dialect = endpoints[request.path] else {
+        guard let service = endpoints[request.path] else {
             guard request.method == "OPTIONS", request.path == "*" else { throw .notFound }
             exchange.reply = Reply(status: 204, headers: [("Allow", methods.joined(separator: ", "))])
             return
         }
-        exchange.dialect = dialect
+        exchange.service = service
         switch request.method {
         case "POST": break
         // Browsers send no key with the question whether they may.
@@ -101,10 +101,10 @@ extension HTTPListener {
             return
         default: throw .wrongMethod(allowed: methods)
         }
-        if let key = dialect.key(of: request) {
-            try keys.judge(key, dialect: dialect.name)
-        } else if !dialect.hasKeyInBody {
-            try keys.judge(nil, dialect: dialect.name)
+        if let key = service.key(of: request) {
+            try keys.judge(key, dialect: service.name)
+        } else if !service.hasKeyInBody {
+            try keys.judge(nil, dialect: service.name)
         }
         if let expect = request.header("expect"), expect.lowercased() != "100-continue" {
             throw .malformed("expected Expect: 100-continue")
@@ -132,7 +132,7 @@ extension HTTPListener {
     /// The request is whole, or has been answered.
     private func conclude(_ exchange: Exchange, _ peer: Peer, closing: Bool = false) -> Bool {
         if exchange.reply == nil, let refusal = exchange.refusal {
-            exchange.reply = exchange.dialect?.answer(exchange.request, refused: refusal) ?? refusal.plainReply
+            exchange.reply = exchange.service?.answer(exchange.request, refused: refusal) ?? refusal.plainReply
         }
         if let reply = exchange.reply { return send(reply, exchange, peer, closing: closing) }
         // While we work the client waits for us.

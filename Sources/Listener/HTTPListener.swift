@@ -38,7 +38,7 @@ public final class HTTPListener: @unchecked Sendable {
     let budget: MemoryBudget
     let keys: KeyRing
     let origins: Origins
-    let endpoints: [String: any Dialect]
+    let endpoints: [String: any Service]
     let queue = WorkQueue()
     let state: Monitor<State>
     private let desk: Desk
@@ -47,7 +47,7 @@ public final class HTTPListener: @unchecked Sendable {
 
     /// `source` is its index among the plan's sources, and `inherited` what systemd has handed over.
     public init(
-        name: String, plan: HTTPSourcePlan, source: Int, dialects: [any Dialect] = [NativeDialect()], sink: any EventSink,
+        name: String, plan: HTTPSourcePlan, source: Int, services: [any Service] = [NativeService()], sink: any EventSink,
         clock: Clock = .system, inherited: [ServiceManager.Inherited] = []
     ) {
         self.name = name
@@ -62,10 +62,10 @@ public final class HTTPListener: @unchecked Sendable {
         desk = Desk(source: source, limits: plan.limits, keys: keys, budget: budget, sink: sink)
         state = Monitor(State())
         calls = .allocate(capacity: 1)
-        var endpoints: [String: any Dialect] = [:]
-        for dialect in dialects {
-            for endpoint in dialect.endpoints {
-                precondition(endpoints.updateValue(dialect, forKey: endpoint.path) == nil, "two dialects have the path \(endpoint.path)")
+        var endpoints: [String: any Service] = [:]
+        for service in services {
+            for endpoint in service.endpoints {
+                precondition(endpoints.updateValue(service, forKey: endpoint.path) == nil, "two services have the path \(endpoint.path)")
             }
         }
         self.endpoints = endpoints
@@ -177,15 +177,15 @@ public final class HTTPListener: @unchecked Sendable {
     }
 
     private func closingReply(_ exchange: Exchange) -> Reply {
-        exchange.dialect?.answer(exchange.request, refused: .closing) ?? Refusal.closing.plainReply
+        exchange.service?.answer(exchange.request, refused: .closing) ?? Refusal.closing.plainReply
     }
 
     // MARK: - Answers
 
     /// On a worker: what is to be answered to a whole request.
     private func answer(_ exchange: Exchange) {
-        guard let dialect = exchange.dialect else { return }
-        desk.work(exchange, dialect) { [self] reply in finish(exchange, reply) }
+        guard let service = exchange.service else { return }
+        desk.work(exchange, service) { [self] reply in finish(exchange, reply) }
     }
 
     /// Answers a suspended exchange; the first answer stands.

@@ -20,8 +20,8 @@ struct Pacing: Sendable {
         var deadline = min(now + limits.pause, start + limits.request)
         if limits.rate > 0 {
             // As long as the bytes that came would take at the least rate.
-            deadline = min(
-                deadline, start + Pacing.grace + .milliseconds(received.multipliedReportingOverflow(by: 1000).partialValue / limits.rate))
+            let (milliseconds, isFar) = received.multipliedReportingOverflow(by: 1000)
+            if !isFar { deadline = min(deadline, start + Pacing.grace + .milliseconds(milliseconds / limits.rate)) }
         }
         return deadline
     }

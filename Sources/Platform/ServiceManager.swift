@@ -32,11 +32,16 @@ public enum ServiceManager {
     public struct Inherited: Sendable, Equatable {
         public var descriptor: Int32
         public var name: String
+        public init(descriptor: Int32, name: String) {
+            self.descriptor = descriptor
+            self.name = name
+        }
     }
 
     /// The sockets that were opened for the process of that number, by the words of its environment (this one when nil); the first is descriptor 3.
     public static func inherited(_ environment: (String) -> String?, process: Int32? = nil, first: Int32 = 3) -> [Inherited] {
-        guard environment("LISTEN_PID").flatMap({ Int32($0) }) == process ?? getpid(), let count = environment("LISTEN_FDS").flatMap({ Int32($0) }),
+        guard environment("LISTEN_PID").flatMap({ Int32($0) }) == process ?? getpid(),
+            let count = environment("LISTEN_FDS").flatMap({ Int32($0) }),
             (1...1000).contains(count)
         else { return [] }
         let names = (environment("LISTEN_FDNAMES") ?? "").split(separator: ":", omittingEmptySubsequences: false).map(String.init)

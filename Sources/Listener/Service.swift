@@ -1,18 +1,18 @@
-// The seam of the dialects: each is one small file that knows a vendor's endpoints, turns a body into canonical lines, and
-// answers as the vendor's own server would. A dialect is pure: it reads no clock, no socket and no configuration.
+// The HTTP half of a dialect: a service is one small file that knows a vendor's endpoints, turns a body into canonical lines,
+// and answers as the vendor's own server would. It is pure: it reads no clock, no socket and no configuration.
 
 public import Events
 
-/// A path at which a dialect takes events.
+/// A path at which a service takes events.
 public struct Endpoint: Sendable, Equatable {
     public var path: String
     public init(_ path: String) { self.path = path }
 }
 
-public protocol Dialect: Sendable {
-    /// What the configuration calls it: `native`.
+public protocol Service: Sendable {
+    /// What the configuration calls its dialect: `native`.
     var name: String { get }
-    /// Its paths, all for POST. No two dialects have one in common.
+    /// Its paths, all for POST. No two services have one in common.
     var endpoints: [Endpoint] { get }
     /// The key that the head of the request carries; nil when it has none.
     func key(of request: Request) -> [UInt8]?
@@ -26,7 +26,7 @@ public protocol Dialect: Sendable {
     func answer(_ request: Request, refused: Refusal) -> Reply
 }
 
-extension Dialect {
+extension Service {
     public func key(of request: Request) -> [UInt8]? { Credentials.key(request.header("authorization")) }
     public var hasKeyInBody: Bool { false }
     public func answer(_ request: Request, refused: Refusal) -> Reply { refused.plainReply }
@@ -108,14 +108,14 @@ public struct EventFault: Sendable, Equatable {
     }
 }
 
-/// What a dialect makes of a body: canonical lines, and what could not become one.
+/// What a service makes of a body: canonical lines, and what could not become one.
 public struct Translation: ~Copyable {
     /// The good events, each a line.
     public private(set) var lines: ByteBuffer
     /// All events so far, good and bad.
     public private(set) var events = 0
     public private(set) var faults: [EventFault] = []
-    /// The key that the body carries, for a dialect whose bodies do.
+    /// The key that the body carries, for a service whose bodies do.
     public var key: [UInt8]?
     private let limit: Int
 

@@ -4,7 +4,7 @@
 internal import Events
 internal import Platform
 
-public struct NativeDialect: Dialect {
+public struct NativeService: Service {
     /// The most faults that a reply tells of unasked.
     static let mostFaults = 10
 
@@ -42,7 +42,7 @@ public struct NativeDialect: Dialect {
             }
             json += "]"
         } else if !faults.isEmpty {
-            let shown = faults.prefix(NativeDialect.mostFaults).map { "{\"event\":\($0.event),\"error\":\(quotedJSON($0.message))}" }
+            let shown = faults.prefix(NativeService.mostFaults).map { "{\"event\":\($0.event),\"error\":\(quotedJSON($0.message))}" }
             json += ",\"errors\":[\(shown.joined(separator: ","))]"
         }
         return Reply(status: status, json: json + "}\n")
