@@ -5,6 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SECONDS ?= 60
 ARGS ?=
+KILLS ?= 1000
 PLUGIN ?=
 SETTINGS ?=
 
@@ -12,7 +13,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test bench fuzz check contract tsan asan schema install clean
+.PHONY: help run test bench fuzz crash simulate check contract tsan asan schema install clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -49,6 +50,14 @@ bench: ## Measure it beside other programs (ARGS="--json FILE", "--compare FILE"
 fuzz: ## Feed it random input for SECONDS=60, after it has found the planted bug
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/fuzz.sh $(SECONDS)
+
+crash: ## Kill it at random moments KILLS=1000 times, and prove that nothing it had acknowledged is lost
+	@Scripts/packages.sh build test
+	@$(toolchain); \
+	$(say) "building"; \
+	swift build; \
+	Tests/Crash/crash --planted --kills 10 --router .build/debug/switchyard; \
+	Tests/Crash/crash --kills $(KILLS) --router .build/debug/switchyard
 
 check: ## Check the format, the imports, and that nothing warns
 	@Scripts/packages.sh build test

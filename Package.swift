@@ -53,15 +53,17 @@ let package = Package(
     targets: [
         // The flow of the data, from the command down; a module imports only what stands below it.
         .executableTarget(
-            name: "switchyard", dependencies: ["Router", "PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"],
+            name: "switchyard",
+            dependencies: ["Router", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Events", "Platform"],
             swiftSettings: lean,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
-        module("Router", ["Ingest", "PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        module("Router", ["Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Listener", ["Ingest", "Configuration", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
         module("Ingest", ["Events", "Platform"]),
-        module("PluginHost", ["Delivery", "Configuration", "Platform", "CSwitchyardPlugin"]),
-        module("Delivery", ["Policy", "Configuration", "Events", "Platform"]),
-        module("Policy", ["Configuration", "Events", "CCrypto"]),
+        module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
+        module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
+        module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
+        module("Policy", ["Configuration", "Events", "Platform", "CCrypto"]),
         module("Configuration", ["Events", "CJansson"]),
         module("Events", ["CSIMD"]),
         module("Platform", ["CPlatform"]),
@@ -78,29 +80,37 @@ let package = Package(
         .target(name: "CDecoders"),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
 
+        .target(name: "TestSupport", dependencies: ["Spool"], path: "Tests/Support", swiftSettings: strict),
+        // A file system under SQLite that fails when it is told to.
+        .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
+        tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Platform"]),
         tests("EventsTests", ["Events"]),
         tests("ConfigurationTests", ["Configuration"]),
         tests("PolicyTests", ["Policy", "Configuration", "Events"]),
-        tests("DeliveryTests", ["Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
         tests("ListenerTests", ["Listener", "Ingest", "Configuration", "Events", "Platform", "CZlib", "CZstd"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"]),
         // The modules are compiled by the tests, against the header alone.
-        tests("PluginHostTests", ["PluginHost", "Delivery", "Policy", "Configuration", "Events", "Platform"], exclude: ["Modules"]),
+        tests(
+            "PluginHostTests", ["PluginHost", "Delivery", "TestSupport", "Policy", "Configuration", "Events", "Platform"],
+            exclude: ["Modules"]),
         // Every adapter defines the one symbol that a module exports; linked together for the tests, the first one stands.
         .testTarget(
             name: "AdapterTests", dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "CZlib", "CZstd"], swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
         // A program, so that the author of any adapter can hold a built module against the contract.
         .executableTarget(
-            name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Configuration", "Platform"], path: "Tests/Contract",
+            name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Policy", "Configuration", "Platform"],
+            path: "Tests/Contract",
             exclude: ["bad.c", "scripted.json", "server.py"], swiftSettings: strict),
-        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
-        tests("RouterTests", ["Router", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
-        tests("EndToEndTests", []),
+        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
+        tests("RouterTests", ["Router", "TestSupport", "Spool", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
+        tests("EndToEndTests", ["TestSupport"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),

@@ -1,14 +1,38 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Apart from the main package, so that only fuzzing needs simdjson. The scanner's sources are linked in, not copied.
+// Apart from the main package, so that only fuzzing needs simdjson. The router's sources are linked in, not copied.
+// What is fuzzed is seldom public: the tests' way in is opened in a release build too.
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(
+        name: name, dependencies: dependencies, exclude: exclude,
+        swiftSettings: [
+            .swiftLanguageMode(.v6), .enableUpcomingFeature("InternalImportsByDefault"), .unsafeFlags(["-enable-testing"]),
+        ])
+}
+
 let package = Package(
     name: "fuzz",
     targets: [
         .target(name: "CSIMD"),
-        .target(name: "Events", dependencies: ["CSIMD"], swiftSettings: [.swiftLanguageMode(.v6)]),
+        .target(name: "CPlatform"),
+        .target(name: "CSwitchyardPlugin"),
+        .systemLibrary(name: "CJansson", pkgConfig: "jansson"),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto"),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
+        module("Events", ["CSIMD"]),
+        module("Platform", ["CPlatform"]),
+        module("Configuration", ["Events", "CJansson"]),
+        module("Policy", ["Configuration", "Events", "Platform", "CCrypto"]),
+        module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
+        module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
+        module("PluginHost", ["Delivery", "Configuration", "Policy", "Platform", "CSwitchyardPlugin"]),
+        module("PluginKit", ["CSwitchyardPlugin", "CJansson", "Platform"]),
+        module("Exec", ["PluginKit"], exclude: ["contract.json"]),
         .target(name: "COracle", linkerSettings: [.linkedLibrary("simdjson")]),
-        .executableTarget(name: "fuzz", dependencies: ["Events", "COracle"], swiftSettings: [.swiftLanguageMode(.v6)]),
+        .executableTarget(
+            name: "fuzz", dependencies: ["Events", "Configuration", "Delivery", "PluginHost", "Exec", "COracle"],
+            swiftSettings: [.swiftLanguageMode(.v6)]),
     ],
     cxxLanguageStandard: .cxx17
 )

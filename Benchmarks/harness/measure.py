@@ -175,3 +175,20 @@ def instructions_per_byte(command, small, large):
                 raise Failure(f"valgrind counted nothing: {shlex.join(command)}")
             counts.append(int(found.group(1).replace(",", "")))
     return (counts[1] - counts[0]) / (os.path.getsize(large) - os.path.getsize(small))
+
+
+def instructions_share(command, symbol, without, small, large):
+    """What part of the instructions for further input a function takes with all that it calls but one. What comes first cancels out."""
+    counts = []
+    for input in (small, large):
+        with tempfile.NamedTemporaryFile() as profile, tempfile.NamedTemporaryFile() as table:
+            run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile.name}"] + command, input)
+            run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", profile.name], os.devnull, table.name)
+            lines = open(table.name).read().splitlines()
+        wanted = ["PROGRAM TOTALS", symbol, without]
+        found = [[int(line.split()[0].replace(",", "")) for line in lines if each in line] for each in wanted]
+        if any(len(each) != 1 for each in found):
+            raise Failure(f"callgrind did not find each of {wanted} once: {shlex.join(command)}")
+        counts.append([each[0] for each in found])
+    whole, part, less = (large - small for small, large in zip(*counts))
+    return (part - less) / whole

@@ -29,6 +29,7 @@ extension ModuleDescription {
         limits = draft.limits
         concurrency = draft.capabilities.concurrency
         canErase = draft.capabilities.erase
+        deduplicates = draft.capabilities.deduplicates
         delivery = draft.delivery
     }
 }
@@ -52,6 +53,7 @@ enum DescriptionForm {
     }
     struct Capabilities: Sendable {
         var erase = false
+        var deduplicates = false
         var concurrency = 1
     }
 
@@ -101,6 +103,7 @@ enum DescriptionForm {
         Capabilities(),
         [
             Member("erase", Forms.boolean, "Whether it can erase a subject.", into: \.erase),
+            Member("deduplicates", Forms.boolean, "Whether it takes an event with the same messageId once.", into: \.deduplicates),
             Member("concurrency", Forms.integer(1...1024), "Batches under way at once.", into: \.concurrency),
         ])
 }

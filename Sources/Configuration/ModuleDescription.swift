@@ -31,6 +31,8 @@ public struct ModuleDescription: Sendable {
     /// The most batches that may be under way at once; 1: one at a time.
     public var concurrency = 1
     public var canErase = false
+    /// Whether its destination tells by the `messageId` what it has got already.
+    public var deduplicates = false
     /// What a lane of this module does unless routes.json says otherwise.
     public var delivery = DeliveryPlan()
 

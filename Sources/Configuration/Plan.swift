@@ -6,6 +6,9 @@ public import Events
 public struct Plan: Sendable {
     public var keys: [Key] = []
     public var limits = Limits()
+    public var messageID = MessageIDPlan()
+    public var state = StatePlan()
+    public var shutdown = ShutdownPlan()
     public var sources: [SourcePlan] = [SourcePlan(name: "stdin", plugin: "stdin")]
     public var consent: ConsentPlan?
     public var providers: [ProviderPlan] = []
@@ -39,12 +42,52 @@ public struct Limits: Sendable, Equatable {
     public var line = 16_000_000
     /// How deep objects and lists may nest.
     public var depth = 512
+    /// The most bytes of events on disk, of all lanes together; nil: as much as each of them may.
+    public var disk: Int?
+    /// How many bytes of the disk that the state folder is on stay free.
+    public var diskFree = 100_000_000
     public init() {}
+}
+
+/// What is kept in the state folder.
+public struct StatePlan: Sendable, Equatable {
+    /// The key under which events are encrypted there, an index into `Plan.keys`; nil: they are not.
+    public var encrypt: Int?
+    public init() {}
+}
+
+public struct ShutdownPlan: Sendable, Equatable {
+    /// How long a router that is told to end may go on delivering.
+    public var deadline = Duration.seconds(10)
+    public init() {}
+}
+
+/// What becomes of the `messageId` of events.
+public struct MessageIDPlan: Sendable, Equatable {
+    /// Whether events that have none get one; nil: when some provider can make use of it.
+    public var add: Bool?
+    /// nil: every event counts, however often it comes.
+    public var deduplicate: Deduplication?
+    public init() {}
+
+    /// An event whose id came before, within this time and among so many, is a duplicate.
+    public struct Deduplication: Sendable, Equatable {
+        public var window = Duration.seconds(600)
+        public var most = 1_000_000
+        public init() {}
+    }
+}
+
+extension Plan {
+    /// Whether events without a `messageId` get one.
+    public var addsMessageIDs: Bool { messageID.add ?? providers.contains { $0.deduplicates || $0.delivery.queue.disk != nil } }
 }
 
 public struct SourcePlan: Sendable, Equatable {
     public var name: String
     public var plugin: String
+    /// Of the plugin `http`.
+    public var http: HTTPSourcePlan?
     public init(name: String, plugin: String) {
         self.name = name
         self.plugin = plugin
@@ -161,6 +204,8 @@ public struct ProviderPlan: Sendable {
     /// The module's own settings as one JSON object: checked, defaults filled in, secrets fetched. Never printed.
     public var settings: Secret
     public var delivery = DeliveryPlan()
+    /// Whether its module tells by the `messageId` what it has got already.
+    public var deduplicates = false
     /// The module runs in a process of its own; nil: in this one.
     public var isolation: IsolationPlan?
     /// Where the file has it, for what its module says of the settings; nil in a plan that no file made.
@@ -190,10 +235,21 @@ public struct DeliveryPlan: Sendable {
     public struct Queue: Sendable, Equatable {
         public enum Full: String, Sendable, CaseIterable {
             case block
+            /// To disk, when memory is full.
+            case spill
             case dropNewest = "drop_newest"
             case dropOldest = "drop_oldest"
         }
+        public enum Durability: String, Sendable, CaseIterable {
+            /// What is stored survives the end of the process, however it ends.
+            case process
+            /// It survives a loss of power too.
+            case power
+        }
         public var memory = 4_000_000
+        /// The most bytes of events on disk; nil: the lane keeps nothing there.
+        public var disk: Int?
+        public var durability = Durability.process
         public var full = Full.block
         public init() {}
     }
@@ -208,6 +264,8 @@ public struct DeliveryPlan: Sendable {
     public var batch = Batch()
     public var queue = Queue()
     public var retry = Retry()
+    /// How many failures in a row open the breaker, so that one batch at a time probes.
+    public var breaker = 5
     /// How long a call of the module may take; then its outcome is unknown. Zero: for ever.
     public var deadline = Duration.seconds(60)
     /// How many calls that took longer the module may still hold before its lane stops.

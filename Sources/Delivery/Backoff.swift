@@ -21,14 +21,13 @@ public struct Chance: Sendable {
 struct Backoff {
     let plan: DeliveryPlan.Retry
 
-    /// The wait after the attempt of that number (from 1): somewhere between half of the full wait and all of it,
-    /// so that it grows for certain and lanes that failed together do not return together.
+    /// The wait after the attempt of that number (from 1): anything up to the full wait, by chance, so that lanes that failed
+    /// together do not return together.
     func wait(after attempt: Int, _ chance: inout Chance) -> Duration {
         let first = max(1, plan.first.nanoseconds)
         let doublings = min(attempt - 1, 62)
         let grown = first > (Int64.max >> Int64(doublings)) ? Int64.max : first << Int64(doublings)
         let full = min(grown, max(1, plan.most.nanoseconds))
-        let half = full / 2
-        return .nanoseconds(half + Int64(chance.next() % UInt64(full - half + 1)))
+        return .nanoseconds(1 + Int64(chance.next() % UInt64(full)))
     }
 }

@@ -1,25 +1,27 @@
-// Where events go that are given up: one JSON object a line with the event as it was sent and the provider's answer.
-// The file is made, for its owner alone, when the first event comes. It never holds settings or secrets.
+// Where events go that are given up, with the provider's answer. The file is made, for its owner alone, when the first event
+// comes. It never holds settings or secrets.
 
-internal import Events
 public import Platform
 internal import Policy
+public import Spool
 
 public final class DeadLetters: Sendable {
     public let path: String
+    private let cipher: Cipher?
     private let clock: Clock
     private let warn: @Sendable (String) -> Void
     private let state = Monitor(State())
 
     private struct State {
-        var file: AppendFile?
-        /// The fault that was told last; it is not told again until a write has succeeded.
-        var told: SystemFault?
+        var file: DeadLetterFile?
+        /// The kind of fault that was told last; it is not told again until events could be kept.
+        var told: SpoolFault.Kind?
     }
 
     /// `warn` is told, in words for a person, when events cannot be kept.
-    public init(path: String, clock: Clock, warn: @escaping @Sendable (String) -> Void) {
+    public init(path: String, cipher: Cipher? = nil, clock: Clock, warn: @escaping @Sendable (String) -> Void) {
         self.path = path
+        self.cipher = cipher
         self.clock = clock
         self.warn = warn
     }
@@ -28,41 +30,39 @@ public final class DeadLetters: Sendable {
     func bury(
         _ batch: Batch, provider: String, routes: [String], reason: LaneAccount.Fate, _ answer: Answer, attempts: Int
     ) -> Int {
-        var lines = ByteBuffer(capacity: batch.bytes.count + batch.count * 256)
-        for index in 0..<batch.count {
-            lines.append("{\"at\":\"\(timestamp(clock.wall()))\",\"provider\":\(jsonQuoted(provider))")
-            lines.append(",\"route\":\(jsonQuoted(routes[Int(batch.entries[index].route)]))")
-            lines.append(",\"reason\":\"\(reason.rawValue)\",\"attempts\":\(attempts)")
-            lines.append(",\"code\":\(answer.code),\"answer\":\(jsonQuoted(answer.message))")
-            lines.append(",\"arrival\":\"\(timestamp(batch.arrivals[index]))\",\"event\":")
-            lines.append(contentsOf: batch.event(index))
-            lines.append("}\n")
-        }
-        return state.withLock { state in
-            do throws(SystemFault) {
-                try write(lines.bytes, &state)
+        state.withLock { state in
+            do throws(SpoolFault) {
+                if state.file == nil { state.file = try open() }
+                try state.file?.bury(
+                    batch, at: clock.wall(), provider: provider, routes: routes, reason: reason.rawValue, code: answer.code,
+                    answer: answer.message, attempts: attempts)
                 state.told = nil
                 return 0
             } catch {
-                if state.told != error {
-                    warn(
-                        "dead letters of \(provider) cannot be kept in \(path): \(error); events lost: \(grouped(batch.count)), and more may follow"
-                    )
+                // It may have been moved away, or may be there again.
+                state.file = nil
+                if state.told != error.kind {
+                    warn("dead letters of \(provider) cannot be kept: \(error); events lost: \(grouped(batch.count)), and more may follow")
                 }
-                state.told = error
+                state.told = error.kind
                 return batch.count
             }
         }
     }
 
+    private func open() throws(SpoolFault) -> DeadLetterFile? {
+        if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
+            do throws(SystemFault) {
+                try makeFolder(String(path[..<slash]), mode: 0o700)
+            } catch {
+                throw SpoolFault(.failed, "\(path): \(error)")
+            }
+        }
+        let file = try DeadLetterFile(path, at: clock.wall(), cipher: cipher)
+        if let damaged = file?.setAside { warn("\(path): was damaged; it was set aside as \(damaged)") }
+        return file
+    }
+
     /// Opens the file anew with the next event, since it may have been moved away.
     public func reopen() { state.withLock { $0.file = nil } }
-
-    private func write(_ bytes: UnsafeRawBufferPointer, _ state: inout State) throws(SystemFault) {
-        if state.file == nil {
-            if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) { try makeFolder(String(path[..<slash]), mode: 0o700) }
-            state.file = try AppendFile(path: path)
-        }
-        try state.file?.append(bytes)
-    }
 }

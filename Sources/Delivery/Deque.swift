@@ -6,6 +6,7 @@ struct Deque<Element> {
 
     var count: Int { storage.count - head }
     var isEmpty: Bool { count == 0 }
+    var first: Element? { isEmpty ? nil : self[0] }
     subscript(_ index: Int) -> Element { storage[head + index]! }
 
     mutating func append(_ element: Element) { storage.append(element) }

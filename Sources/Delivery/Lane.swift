@@ -4,6 +4,7 @@
 public import Configuration
 public import Platform
 public import Policy
+public import Spool
 
 public final class Lane: Sendable {
     /// What a lane tells the one who runs it.
@@ -14,6 +15,14 @@ public final class Lane: Sendable {
         case buried(count: Int, reason: LaneAccount.Fate, Answer, lost: Int)
         /// The queue is full, and events are dropped as the plan says.
         case dropping
+        /// So many failures in a row have opened the breaker.
+        case opened(failures: Int)
+        /// Events cannot be stored or read back, or, without a fault, can be again.
+        case storing(SpoolFault?)
+        /// Events on disk were damaged.
+        case damaged(SpoolLoss)
+        /// The lane ended, and so many events wait on disk for the next run.
+        case left(Int)
         /// The lane has ended because its destination is gone.
         case closed(Answer)
         /// The lane has stopped because the provider does not end what it is called for. Its events are kept as dead letters.
@@ -23,18 +32,19 @@ public final class Lane: Sendable {
     public let name: String
     private let provider: any Provider
     private let deadLetters: DeadLetters
-    private let routes: [String]
+    private let routes: RouteNames
+    private let store: (any SpoolStore)?
     private let clock: Clock
     private let news: @Sendable (Lane, News) -> Void
     private let state: Monitor<LaneState>
-    private let blocks: Bool
     private let deadline: Duration
     /// Whether deadlines need no watching any more.
     private let isWatchOver = Monitor(false)
 
+    /// `store`: where the lane keeps its queue; nil: in memory.
     public init(
-        name: String, provider: any Provider, plan: DeliveryPlan, concurrency: Int, routes: [String], deadLetters: DeadLetters,
-        clock: Clock, chance: Chance, news: @escaping @Sendable (Lane, News) -> Void
+        name: String, provider: any Provider, plan: DeliveryPlan, concurrency: Int, routes: RouteNames, store: (any SpoolStore)? = nil,
+        deadLetters: DeadLetters, clock: Clock, chance: Chance, news: @escaping @Sendable (Lane, News) -> Void
     ) {
         self.name = name
         self.provider = provider
@@ -42,27 +52,32 @@ public final class Lane: Sendable {
         self.routes = routes
         self.clock = clock
         self.news = news
-        blocks = plan.queue.full == .block
+        self.store = store
         deadline = plan.deadline
-        state = Monitor(LaneState(plan, concurrency: concurrency, routes: routes.count, chance: chance))
+        state = Monitor(
+            LaneState(
+                plan, concurrency: concurrency, routes: routes.all.count, chance: chance, contents: store?.contents,
+                epoch: clock.wall() - clock.now().nanoseconds))
     }
 
     /// Starts the lane's threads, which end when the lane has ended.
     public func start() {
         provider.onClosed { [weak self] answer in self?.destinationLeft(answer) }
         Thread.start("lane \(name)") { self.run() }.detach()
+        if let store { Thread.start("spool \(name)") { self.keep(store) }.detach() }
         if deadline > .zero { Thread.start("watch \(name)") { self.watch() }.detach() }
     }
 
     // MARK: - Events come in
 
-    /// Takes what the parcel holds, if anything, and leaves it empty; false, with nothing taken, when the lane blocks and is
-    /// full. A busy source calls this for every block, so that nothing gets too old while the lane's thread is left alone.
-    public func take(_ parcel: inout Parcel) -> Bool {
+    /// Takes what the parcel holds, if anything, and leaves it empty; false, with nothing taken, when the lane is full and the
+    /// source is to wait. A busy source calls this for every block, so that nothing gets too old while the lane's thread is left alone.
+    /// The receipt, which counts this lane already, is settled when every event is where the plan promises.
+    public func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil) -> Bool {
         let now = clock.now()
         let (effects, needsAttention): ([LaneState.Effect]?, Bool) = state.withLock { state in
-            if blocks, !parcel.isEmpty, !state.hasRoom(for: parcel.byteCount) { return (nil, true) }
-            let effects = parcel.isEmpty ? [] : state.take(&parcel, at: now)
+            if !parcel.isEmpty, state.mustWait(for: parcel.byteCount) { return (nil, true) }
+            let effects = parcel.isEmpty ? [] : state.take(&parcel, receipt, at: now)
             return (effects, state.needsAttention(at: now))
         }
         if needsAttention { state.wake() }
@@ -71,10 +86,10 @@ public final class Lane: Sendable {
     }
 
     /// Takes what the parcel holds, as soon as there is room for it.
-    public func waitAndTake(_ parcel: inout Parcel) {
-        while !take(&parcel) {
+    public func waitAndTake(_ parcel: inout Parcel, _ receipt: Receipt? = nil) {
+        while !take(&parcel, receipt) {
             let bytes = parcel.byteCount
-            state.wait(while: { !$0.hasRoom(for: bytes) })
+            state.wait(while: { $0.mustWait(for: bytes) })
         }
     }
 
@@ -91,6 +106,9 @@ public final class Lane: Sendable {
 
     /// Whether the destination went away.
     public var isClosedByProvider: Bool { state.withLock { $0.isClosedByProvider } }
+
+    /// Whether what is left when the run ends waits on disk for the next one.
+    public var isDurable: Bool { store != nil }
 
     /// Opens anew what was moved away.
     public func reopen() { provider.reopen() }
@@ -161,6 +179,50 @@ public final class Lane: Sendable {
         }
     }
 
+    // MARK: - The thread that has the store
+
+    private func keep(_ store: any SpoolStore) {
+        while true {
+            let step = state.waitUntilReady { state -> Readiness<LaneState.DiskStep> in
+                let step = state.diskStep(at: clock.now())
+                if case .wait(let instant) = step { return .notBefore(instant) }
+                return .ready(step)
+            }
+            switch step {
+            case .commit(let work): carryOut(commit(work, store))
+            case .read(let row, let most): carryOut(read(after: row, most, store))
+            case .tidy:
+                // What it cannot give back now it will another time.
+                try? store.tidy()
+                state.withLock { $0.tidied() }
+            case .close:
+                store.close()
+                carryOut(state.withLock { $0.storeClosed() })
+                return
+            case .wait: preconditionFailure("waits by itself")
+            }
+            if let loss = store.takeLoss() { carryOut(state.withLock { $0.lost(loss) }) }
+        }
+    }
+
+    private func commit(_ work: SpoolWork, _ store: any SpoolStore) -> [LaneState.Effect] {
+        do throws(SpoolFault) {
+            try store.commit(work)
+            return state.withLock { $0.committed(at: clock.now()) }
+        } catch {
+            return state.withLock { $0.storeFailed(error, at: clock.now()) }
+        }
+    }
+
+    private func read(after row: Int64, _ most: Int, _ store: any SpoolStore) -> [LaneState.Effect] {
+        do throws(SpoolFault) {
+            let rows = try store.read(after: row, most: most)
+            return state.withLock { $0.came(rows, at: clock.now()) }
+        } catch {
+            return state.withLock { $0.readFailed(error, at: clock.now()) }
+        }
+    }
+
     // MARK: - Deadlines
 
     /// A thread in a call that does not return cannot be cut, so another one looks at the time. It never enters the provider.
@@ -189,15 +251,20 @@ public final class Lane: Sendable {
         state.wake()
         for effect in effects {
             switch effect {
-            case .bury(let batch, let reason, let answer, let attempts):
+            case .bury(let batch, let reason, let answer, let attempts, let share):
                 let lost = deadLetters.bury(
-                    batch, provider: name, routes: routes, reason: reason, answer, attempts: attempts)
-                state.withLock { $0.buried(lost: lost) }
+                    batch, provider: name, routes: routes.all, reason: reason, answer, attempts: attempts)
+                state.withLock { $0.buried(share, lost: lost) }
                 state.wake()
                 news(self, .buried(count: batch.count, reason: reason, answer, lost: lost))
             case .failing(let answer, let again): news(self, .failing(answer, again: again))
             case .recovered(let attempts): news(self, .recovered(attempts: attempts))
             case .dropping: news(self, .dropping)
+            case .opened(let failures): news(self, .opened(failures: failures))
+            case .acknowledge(let receipts): for receipt in receipts { receipt.settle() }
+            case .storing(let fault): news(self, .storing(fault))
+            case .damaged(let loss): news(self, .damaged(loss))
+            case .left(let count): news(self, .left(count))
             case .closed(let answer): news(self, .closed(answer))
             case .stopped(let answer): news(self, .stopped(answer))
             }

@@ -1,5 +1,6 @@
 // What became of every event that a lane took, by route. It balances at any moment:
-// taken = delivered + rejected + expired + dropped + unknown + undelivered + waiting.
+// taken + resumed = delivered + rejected + expired + dropped + unknown + undelivered + damaged + waiting. What waits when the run
+// ends waits on disk for the next one.
 
 public struct LaneAccount: Sendable, Equatable {
     /// What can become of an event. The raw values are the words that accounts and metrics use.
@@ -15,10 +16,14 @@ public struct LaneAccount: Sendable, Equatable {
         case unknown
         /// Left over when the lane ended; in the dead-letter file, unless the provider closed the lane.
         case undelivered
+        /// Its place on disk was damaged.
+        case damaged
     }
 
     /// Indexed by route.
     public private(set) var taken: [Int]
+    /// Those that an earlier run had left on disk.
+    public private(set) var resumed: [Int]
     private var settled: [[Int]]
     /// Of those that belong into the dead-letter file: how many could not be kept there either.
     public var lost = 0
@@ -31,19 +36,40 @@ public struct LaneAccount: Sendable, Equatable {
 
     init(routes: Int) {
         taken = Array(repeating: 0, count: routes)
+        resumed = taken
         settled = Array(repeating: taken, count: Fate.allCases.count)
     }
 
     public subscript(fate: Fate) -> [Int] { settled[LaneAccount.index(fate)] }
     public func total(_ fate: Fate) -> Int { self[fate].reduce(0, +) }
     public var totalTaken: Int { taken.reduce(0, +) }
+    public var totalResumed: Int { resumed.reduce(0, +) }
 
     /// Events of a route that are neither delivered nor given up.
-    public func waiting(route: Int) -> Int { settled.reduce(taken[route]) { $0 - $1[route] } }
+    public func waiting(route: Int) -> Int { settled.reduce(taken[route] + resumed[route]) { $0 - $1[route] } }
     public var totalWaiting: Int { taken.indices.reduce(0) { $0 + waiting(route: $1) } }
 
-    mutating func take(_ route: UInt16) { taken[Int(route)] += 1 }
-    mutating func settle(_ route: UInt16, _ fate: Fate) { settled[LaneAccount.index(fate)][Int(route)] += 1 }
+    mutating func take(_ route: UInt16) {
+        makeRoom(for: route)
+        taken[Int(route)] += 1
+    }
+
+    mutating func resume(_ route: UInt16, _ count: Int) {
+        makeRoom(for: route)
+        resumed[Int(route)] += count
+    }
+
+    mutating func settle(_ route: UInt16, _ fate: Fate, _ count: Int = 1) { settled[LaneAccount.index(fate)][Int(route)] += count }
+
+    /// Routes come up that the plan did not have: of an earlier run, or of a plan that came later.
+    private mutating func makeRoom(for route: UInt16) {
+        let more = Int(route) + 1 - taken.count
+        guard more > 0 else { return }
+        let zeros = Array(repeating: 0, count: more)
+        taken += zeros
+        resumed += zeros
+        for fate in settled.indices { settled[fate] += zeros }
+    }
 
     private static func index(_ fate: Fate) -> Int { Fate.allCases.firstIndex(of: fate)! }
 }

@@ -10,6 +10,7 @@ internal import Configuration
 internal import Events
 internal import Platform
 internal import Policy
+internal import Spool
 
 struct LaneState: ~Copyable {
     enum Phase: Equatable { case open, draining, flushing, stopped, ended }
@@ -27,13 +28,23 @@ struct LaneState: ~Copyable {
     /// What is to be done outside the lock after an event was taken in.
     enum Effect {
         /// Events that are given up, for the dead-letter file.
-        case bury(Batch, reason: LaneAccount.Fate, Answer, attempts: Int)
+        case bury(Batch, reason: LaneAccount.Fate, Answer, attempts: Int, Backlog.Share?)
         /// The provider refuses or fails where it worked before, or for another reason than before.
         case failing(Answer, again: Duration)
         /// It works again.
         case recovered(attempts: Int)
         /// The queue is full, and events are dropped as the plan says.
         case dropping
+        /// So many failures in a row have opened the breaker: one batch at a time probes.
+        case opened(failures: Int)
+        /// Every event that came with these is where the plan promises.
+        case acknowledge([Receipt])
+        /// Events cannot be stored, or can be again.
+        case storing(SpoolFault?)
+        /// Events on disk were damaged.
+        case damaged(SpoolLoss)
+        /// The lane ended; so many events wait on disk for the next run.
+        case left(Int)
         /// The provider closed the lane.
         case closed(Answer)
         /// The provider does not end what it is called for; it is not called again.
@@ -50,6 +61,10 @@ struct LaneState: ~Copyable {
         var isUnknown = false
         /// When its delivery must have ended; nil while it waits.
         var due: Instant?
+        /// What of the rows on disk it is; nil: it is in memory only.
+        var share: Backlog.Share?
+        /// The last row there was when it was sealed: what comes behind it on disk has a higher number.
+        var floor: Int64 = 0
     }
 
     /// The call of the provider in which the lane's thread is.
@@ -66,18 +81,18 @@ struct LaneState: ~Copyable {
     /// The answer that the lane is failing with; nil while it works.
     var failure: Answer?
     /// Whether the destination went away: what was left had nowhere to go.
-    private(set) var isClosedByProvider = false
+    var isClosedByProvider = false
     /// Bytes of events that are neither settled nor given up.
-    private(set) var heldBytes = 0
+    var heldBytes = 0
 
     /// Whether events that were given up are not yet in the dead-letter file.
-    private var isBurying: Bool { unburied > 0 }
+    var isBurying: Bool { unburied > 0 }
     /// Whether every event has its fate, and the provider is closed or was given up on.
-    var isOver: Bool { (isProviderClosed || givenUpFor != nil) && !isBurying }
+    var isOver: Bool { (isProviderClosed || givenUpFor != nil) && !isBurying && (!isDurable || isStoreClosed) }
     private(set) var isProviderClosed = false
     /// Why the lane was given up before its provider had everything.
     var givenUpFor: Answer?
-    private var isDropping = false
+    var isDropping = false
 
     /// While the source is busy, and looks in at every block, small batches are left to gather: to wake the lane's thread for
     /// each would cost more than the batches.
@@ -86,27 +101,56 @@ struct LaneState: ~Copyable {
     var inFlightBytes = 0
     private var queuedBytes: Int { heldBytes - inFlightBytes - assembly.byteCount }
     let plan: DeliveryPlan
-    private let concurrency: Int
-    private let backoff: Backoff
-    private var chance: Chance
-    private var assembly: Assembly
-    private var queue = Deque<Waiting>()
+    let concurrency: Int
+    let backoff: Backoff
+    var chance: Chance
+    var assembly: Assembly
+    var queue = Deque<Waiting>()
     var inFlight: [UInt64: Waiting] = [:]
     private var lastToken: UInt64 = 0
     var calling: Call?
+    private(set) var isBreakerOpen = false
+    /// While the breaker is open: when the next batch may probe.
+    private(set) var breakerUntil: Instant?
     /// Deliveries that were given up at their deadline and not ended since: the provider may still be reading their events.
     var unanswered: Set<UInt64> = []
     private var unburied = 0
-    private var failedAttempts = 0
+    private(set) var failedAttempts = 0
     var flushDue: Instant?
 
-    init(_ plan: DeliveryPlan, concurrency: Int, routes: Int, chance: Chance) {
+    // MARK: - Of a lane with a spool
+
+    let isDurable: Bool
+    var backlog: Backlog
+    var receipts = Deque<(position: UInt64, receipt: Receipt)>()
+    var storeFault: SpoolFault?
+    var storeFailures = 0
+    var storeAgain: Instant?
+    var isStoreClosed = false
+    /// The lane ended while nothing could be stored: the store is only to be closed.
+    var isStoreGivenUp = false
+    /// Whether something was removed since the spool was tidied up.
+    var isUntidy = false
+    var tidyAt: Instant?
+    /// How many bytes of the oldest events on disk are to be dropped.
+    var toDrop = 0
+    /// Nanoseconds since 1970 at the instant 0, to keep the time of a first try.
+    let epoch: Int64
+
+    /// `contents`: what the lane's spool holds; nil: it has none.
+    init(
+        _ plan: DeliveryPlan, concurrency: Int, routes: Int, chance: Chance, contents: SpoolContents? = nil, epoch: Int64 = 0
+    ) {
+        isDurable = contents != nil
+        backlog = Backlog(plan.batch, contents ?? SpoolContents())
+        self.epoch = epoch
         self.plan = plan
         self.concurrency = plan.ordered ? 1 : max(1, concurrency)
         self.chance = chance
         backoff = Backoff(plan: plan.retry)
         account = LaneAccount(routes: routes)
         assembly = Assembly(plan.batch)
+        for (route, count) in contents?.routes ?? [:] { account.resume(route, count) }
     }
 
     // MARK: - Events come in
@@ -116,14 +160,19 @@ struct LaneState: ~Copyable {
         phase == .ended || phase == .stopped || heldBytes == 0 || heldBytes + bytes <= plan.queue.memory
     }
 
-    /// Takes a parcel, which is left empty. When the queue is full it is settled as the plan says; a lane that blocks is
-    /// asked `hasRoom` before.
+    /// Takes a parcel, which is left empty. When the queue is full it is settled as the plan says; one that is to wait for room
+    /// is asked `mustWait` before. The receipt is settled when every event is where the plan promises.
     @discardableResult
-    mutating func take(_ parcel: inout Parcel, at now: Instant) -> [Effect] {
+    mutating func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil, at now: Instant) -> [Effect] {
         for entry in parcel.entries { account.take(entry.route) }
-        if phase == .ended || phase == .stopped { return takeTooLate(&parcel) }
         var effects: [Effect] = []
-        if !hasRoom(for: parcel.bytes.count), plan.queue.full != .block {
+        if canStore, goesToDisk(parcel.byteCount) {
+            takeToDisk(&parcel, receipt, at: now, &effects)
+            return effects
+        }
+        if let receipt { effects.append(.acknowledge([receipt])) }
+        if phase == .ended || phase == .stopped { return effects + takeTooLate(&parcel) }
+        if !hasRoom(for: parcel.bytes.count), plan.queue.full == .dropNewest || plan.queue.full == .dropOldest {
             if !isDropping { effects.append(.dropping) }
             isDropping = true
             if plan.queue.full == .dropNewest {
@@ -135,13 +184,15 @@ struct LaneState: ~Copyable {
             isDropping = false
         }
         heldBytes += parcel.bytes.count
-        assembly.add(&parcel, at: now) { queue.append(Waiting(batch: $0)) }
+        let floor = backlog.floor()
+        assembly.add(&parcel, at: now) { queue.append(Waiting(batch: $0, floor: floor)) }
         return effects
     }
 
     /// The lane has ended or stopped, but a worker still had events for it: they fare like those that were left in the queue.
     private mutating func takeTooLate(_ parcel: inout Parcel) -> [Effect] {
-        guard let reason = givenUpFor else {
+        // What was promised to be kept is kept, if no longer in the spool.
+        guard let reason = givenUpFor ?? (isDurable ? Answer("its spool is closed") : nil) else {
             settle(&parcel, .undelivered)
             return []
         }
@@ -153,26 +204,38 @@ struct LaneState: ~Copyable {
         return effects
     }
 
-    private mutating func settle(_ parcel: inout Parcel, _ fate: LaneAccount.Fate) {
+    mutating func settle(_ parcel: inout Parcel, _ fate: LaneAccount.Fate) {
         for entry in parcel.entries { account.settle(entry.route, fate) }
         parcel.removeAll()
     }
 
     /// Drops waiting batches, oldest first; those in a provider's hands stay.
     private mutating func dropOldest(until bytes: Int, at now: Instant) {
-        assembly.sealIfDue(at: now, always: true) { queue.append(Waiting(batch: $0)) }
-        while heldBytes > max(0, bytes), !queue.isEmpty { settle(queue.removeFirst().batch, .dropped) }
+        sealAssembly(at: now, always: true)
+        while heldBytes > max(0, bytes), !queue.isEmpty { settle(queue.removeFirst(), .dropped) }
     }
 
-    private mutating func settle(_ batch: Batch, _ fate: LaneAccount.Fate) {
+    /// The events have their fate: they are accounted for, and leave the disk.
+    mutating func settle(_ waiting: Waiting, _ fate: LaneAccount.Fate) {
+        settle(waiting.batch, fate)
+        if let share = waiting.share { backlog.release(share) }
+    }
+
+    mutating func settle(_ batch: Batch, _ fate: LaneAccount.Fate) {
         for entry in batch.entries { account.settle(entry.route, fate) }
         heldBytes -= batch.bytes.count
+    }
+
+    mutating func sealAssembly(at now: Instant, always: Bool) {
+        guard !assembly.isEmpty else { return }
+        let floor = backlog.floor()
+        assembly.sealIfDue(at: now, always: always) { queue.append(Waiting(batch: $0, floor: floor)) }
     }
 
     /// Whether the lane's thread must be woken now, rather than when the source looks in again.
     func needsAttention(at now: Instant) -> Bool {
         guard isSourceBusy else { return true }
-        return queuedBytes >= worthWaking || assembly.isDue(at: now)
+        return queuedBytes >= worthWaking || assembly.isDue(at: now) || isDurable
     }
 
     private var worthWaking: Int { min(1 << 20, plan.queue.memory / 4) }
@@ -190,7 +253,7 @@ struct LaneState: ~Copyable {
         case .flushing, .stopped: return .wait(until: nil)
         case .open, .draining: break
         }
-        assembly.sealIfDue(at: now, always: phase == .draining) { queue.append(Waiting(batch: $0)) }
+        sealWhatIsDue(at: now, always: phase == .draining)
         if let index = firstReady(at: now) {
             var waiting = queue.remove(at: index)
             waiting.attempts += 1
@@ -203,7 +266,7 @@ struct LaneState: ~Copyable {
             inFlightBytes += waiting.batch.bytes.count
             return .deliver(token: lastToken, waiting.batch, attempt: waiting.attempts)
         }
-        if phase == .draining, inFlight.isEmpty, queue.isEmpty, !isBurying {
+        if phase == .draining, inFlight.isEmpty, queue.isEmpty, !isBurying, !isDurable || isDiskEmpty {
             phase = .flushing
             flushDue = due(from: now)
             return .flush
@@ -214,17 +277,24 @@ struct LaneState: ~Copyable {
     /// Where in the queue a batch may be taken from: only the very front where order is kept.
     private var candidates: Range<Int> { 0..<(plan.ordered ? min(1, queue.count) : queue.count) }
 
+    /// How many batches may be under way: while the breaker is open just one, to see whether the provider is back.
+    private var mostInFlight: Int { isBreakerOpen ? 1 : concurrency }
+
     /// The first batch that may leave now.
     private func firstReady(at now: Instant) -> Int? {
-        guard inFlight.count < concurrency else { return nil }
+        guard inFlight.count < mostInFlight else { return nil }
+        if let probe = breakerUntil, now < probe { return nil }
         return candidates.first { queue[$0].notBefore.map { $0 <= now } ?? true }
     }
 
     private func nextInstant() -> Instant? {
         var soonest = assembly.deadline
-        guard inFlight.count < concurrency else { return soonest }
+        if let due = backlog.deadline { soonest = soonest.map { min($0, due) } ?? due }
+        guard inFlight.count < mostInFlight else { return soonest }
         for index in candidates {
-            if let then = queue[index].notBefore, soonest.map({ then < $0 }) ?? true { soonest = then }
+            // A breaker holds back what waits; when nothing does, there is nothing to wake up for.
+            let times = [queue[index].notBefore, breakerUntil].compactMap(\.self)
+            if let then = times.max(), soonest.map({ then < $0 }) ?? true { soonest = then }
         }
         return soonest
     }
@@ -255,7 +325,7 @@ struct LaneState: ~Copyable {
         }
         for group in groups.reversed() {
             var part = waiting
-            if groups.count > 1 { part.batch = waiting.batch.subset(group.indices) }
+            if groups.count > 1 { part = waiting.part(group.indices) }
             apply(group.outcome, to: part, isVerdictOnEvents: true, at: now, &effects)
         }
         if groups.allSatisfy(\.outcome.isSettled) { noteSuccess(&effects) }
@@ -268,7 +338,7 @@ struct LaneState: ~Copyable {
     ) {
         switch outcome {
         case .delivered:
-            settle(waiting.batch, .delivered)
+            settle(waiting, .delivered)
         case .rejected(let answer):
             if waiting.batch.count > 1, !isVerdictOnEvents {
                 halve(waiting)
@@ -282,7 +352,7 @@ struct LaneState: ~Copyable {
         case .fault(let answer):
             again(waiting, answer, after: plan.retry.most, forever: true, at: now, &effects)
         case .closed(let answer):
-            settle(waiting.batch, .undelivered)
+            if isDurable { keep(waiting) } else { settle(waiting, .undelivered) }
             effects += close(answer)
         }
     }
@@ -290,13 +360,19 @@ struct LaneState: ~Copyable {
     private mutating func halve(_ waiting: Waiting) {
         let middle = waiting.batch.count / 2
         for range in [middle..<waiting.batch.count, 0..<middle] {
-            queue.prepend(Waiting(batch: waiting.batch.subset(range), firstTried: waiting.firstTried))
+            var half = waiting.part(Array(range))
+            half = Waiting(batch: half.batch, firstTried: waiting.firstTried, share: half.share, floor: half.floor)
+            queue.prepend(half)
         }
     }
 
     mutating func again(
         _ waiting: Waiting, _ answer: Answer, after: Duration?, forever: Bool = false, at now: Instant, _ effects: inout [Effect]
     ) {
+        if phase == .ended || phase == .stopped, isDurable {
+            keep(waiting)
+            return
+        }
         if phase == .ended {
             bury(waiting, .undelivered, answer, &effects)
             return
@@ -308,6 +384,14 @@ struct LaneState: ~Copyable {
         account.retries += 1
         failedAttempts += 1
         let wait = after ?? backoff.wait(after: waiting.attempts, &chance)
+        if failedAttempts >= plan.breaker {
+            if !isBreakerOpen { effects.append(.opened(failures: failedAttempts)) }
+            breakerUntil = now + wait
+            isBreakerOpen = true
+        }
+        if let share = waiting.share, let first = waiting.firstTried {
+            backlog.noteTry(share, attempts: waiting.attempts, first: first.nanoseconds + epoch)
+        }
         if failure != answer { effects.append(.failing(answer, again: wait)) }
         failure = answer
         var waiting = waiting
@@ -320,18 +404,21 @@ struct LaneState: ~Copyable {
         if failure != nil { effects.append(.recovered(attempts: failedAttempts)) }
         failure = nil
         failedAttempts = 0
+        isBreakerOpen = false
+        breakerUntil = nil
     }
 
-    private mutating func bury(_ waiting: Waiting, _ fate: LaneAccount.Fate, _ answer: Answer, _ effects: inout [Effect]) {
+    mutating func bury(_ waiting: Waiting, _ fate: LaneAccount.Fate, _ answer: Answer, _ effects: inout [Effect]) {
         settle(waiting.batch, fate)
         unburied += 1
-        effects.append(.bury(waiting.batch, reason: fate, answer, attempts: waiting.attempts))
+        effects.append(.bury(waiting.batch, reason: fate, answer, attempts: waiting.attempts, waiting.share))
     }
 
-    /// A burial has been carried out; `lost` events could not be kept.
-    mutating func buried(lost: Int) {
+    /// A burial has been carried out; `lost` events could not be kept. Only now may the others leave the disk.
+    mutating func buried(_ share: Backlog.Share?, lost: Int) {
         unburied -= 1
         account.lost += lost
+        if let share, lost == 0 { backlog.release(share) }
     }
 
     // MARK: - The end
@@ -355,6 +442,10 @@ struct LaneState: ~Copyable {
     mutating func close(_ answer: Answer) -> [Effect] {
         guard phase != .ended, phase != .stopped else { return [] }
         isClosedByProvider = true
+        if isDurable {
+            keepAll(.ended)
+            return [.closed(answer)]
+        }
         _ = takeAll(.undelivered)
         return [.closed(answer)]
     }
@@ -367,10 +458,14 @@ struct LaneState: ~Copyable {
     }
 
     mutating func buryAll(_ phase: Phase, _ answer: Answer) -> [Effect] {
+        if isDurable {
+            keepAll(phase)
+            return []
+        }
         var effects: [Effect] = []
         for waiting in takeAll(.unknown, phase) {
             unburied += 1
-            effects.append(.bury(waiting.batch, reason: waiting.fate, answer, attempts: waiting.attempts))
+            effects.append(.bury(waiting.batch, reason: waiting.fate, answer, attempts: waiting.attempts, nil))
         }
         return effects
     }
@@ -380,7 +475,7 @@ struct LaneState: ~Copyable {
         -> [(batch: Batch, fate: LaneAccount.Fate, attempts: Int)]
     {
         self.phase = phase
-        assembly.sealIfDue(at: Instant(nanoseconds: .max), always: true) { queue.append(Waiting(batch: $0)) }
+        sealAssembly(at: Instant(nanoseconds: .max), always: true)
         let left =
             inFlight.sorted { $0.key < $1.key }.map { (batch: $0.value.batch, fate: inHand, attempts: $0.value.attempts) }
             + queue.removeAll().map { (batch: $0.batch, fate: $0.isUnknown ? inHand : .undelivered, attempts: $0.attempts) }

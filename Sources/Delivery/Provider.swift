@@ -1,5 +1,7 @@
 // What a lane asks of a provider. The plugin host is one; tests are others.
 
+public import Policy
+
 public enum Outcome: Sendable, Equatable {
     case delivered
     /// Refused for good. A whole batch is halved until the bad event stands alone.

@@ -4,6 +4,7 @@
 internal import CSwitchyardPlugin
 public import Delivery
 internal import Platform
+public import Policy
 
 public final class ModuleInstance: Provider, @unchecked Sendable {
     private struct Life {

@@ -38,11 +38,13 @@ public struct Description: Sendable {
     public var limits: Limits
     /// The most batches that may be under way at once; more than 1 is for a `ConcurrentProvider`.
     public var concurrency: Int
+    /// Whether the destination takes an event with the same `messageId` once; then every event is given one.
+    public var deduplicates: Bool
     public var delivery: Delivery
 
     public init(
         name: String, version: String, summary: String, settings: KeyValuePairs<String, Schema> = [:], limits: Limits = Limits(),
-        concurrency: Int = 1, delivery: Delivery = Delivery()
+        concurrency: Int = 1, deduplicates: Bool = false, delivery: Delivery = Delivery()
     ) {
         self.name = name
         self.version = version
@@ -50,6 +52,7 @@ public struct Description: Sendable {
         self.settings = settings
         self.limits = limits
         self.concurrency = concurrency
+        self.deduplicates = deduplicates
         self.delivery = delivery
     }
 
@@ -66,7 +69,12 @@ public struct Description: Sendable {
             ("summary", JSONText.string(summary)),
             ("settings", Schema.object("", settings).json),
             ("limits", JSONText.object([("events", limits.events.map { "\($0)" }), ("bytes", limits.bytes.map { "\($0)" })])),
-            ("capabilities", JSONText.object([("erase", "\(erase)"), ("concurrency", "\(concurrency)")])),
+            (
+                "capabilities",
+                JSONText.object([
+                    ("erase", "\(erase)"), ("deduplicates", deduplicates ? "true" : nil), ("concurrency", "\(concurrency)"),
+                ])
+            ),
             (
                 "delivery",
                 JSONText.object([

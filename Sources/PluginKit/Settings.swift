@@ -25,8 +25,10 @@ public struct Settings: Sendable {
     }
 
     init(json: UnsafeRawBufferPointer) throws(SettingsFault) {
+        // Jansson passes over a NUL that stands behind a number.
+        guard !json.contains(0) else { throw SettingsFault("the settings are not a JSON object: a NUL byte stands in them") }
         var error = json_error_t()
-        guard let root = json_loadb(json.baseAddress, json.count, size_t(JSON_ALLOW_NUL), &error) else {
+        guard let root = json_loadb(json.baseAddress, json.count, size_t(JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES), &error) else {
             let text = withUnsafeBytes(of: error.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
             throw SettingsFault("the settings are not a JSON object: \(text)")
         }

@@ -14,6 +14,7 @@ public struct Judge: ~Copyable {
     var sampler: Sampler
     private var editor: Editor
     private var subjects: Subjects
+    private var messageIDs: MessageIDs
     var decoder = Decoder()
     private let immediate: UnsafeMutablePointer<Immediate>
 
@@ -30,6 +31,7 @@ public struct Judge: ~Copyable {
         editor = Editor(
             edits: rules.edits, growth: rules.growth, digests: Digests(rules.digests, keys: rules.keys, rooms: rules.rooms))
         subjects = Subjects(slots: rules.subjects, key: rules.subjectKey)
+        messageIDs = MessageIDs(key: SipKey(ruleset.messageIDKey ?? Ruleset.chance()))
         immediate = .allocate(capacity: max(1, rules.immediate.count))
         immediate.initialize(repeating: Immediate(), count: max(1, rules.immediate.count))
     }
@@ -52,6 +54,12 @@ public struct Judge: ~Copyable {
             case .refused(let verdict): tally.count(verdict, route: route)
             }
         }
+    }
+
+    /// Whether an event with this `messageId` came before; if not, it is noted.
+    public mutating func note(_ event: ScannedEvent, in seen: SeenIDs, at time: Int64) -> Repetition {
+        guard let id = decoder.identity(event.slots[rules.messageIDSlot], in: event.block, booleans: false) else { return .none }
+        return seen.note(id, at: time).map(Repetition.new) ?? .duplicate
     }
 
     /// What each route says of the event, in order; nothing is appended.
@@ -101,12 +109,16 @@ public struct Judge: ~Copyable {
     @inline(__always) private mutating func append(
         _ admitted: consuming Admitted, _ event: ScannedEvent, _ arrival: Int64, _ parcels: UnsafeMutablePointer<Parcel>
     ) {
-        let providers = (rules.routes.baseAddress! + admitted.route).pointee.providers
+        let route = rules.routes.baseAddress! + admitted.route
+        let providers = route.pointee.providers
         guard let first = providers.first else { return }
         let subjects = subjects.read(event)
         let messageID = event.slots[rules.messageIDSlot]
+        let isAdding = route.pointee.addsMessageIDs && MessageIDs.lacks(messageID, in: event.block)
+        let added = isAdding ? messageIDs.text(turn) : nil
         let line = parcels[first].append(
-            admitted, event, &editor, messageID: messageID, turn: turn, isImmediate: isImmediate(first, event), arrival: arrival,
+            admitted, event, &editor, messageID: messageID, added: added, turn: turn, isImmediate: isImmediate(first, event),
+            arrival: arrival,
             subjects: subjects)
         for provider in providers.dropFirst() {
             parcels[provider].append(

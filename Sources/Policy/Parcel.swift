@@ -52,6 +52,12 @@ public struct Parcel: ~Copyable, Sendable {
         subjectColumn = Column(capacity: room(other.subjectColumn.count))
     }
 
+    init(roomFor batches: [Batch]) {
+        bytes = ByteBuffer(capacity: batches.reduce(0) { $0 + $1.bytes.count })
+        entryColumn = Column(capacity: batches.reduce(0) { $0 + $1.count })
+        subjectColumn = Column(capacity: batches.reduce(0) { $0 + $1.subjects.count })
+    }
+
     /// One for each event. Valid until the parcel changes.
     public var entries: UnsafeBufferPointer<Entry> { entryColumn.all }
     /// Those of all events. Valid until the parcel changes.
@@ -75,26 +81,29 @@ public struct Parcel: ~Copyable, Sendable {
 
     /// Appends the event as the editor makes it. The line is valid until the parcel changes.
     mutating func append(
-        _ admitted: borrowing Admitted, _ event: ScannedEvent, _ editor: inout Editor, messageID: Slot, turn: UInt64,
-        isImmediate: Bool, arrival: Int64, subjects: UnsafeBufferPointer<SubjectKey>
+        _ admitted: borrowing Admitted, _ event: ScannedEvent, _ editor: inout Editor, messageID: Slot, added: ByteRun?,
+        turn: UInt64, isImmediate: Bool, arrival: Int64, subjects: UnsafeBufferPointer<SubjectKey>
     ) -> Line {
-        bytes.reserve(Int(event.end &- event.start) &+ editor.growth(admitted.edit) &+ 1 &+ Words.slack)
+        bytes.reserve(Int(event.end &- event.start) &+ editor.growth(admitted.edit) &+ 1 &+ Words.slack &+ MessageIDs.growth)
         let first = bytes.base + bytes.count
         // Only a string counts as an id. What stands in its quotes begins behind the first.
         let hasID = messageID.end != 0 && event.block[Int(messageID.start)] == UInt8(ascii: "\"")
-        var writer = EditWriter(block: event.block, out: first, id: hasID ? messageID.start &+ 1 : .max)
+        let isReplaced = added != nil && messageID.end != 0
+        var writer = EditWriter(
+            block: event.block, out: first, id: isReplaced ? messageID.start : hasID ? messageID.start &+ 1 : .max)
         if admitted.edit >= 0 {
             editor.write(event, root: admitted.edit, turn: turn, to: &writer)
         } else {
             writer.copy(event.start, event.end)
         }
+        if let added { writer.idAt = writer.add(id: added, width: Int(messageID.end &- messageID.start)) }
         writer.put(UInt8(ascii: "\n"))
         bytes.extend(by: writer.out - first)
 
         var line = Line(text: ByteRun(base: Bytes(first), count: writer.out - first), messageIDOffset: 0, messageIDCount: 0)
         if let at = writer.idAt {
             line.messageIDOffset = UInt32(truncatingIfNeeded: at - first)
-            line.messageIDCount = messageID.end &- messageID.start &- 2
+            line.messageIDCount = added == nil ? messageID.end &- messageID.start &- 2 : UInt32(MessageIDs.length - 2)
         }
         note(admitted, line, isImmediate, arrival, subjects)
         return line

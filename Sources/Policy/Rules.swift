@@ -10,6 +10,8 @@ struct RouteRules: BitwiseCopyable {
     /// Nil: the route takes all.
     let sample: UnsafePointer<SampleRule>?
     let providers: UnsafeBufferPointer<Int>
+    /// Whether its copies get a `messageId` when the event has none.
+    let addsMessageIDs: Bool
 }
 
 struct Rules: @unchecked Sendable {

@@ -34,7 +34,8 @@ struct RulesCompiler {
                 },
                 // Each once: a line that is copied must not be copied into the parcel where it lies.
                 providers: store.list(
-                    route.providers.enumerated().filter { !route.providers[..<$0.offset].contains($0.element) }.map(\.element)))
+                    route.providers.enumerated().filter { !route.providers[..<$0.offset].contains($0.element) }.map(\.element)),
+                addsMessageIDs: plan.addsMessageIDs && !route.transforms.contains { $0.paths.contains(wanted.messageID) })
         }
         let subjects = plan.consent?.subject.map(slot) ?? []
         precondition(subjects.count <= Subjects.most, "a parcel's entry counts subjects in one byte")

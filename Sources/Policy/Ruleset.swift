@@ -11,13 +11,18 @@ public final class Ruleset: Sendable {
     public let providerCount: Int
 
     let rules: Rules
+    /// Under which ids are made; nil: each judge makes its own by chance.
+    let messageIDKey: [UInt8]?
     /// Owns what `rules` points to.
     private let store: Store
 
     /// The subjects' keys are made under `subjectKey`, sixteen bytes; by default chance, so that they mean nothing
     /// outside of this process. `locatesMessageIDs` tells where each event's `messageId` stands, also when no rule asks.
-    public init(_ plan: Plan, subjectKey: [UInt8]? = nil, locatesMessageIDs: Bool = false) {
+    /// Ids that are added to events are made by chance, unless `messageIDKey`, sixteen bytes, says otherwise.
+    public init(_ plan: Plan, subjectKey: [UInt8]? = nil, locatesMessageIDs: Bool = false, messageIDKey: [UInt8]? = nil) {
+        let locatesMessageIDs = locatesMessageIDs || plan.addsMessageIDs || plan.messageID.deduplicate != nil
         let wanted = WantedPaths(plan, locatesMessageIDs: locatesMessageIDs)
+        self.messageIDKey = messageIDKey
         paths = PathTrie(wanted.paths)
         store = Store()
         routeCount = plan.routes.count
@@ -27,7 +32,7 @@ public final class Ruleset: Sendable {
         rules = compiler.compile(subjectKey: SipKey(subjectKey ?? Ruleset.chance()))
     }
 
-    private static func chance() -> [UInt8] {
+    static func chance() -> [UInt8] {
         var system = SystemRandomNumberGenerator()
         return (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
     }
@@ -57,16 +62,22 @@ struct WantedPaths {
             paths += route.match.map(\.path)
             if let by = route.sample?.by { paths.append(by) }
             for transform in route.transforms {
-                switch transform {
-                case .drop(let dropped): paths += dropped
-                case .set(let members): paths += members.map(\.path)
-                case .hash(let hashed, _): paths += hashed
-                }
+                paths += transform.paths
             }
         }
         if let section {
             paths += section.subject + section.fields.map(\.path)
             if consent { paths += ConsentRules.Members.paths.map(Path.init(keys:)) }
+        }
+    }
+}
+
+extension TransformPlan {
+    /// The members that it names.
+    var paths: [Path] {
+        switch self {
+        case .drop(let paths), .hash(let paths, _): paths
+        case .set(let members): members.map(\.path)
         }
     }
 }

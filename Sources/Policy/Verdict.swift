@@ -29,6 +29,8 @@ public struct Tally: Sendable {
     /// Indexed by route, then by `Tally.column(of:)`.
     public private(set) var counts: [Int]
     public private(set) var events = 0
+    /// Events that came before, by their `messageId`; no route saw them again.
+    public private(set) var duplicates = 0
     let routes: Int
     public init(routes: Int) {
         self.routes = routes
@@ -60,14 +62,17 @@ public struct Tally: Sendable {
     public mutating func add(_ other: Tally) {
         precondition(routes == other.routes, "tallies of different plans")
         events += other.events
+        duplicates += other.duplicates
         for i in counts.indices { counts[i] += other.counts[i] }
     }
 
     public mutating func removeAll() {
         events = 0
+        duplicates = 0
         for i in counts.indices { counts[i] = 0 }
     }
 
     @inline(__always) mutating func countEvent() { events += 1 }
+    public mutating func countDuplicate() { duplicates += 1 }
     @inline(__always) mutating func count(_ verdict: Verdict, route: Int) { counts[route * Tally.width + Tally.column(of: verdict)] += 1 }
 }

@@ -10,9 +10,13 @@ public struct Account: Sendable {
         public var lane: LaneAccount
         /// Whether the destination went away, such as a pipe whose reader left.
         public var isClosed: Bool
+        /// Whether what waits, waits on disk for the next run.
+        public var isDurable: Bool
 
-        /// Events that it did not get, or not yet.
-        public var undelivered: Int { lane.totalTaken - lane.total(.delivered) }
+        /// Events that are kept for it on disk.
+        public var kept: Int { isDurable ? lane.totalWaiting : 0 }
+        /// Events that it did not get, and that do not wait for it on disk.
+        public var undelivered: Int { lane.totalTaken + lane.totalResumed - lane.total(.delivered) - kept }
     }
 
     /// Lines that were not blank.
@@ -30,7 +34,10 @@ public struct Account: Sendable {
     public var targets: [[Int]]
     public var providers: [Provider] = []
 
-    public var valid: Int { received - rejected }
+    /// Events that came before and were let go.
+    public var duplicates: Int { verdicts.duplicates }
+    /// Events that every route judged.
+    public var valid: Int { received - rejected - duplicates }
 
     /// Whether every admitted event reached every provider of its route.
     public var isComplete: Bool { providers.allSatisfy { $0.undelivered == 0 && !$0.isClosed } }
@@ -42,9 +49,12 @@ public struct Account: Sendable {
 
     /// Whether every event that came in is accounted for, at every route and every provider.
     public var balances: Bool {
-        for route in routes.indices {
+        for route in targets.indices {
             if Tally.columns.reduce(0, { $0 + verdicts[route, $1] }) != valid { return false }
             for provider in targets[route] where providers[provider].lane.taken[route] != verdicts[route, .admitted] { return false }
+        }
+        for provider in providers where !provider.isDurable && provider.lane.totalWaiting != 0 {
+            return false
         }
         return true
     }

@@ -48,7 +48,7 @@ public struct Explanation: Sendable {
 
     /// `text` holds one line that is not blank; `source` is what it is called in a fault.
     public init(of text: [UInt8], from source: String, by plan: Plan) throws(WrongCount) {
-        let ruleset = Ruleset(plan)
+        let ruleset = Ruleset(plan, messageIDKey: [UInt8](repeating: 0, count: 16))
         var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: text.count)
         text.withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
         worker.work()
@@ -80,9 +80,8 @@ public struct Explanation: Sendable {
         }
         guard let line else { return explained }
         let left = EventMembers(of: line, paths)
-        if !route.transforms.isEmpty {
-            explained.decisions.append(Decision(stage: .transform, why: teller.transform(left)))
-        }
+        let edits = teller.transform(left)
+        if !edits.isEmpty { explained.decisions.append(Decision(stage: .transform, why: edits)) }
         explained.event = Mask(hidden: plan.hidden).shown(line, hashed: left.digests(route.hashed))
         explained.to = route.providers.map { plan.providers[$0].name }
         return explained

@@ -2,6 +2,7 @@
 
 internal import Delivery
 internal import Platform
+internal import Spool
 
 struct NewsClerk: Sendable {
     let deadLetters: String
@@ -39,8 +40,18 @@ struct NewsClerk: Sendable {
         case .dropping:
             guard isWorthTelling(lane) else { return }
             say("\(lane.name): its queue is full; events are dropped, as queue.full asks, and counted")
+        case .opened(let failures):
+            guard isWorthTelling(lane) else { return }
+            say("\(lane.name): \(failures) failures in a row, its breaker is open: one batch at a time probes")
+        case .storing(let fault?):
+            say("\(lane.name): its events cannot be kept on disk: \(fault); they wait in memory, nothing is lost")
+        case .storing(nil): say("\(lane.name): its events are kept on disk again")
+        case .damaged(let loss): say("\(lane.name): \(loss.words)")
+        case .left(let count):
+            say("\(lane.name): \(grouped(count)) \(count == 1 ? "event waits" : "events wait") on disk for the next run")
         case .closed(let answer): sayLast(of: lane, answer, "the lane is closed")
-        case .stopped(let answer): sayLast(of: lane, answer, "the lane is stopped, its events go to \(deadLetters)")
+        case .stopped(let answer):
+            sayLast(of: lane, answer, "the lane is stopped, its events \(lane.isDurable ? "stay on disk" : "go to \(deadLetters)")")
         }
     }
 

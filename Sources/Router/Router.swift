@@ -6,16 +6,20 @@ public import Delivery
 internal import Events
 internal import Ingest
 public import Platform
-internal import Policy
+public import Policy
+public import Spool
 
 /// A provider of the plan, ready to be delivered to.
 public struct Outlet: Sendable {
     public var provider: any Provider
     /// The most batches it takes at once.
     public var concurrency: Int
-    public init(provider: any Provider, concurrency: Int) {
+    /// Where its lane keeps its queue; nil: in memory.
+    public var store: (any SpoolStore)?
+    public init(provider: any Provider, concurrency: Int, store: (any SpoolStore)? = nil) {
         self.provider = provider
         self.concurrency = concurrency
+        self.store = store
     }
 }
 
@@ -25,10 +29,20 @@ public struct RouterOptions: Sendable {
     public var input: Int32 = 0
     /// How long lanes may take to deliver what is left when the input has ended.
     public var drain = Duration.seconds(30)
+    /// The same when it was told to end.
+    public var shutdown = Duration.seconds(10)
     /// Whether messages on invalid lines quote them.
     public var showInput = false
     public var rejects: Rejects?
     public var deadLetters: String
+    /// Under which dead letters are sealed; nil: they are not.
+    public var cipher: Cipher?
+    /// The numbers of all routes, those included that the stores know.
+    public var names: RouteNames?
+    /// Sixteen bytes under which subjects and message ids are told apart; nil: by chance, for this run only.
+    public var key: [UInt8]?
+    /// The descriptor that is told of input lines that are where the plan promises.
+    public var acks: Int32?
     public var clock = Clock.system
     /// The seed of the jitter between retries.
     public var seed: UInt64 = 0
@@ -39,12 +53,15 @@ public struct RouterOptions: Sendable {
 public final class Router: Sendable {
     private let plan: Plan
     private let ruleset: Ruleset
+    private let seen: SeenIDs?
     private let options: RouterOptions
     private let lanes: [Lane]
     private let pace: Pace
     private let turns: Turns<LineReader>
     private let stop: WakeUp
     private let deadLetters: DeadLetters
+    private let acks: AckWriter?
+    private let names: RouteNames
     private let ending = Monitor(Ending())
     private let totals: Monitor<Totals>
     private let say: @Sendable (String) -> Void
@@ -66,8 +83,8 @@ public final class Router: Sendable {
         precondition(outlets.count == plan.providers.count)
         let stop = WakeUp()
         let openLanes = Monitor(outlets.count)
-        let deadLetters = DeadLetters(path: options.deadLetters, clock: options.clock, warn: say)
-        let names = plan.routes.map(\.name)
+        let deadLetters = DeadLetters(path: options.deadLetters, cipher: options.cipher, clock: options.clock, warn: say)
+        let names = options.names ?? RouteNames(plan.routes.map(\.name))
         let clerk = NewsClerk(deadLetters: options.deadLetters, say: say) {
             let left = openLanes.withLock { open in
                 open -= 1
@@ -80,7 +97,7 @@ public final class Router: Sendable {
         lanes = zip(plan.providers, outlets).map { provider, outlet in
             Lane(
                 name: provider.name, provider: outlet.provider, plan: provider.delivery, concurrency: outlet.concurrency,
-                routes: names, deadLetters: deadLetters, clock: options.clock, chance: Chance(seed: chance.next()),
+                routes: names, store: outlet.store, deadLetters: deadLetters, clock: options.clock, chance: Chance(seed: chance.next()),
                 news: clerk.tell)
         }
         self.plan = plan
@@ -88,7 +105,11 @@ public final class Router: Sendable {
         self.stop = stop
         self.deadLetters = deadLetters
         self.say = say
-        ruleset = Ruleset(plan)
+        self.names = names
+        acks = options.acks.map { AckWriter($0, say: say) }
+        ruleset = Ruleset(plan, subjectKey: options.key, locatesMessageIDs: outlets.contains { $0.store != nil })
+        let key = options.key ?? (0..<16).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
+        seen = plan.messageID.deduplicate.map { SeenIDs($0, key: key) }
         let pace = Pace(lanes)
         self.pace = pace
         turns = Turns(
@@ -103,7 +124,7 @@ public final class Router: Sendable {
     /// Reads no more; what was read is delivered within the time that draining may take.
     public func stopReading() {
         stop.raise()
-        beginEnding()
+        beginEnding(within: options.shutdown)
     }
 
     /// Delivers no more: what is left goes to the dead letters.
@@ -133,19 +154,21 @@ public final class Router: Sendable {
         work(log)
         for helper in helpers { helper.join() }
         endLanes()
+        acks?.close(by: options.clock.now() + .seconds(1), options.clock)
         faults.sumUp()
         let total = totals.withLock { $0 }
         if let fault = total.inputFault { say("\(source): the input could not be read: \(fault)") }
         return Account(
-            received: total.tally.events + faults.count, rejected: faults.count, unkeptRejects: faults.unkept, inputFault: total.inputFault,
-            routes: plan.routes.map(\.name), verdicts: total.tally, targets: plan.routes.map(\.providers),
-            providers: lanes.map { .init(name: $0.name, lane: $0.account, isClosed: $0.isClosedByProvider) })
+            received: total.tally.events + total.tally.duplicates + faults.count, rejected: faults.count, unkeptRejects: faults.unkept,
+            inputFault: total.inputFault,
+            routes: names.all, verdicts: total.tally, targets: plan.routes.map(\.providers),
+            providers: lanes.map { .init(name: $0.name, lane: $0.account, isClosed: $0.isClosedByProvider, isDurable: $0.isDurable) })
     }
 
     private var source: String { plan.sources.first?.name ?? "stdin" }
 
     private func work(_ log: FaultLog) {
-        var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: options.blockSize)
+        var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: options.blockSize, seen: seen)
         while true {
             let (intake, turn) = turns.read { $0.next(&worker.block.text) }
             switch intake {
@@ -155,7 +178,7 @@ public final class Router: Sendable {
             case .overlong(let bytes): worker.skipLine(bytes: bytes)
             case .stopped(let unfinished):
                 if unfinished > 0 { say("\(source): a line that had not ended was left, of \(grouped(unfinished)) bytes") }
-                beginEnding()
+                beginEnding(within: options.shutdown)
             case .end, .failed: beginEnding()
             }
             turns.pass(turn) { handOver(&worker, log) }
@@ -173,11 +196,16 @@ public final class Router: Sendable {
     private func handOver(_ worker: inout Worker, _ log: FaultLog) {
         // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
         let parcels = worker.parcels
-        for index in lanes.indices where !lanes[index].take(&parcels[index]) {
+        let receipt = acks?.receipt(lines: worker.lines)
+        for index in lanes.indices {
+            let own = parcels[index].isEmpty ? nil : receipt
+            own?.add()
+            guard !lanes[index].take(&parcels[index], own) else { continue }
             pace.waitBegins()
-            lanes[index].waitAndTake(&parcels[index])
+            lanes[index].waitAndTake(&parcels[index], own)
             pace.waitEnds()
         }
+        receipt?.settle()
         let before = totals.withLock { totals in
             defer { totals.lines += worker.lines }
             totals.tally.add(worker.tally)
@@ -188,8 +216,9 @@ public final class Router: Sendable {
 
     /// From now on the lanes have as long as draining may take; then they are given up, also while a worker still waits for
     /// room in one of them.
-    private func beginEnding() {
-        let deadline = options.clock.now() + options.drain
+    private func beginEnding(within time: Duration? = nil) {
+        let time = time ?? options.drain
+        let deadline = options.clock.now() + time
         let isFirst = ending.withLock { ending in
             guard ending.deadline == nil else { return false }
             ending.deadline = deadline
@@ -202,7 +231,7 @@ public final class Router: Sendable {
                 return options.clock.now() >= deadline ? .ready(false) : .notBefore(deadline)
             }
             guard !isOver else { return }
-            for lane in lanes where !lane.isOver { lane.giveUp(Answer("time to drain was up after \(options.drain.configured)")) }
+            for lane in lanes where !lane.isOver { lane.giveUp(Answer("time to drain was up after \(time.configured)")) }
         }.detach()
     }
 

@@ -86,7 +86,7 @@ struct Teller {
 
     // MARK: - Transform
 
-    /// What became of each member that a transform names, in their order; `left` is the event as it leaves.
+    /// What became of each member that a transform names, in their order, and of an id that was lacking; `left` is the event as it leaves.
     func transform(_ left: EventMembers) -> String {
         var told: [(verb: String, paths: [String])] = []
         var seen: Set<Path> = []
@@ -102,6 +102,8 @@ struct Teller {
             case .set(let members): for member in members { tell(member.path) }
             }
         }
+        let id = Path(keys: ["messageId"])
+        if plan.addsMessageIDs, came[id] != left[id] { tell(id) }
         return told.map { "\($0.verb) \(list($0.paths))" }.joined(separator: "; ")
     }
 

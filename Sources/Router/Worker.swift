@@ -12,14 +12,19 @@ struct Worker: ~Copyable {
     private(set) var tally: Tally
     private(set) var faults: [LineFault] = []
     private(set) var lines = 0
+    /// The message ids that came for the first time.
+    private(set) var sightings: [SeenIDs.Sighting] = []
 
     private let blockSize: Int
     private let lineLimit: Int
     private let routeCount: Int
+    /// Nil: every event counts, however often it comes.
+    private let seen: SeenIDs?
     var scanner: Scanner
     var judge: Judge
 
-    init(_ ruleset: Ruleset, lineLimit: Int, depth: Int, blockSize: Int) {
+    init(_ ruleset: Ruleset, lineLimit: Int, depth: Int, blockSize: Int, seen: SeenIDs? = nil) {
+        self.seen = seen
         self.blockSize = blockSize
         self.lineLimit = lineLimit
         routeCount = ruleset.routeCount
@@ -45,10 +50,10 @@ struct Worker: ~Copyable {
             let end: Int
             if let event = scanner.scan(block.bytes, UInt32(truncatingIfNeeded: at)) {
                 end = Int(scanner.lineEnd)
-                if end - at <= lineLimit {
-                    judge.judge(event, arrival: block.arrival, into: parcels.baseAddress!, tally: &tally)
-                } else {
+                if end - at > lineLimit {
                     noteOverlong(end - at, text: at..<end)
+                } else if !isDuplicate(event) {
+                    judge.judge(event, arrival: block.arrival, into: parcels.baseAddress!, tally: &tally)
                 }
             } else {
                 end = lineEnd(from: at)
@@ -56,6 +61,18 @@ struct Worker: ~Copyable {
             }
             at = end + 1
         }
+    }
+
+    @inline(__always) private mutating func isDuplicate(_ event: ScannedEvent) -> Bool {
+        guard let seen else { return false }
+        switch judge.note(event, in: seen, at: block.arrival) {
+        case .none: return false
+        case .new(let sighting): sightings.append(sighting)
+        case .duplicate:
+            tally.countDuplicate()
+            return true
+        }
+        return false
     }
 
     /// A line that was over the limit and not held.
@@ -68,6 +85,7 @@ struct Worker: ~Copyable {
     mutating func reset() {
         lines = 0
         faults.removeAll(keepingCapacity: true)
+        sightings.removeAll(keepingCapacity: true)
         tally = Tally(routes: routeCount)
         // One huge line must not cost its memory for good.
         if block.text.capacity > 8 * blockSize { block = Block(capacity: blockSize) }

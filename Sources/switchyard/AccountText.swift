@@ -18,8 +18,9 @@ enum AccountFormat: String, CaseIterable {
 
 extension Account {
     var text: String {
-        var lines = ["received \(grouped(received)): \(grouped(valid)) valid, \(grouped(rejected)) rejected"]
-        for (route, name) in routes.enumerated() {
+        let repeated = duplicates == 0 ? "" : ", \(grouped(duplicates)) duplicates"
+        var lines = ["received \(grouped(received)): \(grouped(valid)) valid, \(grouped(rejected)) rejected\(repeated)"]
+        for (route, name) in routes.prefix(targets.count).enumerated() {
             let parts = Tally.columns.compactMap { column -> String? in
                 let count = verdicts[route, column]
                 return count == 0 ? nil : "\(grouped(count)) \(column.words)"
@@ -31,35 +32,39 @@ extension Account {
             var parts = LaneAccount.Fate.allCases.compactMap { fate -> String? in
                 lane.total(fate) == 0 ? nil : "\(grouped(lane.total(fate))) \(fate.rawValue)"
             }
-            if lane.totalWaiting > 0 { parts.append("\(grouped(lane.totalWaiting)) waiting") }
+            if lane.totalWaiting > 0 { parts.append("\(grouped(lane.totalWaiting)) waiting\(provider.isDurable ? " on disk" : "")") }
             if lane.lost > 0 { parts.append("\(grouped(lane.lost)) not even kept as dead letters") }
             if lane.retries > 0 { parts.append("\(grouped(lane.retries)) retries") }
             if lane.abandoned > 0 { parts.append("\(grouped(lane.abandoned)) deliveries past their deadline") }
             let outcome = parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
-            lines.append("provider \(provider.name): \(grouped(lane.totalTaken)) taken" + outcome)
+            let resumed = lane.totalResumed == 0 ? "" : ", \(grouped(lane.totalResumed)) resumed"
+            lines.append("provider \(provider.name): \(grouped(lane.totalTaken)) taken" + resumed + outcome)
         }
         return lines.joined(separator: "\n") + "\n"
     }
 
     var json: String {
-        let routeParts = routes.enumerated().map { route, name in
+        let routeParts = routes.prefix(targets.count).enumerated().map { route, name in
             let counts = Tally.columns.map { "\(jsonQuoted($0.key)):\(verdicts[route, $0])" }
             return "{\"name\":\(jsonQuoted(name)),\(counts.joined(separator: ","))}"
         }
         let providerParts = providers.map { provider in
             let lane = provider.lane
-            let byRoute = routes.indices.filter { lane.taken[$0] > 0 }.map { route in
+            let byRoute = lane.taken.indices.filter { lane.taken[$0] + lane.resumed[$0] > 0 }.map { route in
                 let counts = fates { lane[$0][route] } + ["\"waiting\":\(lane.waiting(route: route))"]
-                return "{\"route\":\(jsonQuoted(routes[route])),\"taken\":\(lane.taken[route]),\(counts.joined(separator: ","))}"
+                return "{\"route\":\(jsonQuoted(routes[route])),\"taken\":\(lane.taken[route]),"
+                    + "\"resumed\":\(lane.resumed[route]),\(counts.joined(separator: ","))}"
             }
             let counts =
                 fates(lane.total) + ["\"waiting\":\(lane.totalWaiting)", "\"lost\":\(lane.lost)", "\"retries\":\(lane.retries)"]
                 + ["\"abandoned\":\(lane.abandoned)", "\"late\":\(lane.late)"]
-            return "{\"name\":\(jsonQuoted(provider.name)),\"taken\":\(lane.totalTaken),\(counts.joined(separator: ",")),"
+            return "{\"name\":\(jsonQuoted(provider.name)),\"taken\":\(lane.totalTaken),"
+                + "\"resumed\":\(lane.totalResumed),\(counts.joined(separator: ",")),"
                 + "\"routes\":[\(byRoute.joined(separator: ","))]}"
         }
-        return "{\"received\":\(received),\"valid\":\(valid),\"rejected\":\(rejected),\"routes\":[\(routeParts.joined(separator: ","))],"
-            + "\"providers\":[\(providerParts.joined(separator: ","))]}"
+        let counts = [("received", received), ("valid", valid), ("rejected", rejected), ("duplicates", duplicates)]
+        let head = counts.map { "\"\($0.0)\":\($0.1)," }.joined()
+        return "{\(head)\"routes\":[\(routeParts.joined(separator: ","))],\"providers\":[\(providerParts.joined(separator: ","))]}"
     }
 }
 

@@ -25,6 +25,7 @@ let checkCommand = Command(
 extension Plan {
     fileprivate func summary(file: String, modules: [String]) -> String {
         var text = "\(file) is good.\n\nSource: \(sources.map(\.name).joined(separator: ", "))\n"
+        text += "\nMessage ids: \(messageIDSummary)\n"
         text += "\nConsent: \(consentSummary)\n\nRoutes\n"
         for route in routes {
             text += "  \(route.name) → \(shown(route.providers.map { providers[$0].name }).joined(separator: ", "))\n"
@@ -41,6 +42,12 @@ extension Plan {
             text += "; retried for \(delivery.retry.total.configured)\(delivery.ordered ? "; in order" : "")\n"
         }
         return text
+    }
+
+    private var messageIDSummary: String {
+        let added = addsMessageIDs ? "added where there is none" : "left as they come"
+        guard let plan = messageID.deduplicate else { return added }
+        return added + "; an event whose id came in the last \(plan.window.configured), among \(grouped(plan.most)), is let go"
     }
 
     private var consentSummary: String {

@@ -5,7 +5,9 @@ import Delivery
 import Glibc
 import Platform
 import PluginHost
+import Policy
 import Router
+import Spool
 
 let runCommand = Command(
     name: "run",
@@ -17,10 +19,14 @@ let runCommand = Command(
         Option(name: "--rejects", value: "FILE", about: "keep invalid lines, with the reason, in FILE"),
         Option(name: "--show-input", about: "quote invalid lines in messages; they may be private"),
         Option(name: "--stats", value: "FORMAT", about: "the account at the end: text, json or none (default: when something was lost)"),
-        Option(name: "--state", value: "DIR", about: "the folder for dead letters (default: ~/.local/state/switchyard)"),
+        stateOption,
+        Option(name: "--acks", value: "FD", about: "write to descriptor FD the number of the last input line that is safe, as it grows"),
         Option(name: "--drain", value: "TIME", about: "how long to deliver what is left after the end of input (default: 30s)"),
     ],
     run: run)
+
+let stateOption = Option(
+    name: "--state", value: "DIR", about: "the folder for what is kept: queues on disk, dead letters (default: ~/.local/state/switchyard)")
 
 let configOption = Option(name: "--config", short: "-c", value: "FILE", about: "the configuration (default: routes.json)")
 
@@ -39,12 +45,19 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     var plan = try Loading.plan(file, folders)
     let hidden = plan.hidden
     let say: @Sendable (String) -> Void = { Console.say(hidden.masked($0)) }
-    let outlets = try Outlets.make(plan, folders, say: say).map(\.outlet)
+    var outlets = try Outlets.make(plan, folders, say: say).map(\.outlet)
     // The one who hosts a module's process keeps its deadline: a process can be ended, a thread cannot.
     for index in plan.providers.indices where plan.providers[index].isolation != nil { plan.providers[index].delivery.deadline = .zero }
 
     let state = Loading.stateFolder(arguments["--state"])
-    var options = RouterOptions(deadLetters: state + "/dead-letters.ndjson")
+    var options = RouterOptions(deadLetters: state + "/" + DeadLetterFile.name)
+    let storage = try Storage(plan, folder: state, isNamed: arguments.has("--state"))
+    options.names = storage.names
+    options.cipher = storage.cipher
+    options.key = storage.key
+    try storage.open(for: plan, into: &outlets, say: say)
+    options.acks = try count(arguments, "--acks", 3...1_000_000).map(Int32.init)
+    options.shutdown = plan.shutdown.deadline
     options.workers = workers
     options.drain = drain
     options.showInput = arguments.has("--show-input")
@@ -59,7 +72,8 @@ private func run(_ arguments: Arguments) throws -> Int32 {
 
     let router = Router(plan, outlets: outlets, options: options, say: say)
     Signals.serve(router, say: say)
-    let account = router.run()
+    // Until then the folder is this router's.
+    let account = withExtendedLifetime(storage) { router.run() }
     Signals.settle()
     switch stats ?? (account.lostSome ? .text : AccountFormat.none) {
     case .text: Console.note(account.text)

@@ -73,6 +73,9 @@ do {
 } catch let failure as ConfigurationFailure {
     Console.note(failure.lines.map { $0 + "\n" }.joined())
     exit(ExitCode.configuration)
+} catch let failure as StateFailure {
+    Console.say(failure.message)
+    exit(ExitCode.undelivered)
 } catch let fault as SystemFault {
     // Standard output could not be written.
     if fault.code != EPIPE { Console.say("standard output: \(fault)") }

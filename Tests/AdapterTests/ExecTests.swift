@@ -97,7 +97,9 @@ struct ExecTests {
         #expect(first == "delivered" || first == "unknown \(fault); 0 delivered")
     }
 
-    @Test("answers that make no sense end the program", arguments: ["", "hello", "{}", "[1]", #"{"outcome":"maybe"}"#])
+    @Test(
+        "answers that make no sense end the program",
+        arguments: ["", "hello", "{}", "[1]", #"{"outcome":"maybe"}"#, #"{"outcome":"retry","outcome":"delivered"}"#])
     func senseless(line: String) throws {
         let out = try Shell("read line; echo '\(line)'; read line")
         #expect(out.deliver("{}") == "unknown the program sh gave an answer that is none and was ended")

@@ -55,6 +55,8 @@ struct KitTests {
         #expect(throws: SettingsFault.self) { try settings.require("absent", as: Int.self) }
         #expect(throws: SettingsFault.self) { try Settings(json: "[]") }
         #expect(throws: SettingsFault.self) { try Settings(json: "{") }
+        #expect(throws: SettingsFault.self) { try Settings(json: "{\"a\":1\0}") }
+        #expect(throws: SettingsFault.self) { try Settings(json: #"{"a":1,"a":2}"#) }
     }
 
     @Test("lines can be cut anywhere between events, and know how many are whole within some bytes")

@@ -244,7 +244,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'spool', expected version, keys, limits, sources, consent, providers or routes"
+                "1:2: unknown key 'spool', expected version, keys, limits, message_id, state, shutdown, sources, consent, providers or routes"
             ]),
         Broken(
             "sections that are not built yet",
@@ -254,7 +254,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'where', expected version, keys, limits, sources, consent, providers or routes"
+                "1:2: unknown key 'where', expected version, keys, limits, message_id, state, shutdown, sources, consent, providers or routes"
             ]),
         Broken(
             "duplicate sections",
@@ -344,6 +344,18 @@ extension Broken {
             """#,
             [
                 "1:10: keys: the key '' must be a name, not empty"
+            ]),
+        Broken(
+            "message ids",
+            """
+            {"message_id":{"add":"yes","deduplicate":{"for":"0s","most":0,"window":1}},
+             "providers":{"a":{"plugin":"console"}},"routes":[{"to":["a"]}]}
+            """,
+            [
+                #"1:22: message_id.add must be true or false, is "yes""#,
+                #"1:49: message_id.deduplicate.for must be between 1ms and 366d, is "0s""#,
+                "1:61: message_id.deduplicate.most must be between 1 and 100000000, is 0",
+                "1:63: message_id.deduplicate: unknown key 'window', expected for or most",
             ]),
         Broken(
             "limits out of bounds",
@@ -705,12 +717,12 @@ extension Broken {
         Broken(
             "an unknown queue",
             #"""
-            {"providers":{"out":{"plugin":"console","delivery":{"queue":{"full":"dropnewest","disk":"1GB"}}}},
+            {"providers":{"out":{"plugin":"console","delivery":{"queue":{"full":"dropnewest","disc":"1GB"}}}},
             "routes":[{"to":["out"]}]}
             """#,
             [
-                #"1:69: providers.out.delivery.queue.full must be "block", "drop_newest" or "drop_oldest", is "dropnewest", did you mean "drop_newest"?"#,
-                "1:82: providers.out.delivery.queue: unknown key 'disk', expected memory or full",
+                #"1:69: providers.out.delivery.queue.full must be "block", "spill", "drop_newest" or "drop_oldest", is "dropnewest", did you mean "drop_newest"?"#,
+                "1:82: providers.out.delivery.queue: unknown key 'disc', did you mean 'disk'?",
             ]),
         Broken(
             "a queue that spills",
@@ -719,7 +731,25 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                #"1:69: providers.out.delivery.queue.full must be "block", "drop_newest" or "drop_oldest", is "spill""#
+                "1:61: providers.out.delivery.queue: 'spill' needs 'disk', the most bytes that may wait there"
+            ]),
+        Broken(
+            "a queue on disk",
+            #"""
+            {"state":{"encrypt":"disk"},"shutdown":{"deadline":10},"limits":{"disk":"1","disk_free":"x"},
+            "providers":{"out":{"plugin":"console","delivery":{"queue":{"durability":"power"},"breaker":0}},
+            "two":{"plugin":"console","delivery":{"queue":{"disk":"10KB","durability":"disk"}}}},
+            "routes":[{"to":["out","two"]}]}
+            """#,
+            [
+                "1:21: state.encrypt: unknown encryption key 'disk', expected a name of 'keys', which has none",
+                #"1:52: shutdown.deadline must be a time such as "500ms" or "24h", is 10, did you mean "10ms" or "10s"?"#,
+                #"1:73: limits.disk must be a size such as "16MB" or "512KiB", is "1", did you mean "1B"?"#,
+                #"1:89: limits.disk_free must be a size such as "16MB" or "512KiB", is "x""#,
+                "2:60: providers.out.delivery.queue: 'durability' needs 'disk', the most bytes that may wait there",
+                "2:93: providers.out.delivery.breaker must be between 1 and 1000000, is 0",
+                "3:55: providers.two.delivery.queue.disk must be at least the 1MB of a batch, is \"10KB\"",
+                #"3:75: providers.two.delivery.queue.durability must be "process" or "power", is "disk""#,
             ]),
         Broken(
             "a pause that begins above its most",

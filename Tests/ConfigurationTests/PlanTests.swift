@@ -161,7 +161,10 @@ struct PlanTests {
     func schema() throws {
         let (root, faults) = try Outline.read(Source(Array(RoutesFile.schema(for: []).utf8)), resolving: nil)
         #expect(faults.isEmpty)
-        #expect(root["properties"]?.entries?.map(\.key.name) == ["version", "keys", "limits", "sources", "consent", "providers", "routes"])
+        #expect(
+            root["properties"]?.entries?.map(\.key.name) == [
+                "version", "keys", "limits", "message_id", "state", "shutdown", "sources", "consent", "providers", "routes",
+            ])
         #expect(root["required"]?.items?.compactMap(\.text?.value) == ["providers", "routes"])
         let rate = root["properties"]?["routes"]?["items"]?["properties"]?["sample"]?["properties"]?["rate"]
         #expect(rate?["maximum"].map(Reading.shown) == "1")

@@ -2,6 +2,7 @@
 
 import Configuration
 import Platform
+import Spool
 
 @testable import Delivery
 @testable import Events
@@ -81,11 +82,16 @@ final class Bench {
     func describe(_ effects: [LaneState.Effect]) -> [String] {
         effects.map { effect in
             switch effect {
-            case .bury(let batch, let reason, let answer, let attempts):
+            case .bury(let batch, let reason, let answer, let attempts, _):
                 "bury \(texts(batch).joined(separator: " ")) \(reason.rawValue) \(answer.message) \(attempts)"
             case .failing(let answer, _): "failing \(answer.message)"
             case .recovered(let attempts): "recovered \(attempts)"
             case .dropping: "dropping"
+            case .opened(let failures): "opened \(failures)"
+            case .acknowledge(let receipts): "acknowledge \(receipts.count)"
+            case .storing(let fault): "storing \(fault?.description ?? "again")"
+            case .damaged(let loss): "damaged \(loss.words)"
+            case .left(let count): "left \(count)"
             case .closed(let answer): "closed \(answer.message)"
             case .stopped(let answer): "stopped \(answer.message)"
             }

@@ -21,7 +21,7 @@ struct DeliveryEndToEndTests {
         #expect(result.errors.contains("provider bad: 2 taken: 2 undelivered"))
         try #require(yard.deadLetters.count == 2)
         #expect(yard.deadLetters[0].hasSuffix(#""event":{"n":1}}"#))
-        #expect(yard.mode("state/dead-letters.ndjson") == 0o600)
+        #expect(yard.mode("state/dead-letters.sqlite") == 0o600)
         #expect(yard.mode("state") == 0o700)
     }
 

@@ -177,3 +177,30 @@ struct FilterTests {
         #expect(yard.lines("kept.ndjson") == ["{\"n\":1}", "{\"n\":2}"])
     }
 }
+
+@Suite("Message ids in the router")
+struct MessageIDRunTests {
+    @Test("an event that comes twice is taken once, and counted")
+    func duplicates() throws {
+        let yard = try Yard(
+            routes: #"""
+                { "message_id": { "deduplicate": { "for": "1m", "most": 100 } },
+                  "providers": { "out": { "plugin": "console" } }, "routes": [ { "to": ["out"] } ] }
+                """#)
+        let result = try yard.run(
+            ["--stats", "json"], input: "{\"messageId\":\"a\"}\n{\"messageId\":\"b\"}\n{\"messageId\":\"a\"}\n{}\n{}\n")
+        #expect(result.lines == [#"{"messageId":"a"}"#, #"{"messageId":"b"}"#, "{}", "{}"])
+        #expect(result.errors.contains(#""received":5,"valid":4,"rejected":0,"duplicates":1"#), "\(result.errors)")
+        #expect(result.code == 0)
+    }
+
+    @Test("explain tells that an id is added, and check that they are")
+    func told() throws {
+        let yard = try Yard(
+            routes: #"{"message_id":{"add":true},"providers":{"out":{"plugin":"console"}},"routes":[{"to":["out"]}]}"#)
+        let explained = try yard.run(["explain"], input: "{\"a\":1}\n")
+        #expect(explained.text.contains("adds messageId"), "\(explained.text)")
+        #expect(try yard.run(["explain"], input: "{\"messageId\":\"x\"}\n").text.contains("adds") == false)
+        #expect(try yard.run(["check"]).text.contains("Message ids: added where there is none"))
+    }
+}

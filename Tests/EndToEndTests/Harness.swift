@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import TestSupport
 
 /// A folder that goes when its test does.
 final class Yard {
@@ -22,7 +23,7 @@ final class Yard {
     func mode(_ name: String) -> Int? {
         (try? FileManager.default.attributesOfItem(atPath: path(name)))?[.posixPermissions] as? Int
     }
-    var deadLetters: [String] { lines("state/dead-letters.ndjson") }
+    var deadLetters: [String] { TestSupport.deadLetters(in: path("state/dead-letters.sqlite")) }
 
     /// Starts the router here. Its streams are pipes unless others are given.
     func start(_ arguments: [String] = [], environment: [String: String] = [:], input: FileHandle? = nil, output: FileHandle? = nil) throws

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @Suite("http, end to end")
@@ -61,7 +62,7 @@ struct HTTPEndToEndTests {
         let result = try run([], in: folder, input: events.map { $0 + "\n" }.joined())
         #expect(result.code == 69)
         #expect(result.errors.contains("provider collector: 500 taken: 499 delivered, 1 rejected"), "\(result.errors)")
-        let letters = folder.text("state/dead-letters.ndjson").split(separator: "\n")
+        let letters = deadLetters(in: folder.path + "/state/dead-letters.sqlite")
         #expect(letters.count == 1)
         #expect(letters.first?.contains(#""reason":"rejected","attempts":1,"code":400,"#) == true)
         #expect(letters.first?.contains(#"answered 400: no \"poison\" here","#) == true)
@@ -85,7 +86,7 @@ struct HTTPEndToEndTests {
         let result = try run([], in: folder, input: events.map { $0 + "\n" }.joined())
         #expect(result.errors.contains("500 taken: 499 delivered, 1 rejected"), "\(result.errors)")
         #expect(server.requests.count == 500)
-        #expect(folder.text("state/dead-letters.ndjson").split(separator: "\n").count == 1)
+        #expect(deadLetters(in: folder.path + "/state/dead-letters.sqlite").count == 1)
     }
 
     @Test("a server that is busy for a while gets every event, and nothing is lost")

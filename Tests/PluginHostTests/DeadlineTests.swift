@@ -4,6 +4,7 @@ import Events
 import Foundation
 import Platform
 import PluginHost
+import TestSupport
 import Testing
 
 @testable import Policy
@@ -25,7 +26,7 @@ struct DeadlineTests {
         plan.retry.first = .milliseconds(1)
         let letters = DeadLetters(path: workshop.folder + "/state/dead", clock: .system) { news.put($0) }
         return Lane(
-            name: "out", provider: provider, plan: plan, concurrency: 1, routes: ["all"], deadLetters: letters, clock: .system,
+            name: "out", provider: provider, plan: plan, concurrency: 1, routes: RouteNames(["all"]), deadLetters: letters, clock: .system,
             chance: Chance(seed: 1)
         ) { _, one in
             if case .stopped(let answer) = one { news.put(answer.message) }
@@ -42,9 +43,7 @@ struct DeadlineTests {
         lane.waitAndTake(&parcel)
     }
 
-    private var deadLetters: [Substring] {
-        ((try? String(contentsOfFile: workshop.folder + "/state/dead", encoding: .utf8)) ?? "").split(separator: "\n")
-    }
+    private var deadLetters: [String] { TestSupport.deadLetters(in: workshop.folder + "/state/dead") }
 
     private var soon: Platform.Instant { Clock.system.now() + .seconds(30) }
 

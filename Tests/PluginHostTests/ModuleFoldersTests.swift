@@ -208,6 +208,7 @@ struct ListingTests {
                 batches  of at most 100 events and 5000 bytes
                 at once  one batch
                 order    kept, unless "ordered" is false
+                repeats  taken as they come
                 erasure  cannot forget subjects
 
                 SETTING       TYPE               DEFAULT   MEANING

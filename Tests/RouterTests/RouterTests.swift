@@ -3,7 +3,9 @@ import Delivery
 import Foundation
 import Glibc
 import Platform
+import Policy
 import Router
+import TestSupport
 import Testing
 
 /// A provider that keeps what it gets, and may be told to hang or to leave.
@@ -58,7 +60,7 @@ private final class Rig: @unchecked Sendable {
         var all = RoutePlan(name: "all")
         all.providers = Array(stores.indices)
         plan.routes = routes ?? [all]
-        var options = RouterOptions(deadLetters: folder + "/dead-letters.ndjson")
+        var options = RouterOptions(deadLetters: folder + "/dead-letters.sqlite")
         options.input = ends[0]
         options.workers = workers
         options.drain = drain
@@ -83,8 +85,7 @@ private final class Rig: @unchecked Sendable {
     }
 
     var deadLetters: Int {
-        let text = (try? String(contentsOfFile: folder + "/dead-letters.ndjson", encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").count
+        TestSupport.deadLetters(in: folder + "/dead-letters.sqlite").count
     }
     func send(_ text: String) { Array(text.utf8).withUnsafeBytes { try? writeAll(ends[1], $0) } }
     func endInput() {

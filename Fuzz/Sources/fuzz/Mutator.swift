@@ -1,4 +1,4 @@
-// Makes lines that are nearly events: good ones with a few small edits, the same for the same seed.
+// Makes lines that are nearly right: good ones with a few small edits, the same for the same seed.
 
 /// SplitMix64.
 struct Random: RandomNumberGenerator {
@@ -15,9 +15,15 @@ struct Random: RandomNumberGenerator {
 struct Mutator {
     var random: Random
 
-    init(seed: UInt64) { random = Random(state: seed) }
+    private let seeds: [[UInt8]]
 
-    private static let seeds = [
+    /// Without `seeds` the lines are nearly events.
+    init(seed: UInt64, seeds: [[UInt8]] = Mutator.events) {
+        random = Random(state: seed)
+        self.seeds = seeds
+    }
+
+    static let events = [
         #"{"a":[1,2.5e-3,{"b":null}],"type":"x\n\u00e9\ud83d\ude97"}"#,
         #"{"list":[true,false,null,"é東🚗",-0.0,1E5,1e308,123456789012345678901234567890]}"#,
         #"{"a" : { "b" : "c\\\"d" , "e":{ } } , "userId" :[ ] , "type":"t"}"#,
@@ -40,10 +46,10 @@ struct Mutator {
         "🚗", "\\\"", "1e999", "\"\":", ",\"a\":{\"b\":2}", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     ].map { Array($0.utf8) }
 
-    private mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
+    mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
 
     mutating func line() -> [UInt8] {
-        var text = Mutator.seeds[below(Mutator.seeds.count)]
+        var text = seeds[below(seeds.count)]
         for _ in 0..<below(4) where !text.isEmpty {
             let i = below(text.count)
             switch below(9) {

@@ -103,7 +103,7 @@ typedef struct switchyard_plugin {
      { "name": "mine", "version": "1.0.0", "summary": "Sends events to mine.",
        "settings": { "type": "object", "properties": { ... }, "required": [ ... ], "additionalProperties": false },
        "limits": { "events": 500, "bytes": 1000000 },
-       "capabilities": { "erase": false, "concurrency": 1 },
+       "capabilities": { "erase": false, "deduplicates": false, "concurrency": 1 },
        "delivery": { "batch": { "events": 500, "bytes": "1MB", "wait": "1s" }, "ordered": true, "deadline": "60s" } }
      The name is what routes.json calls the module by. settings is a JSON Schema of type, enum, minimum, maximum, pattern,
      required, default, additionalProperties, items and description, with the formats "size" ("16MB") and "duration" ("500ms").

@@ -10,6 +10,8 @@ enum DeliveryForm {
         }
         struct Queue: Sendable {
             var memory: Int?
+            var disk: Int?
+            var durability: DeliveryPlan.Queue.Durability?
             var full: DeliveryPlan.Queue.Full?
         }
         struct Retry: Sendable {
@@ -20,6 +22,7 @@ enum DeliveryForm {
         var batch = Batch()
         var queue = Queue()
         var retry = Retry()
+        var breaker: Int?
         var deadline: Duration?
         var abandon: Int?
         var immediate: [Glob]?
@@ -35,6 +38,9 @@ enum DeliveryForm {
             Member("batch", batch, "When a batch leaves: at whichever comes first.", into: \.batch),
             Member("queue", queue, "What waits for the provider, and what happens when it is full.", into: \.queue),
             Member("retry", retry, "How a batch is sent again that was not taken.", into: \.retry),
+            Member(
+                "breaker", Forms.integer(1...1_000_000), "How many failures in a row open the breaker: then one batch probes.",
+                into: \.breaker),
             Member("deadline", Forms.time(0...year), "How long a call of the module may take; 0s: for ever.", into: \.deadline),
             Member("abandon", Forms.integer(1...1000), "How many calls past it stop the lane.", into: \.abandon),
             Member("immediate", RouteForms.someGlobs, "Events whose name matches do not wait for their batch to fill.", into: \.immediate),
@@ -53,7 +59,15 @@ enum DeliveryForm {
         Draft.Queue(),
         [
             Member("memory", Forms.size(1...(1 << 40)), "The most bytes that wait in memory.", into: \.memory),
-            Member("full", Forms.choice(DeliveryPlan.Queue.Full.self), "When full: the source waits, or events are dropped.", into: \.full),
+            Member(
+                "disk", Forms.size(1...(1 << 50)), "The most bytes that wait on disk; with it the queue outlives the process.", into: \.disk
+            ),
+            Member(
+                "durability", Forms.choice(DeliveryPlan.Queue.Durability.self), "What stored events survive the end of.", into: \.durability
+            ),
+            Member(
+                "full", Forms.choice(DeliveryPlan.Queue.Full.self),
+                "When full: the source waits, events go from memory to disk, or are dropped.", into: \.full),
         ])
 
     private static let retry = Form<Draft.Retry>.object(
@@ -86,6 +100,15 @@ enum DeliveryForm {
 
         plan.queue.full = draft.queue.full ?? plan.queue.full
         plan.queue.memory = draft.queue.memory ?? plan.queue.memory
+        plan.queue.disk = draft.queue.disk ?? plan.queue.disk
+        plan.queue.durability = draft.queue.durability ?? plan.queue.durability
+        if plan.queue.disk == nil, let queue = node["queue"] {
+            if draft.queue.full == .spill { reading.fault(queue, "'spill' needs 'disk', the most bytes that may wait there") }
+            if draft.queue.durability != nil { reading.fault(queue, "'durability' needs 'disk', the most bytes that may wait there") }
+        }
+        if let disk = draft.queue.disk, disk < plan.batch.bytes, let place = node["queue"]?["disk"] {
+            reading.refuse(place, "at least the \(Quantity.size.text(plan.batch.bytes)) of a batch")
+        }
         if plan.batch.bytes > plan.queue.memory {
             if draft.batch.bytes != nil, let place = node["batch"]?["bytes"] {
                 let isTainted = node["queue"]?["memory"]?.text?.isTainted == true
@@ -103,6 +126,7 @@ enum DeliveryForm {
         case (nil, let most?): (plan.retry.first, plan.retry.most) = (min(plan.retry.first, most), most)
         case (nil, nil): break
         }
+        plan.breaker = draft.breaker ?? plan.breaker
         plan.deadline = draft.deadline ?? plan.deadline
         plan.abandon = draft.abandon ?? plan.abandon
         plan.immediate = draft.immediate ?? plan.immediate

@@ -51,6 +51,7 @@ enum ProviderForms {
         guard let json = SettingsCheck(reading: reading).object(own, rules, alsoKnown: ownKeys) else { return nil }
         var plan = ProviderPlan(name: "", plugin: module.name, settings: Secret(Array(json.utf8)))
         plan.delivery = delivery
+        plan.deduplicates = module.deduplicates
         plan.isolation = isolated
         plan.place = reading.place(of: node)
         return plan

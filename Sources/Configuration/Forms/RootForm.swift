@@ -13,6 +13,9 @@ enum RootForm {
             Member("version", version, "The version of this format: 1."),
             Member("keys", keys, "Named secrets for hashing, each at least 16 bytes.", into: \.keys),
             Member("limits", limits, "Bounds on what is read.", into: \.limits),
+            Member("message_id", messageID, "What becomes of the messageId of events.", into: \.messageID),
+            Member("state", state, "How events are kept in the state folder.", into: \.state),
+            Member("shutdown", shutdown, "What happens when the router is told to end.", into: \.shutdown),
             Member("sources", sources, "Where events come from; standard input when left out.", into: \.sources),
             Member("consent", ConsentForms.section, "What routes may take of whom. Without it the gate is off.", into: \.consent),
             Member("providers", ProviderForms.providers, required: true, "Where events go, by name.", into: \.providers),
@@ -60,6 +63,34 @@ enum RootForm {
         [
             Member("line", Forms.size(1...1_000_000_000), "The longest line that is read; a longer one is skipped.", into: \.line),
             Member("depth", Forms.integer(1...Scanner.deepest), "How deep objects and lists may nest.", into: \.depth),
+            Member("disk", Forms.size(1...(1 << 50)), "The most bytes of events on disk, of all providers together.", into: \.disk),
+            Member("disk_free", Forms.size(0...(1 << 50)), "How much of that disk stays free; 100MB when left out.", into: \.diskFree),
+        ])
+
+    private static let state = Form<StatePlan>.object(
+        StatePlan(),
+        [Member("encrypt", Transforms.key("encryption key"), "The key of 'keys' under which events are encrypted.", into: \.encrypt)])
+
+    private static let shutdown = Form<ShutdownPlan>.object(
+        ShutdownPlan(),
+        [
+            Member(
+                "deadline", Forms.time(0...(366 * 86_400_000)), "How long it may go on delivering after SIGTERM; 10s when left out.",
+                into: \.deadline)
+        ])
+
+    private static let messageID = Form<MessageIDPlan>.object(
+        MessageIDPlan(),
+        [
+            Member("add", Forms.boolean, "Whether events without one get one.", into: \.add),
+            Member("deduplicate", deduplication, "An event whose messageId came before is let go, and counted.", into: \.deduplicate),
+        ])
+
+    private static let deduplication = Form<MessageIDPlan.Deduplication>.object(
+        MessageIDPlan.Deduplication(),
+        [
+            Member("for", Forms.time(1...(366 * 86_400_000)), "How long an id is remembered; 10m when left out.", into: \.window),
+            Member("most", Forms.integer(1...100_000_000), "How many are, 32 bytes each; 1000000 when left out.", into: \.most),
         ])
 
     private enum SourceKind: String, CaseIterable { case stdin }

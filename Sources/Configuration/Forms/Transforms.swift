@@ -53,21 +53,24 @@ enum Transforms {
         var key = 0
     }
 
-    private static let key = Form<Int>(SchemaParts.text) { node, reading in
-        guard let text = Forms.string.read(node, reading) else { return nil }
-        if let index = reading.keys[text.value] { return index }
-        let names = reading.keys.keys.sorted()
-        reading.unknown(
-            "hashing key", node, among: names,
-            otherwise: names.isEmpty ? "expected a name of 'keys', which has none" : "expected \(Words.either(names))")
-        return nil
+    /// The name of a key of `keys`, as its index there.
+    static func key(_ what: String) -> Form<Int> {
+        Form<Int>(SchemaParts.text) { node, reading in
+            guard let text = Forms.string.read(node, reading) else { return nil }
+            if let index = reading.keys[text.value] { return index }
+            let names = reading.keys.keys.sorted()
+            reading.unknown(
+                what, node, among: names,
+                otherwise: names.isEmpty ? "expected a name of 'keys', which has none" : "expected \(Words.either(names))")
+            return nil
+        }
     }
 
     private static let hash = Form<Hash>.object(
         Hash(),
         [
             Member("fields", Forms.list("paths", of: Forms.path), required: true, "The members to hash.", into: \.fields),
-            Member("key", key, required: true, "The name of a key of 'keys'.", into: \.key),
+            Member("key", key("hashing key"), required: true, "The name of a key of 'keys'.", into: \.key),
         ]
     ).then { hash, _, _ in TransformPlan.hash(hash.fields, key: hash.key) }
 }

@@ -8,6 +8,7 @@ public import Configuration
 public import Delivery
 internal import Glibc
 internal import Platform
+public import Policy
 
 public final class IsolatedInstance: Provider, Sendable {
     private final class Child: Sendable {

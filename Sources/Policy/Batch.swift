@@ -1,7 +1,6 @@
 // What leaves a lane at once: events for one provider, sealed. It never changes after it was made.
 
 internal import Events
-public import Policy
 
 public final class Batch: @unchecked Sendable {
     /// NDJSON; it lives as long as the batch.
@@ -41,6 +40,13 @@ public final class Batch: @unchecked Sendable {
     public func event(_ index: Int) -> UnsafeRawBufferPointer {
         let start = index == 0 ? 0 : Int(entries[index - 1].end)
         return UnsafeRawBufferPointer(rebasing: bytes[start..<Int(entries[index].end) - 1])
+    }
+
+    /// The events of several batches, one behind the other.
+    public convenience init(joining batches: [Batch]) {
+        var whole = Parcel(roomFor: batches)
+        for batch in batches { whole.append(copying: 0..<batch.count, of: batch.parcel) }
+        self.init(whole)
     }
 
     /// A batch of just these events, in this order: what is left when the others have been settled.

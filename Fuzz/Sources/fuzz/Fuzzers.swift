@@ -1,0 +1,35 @@
+// The targets: each makes one input after the other, and says what became of it.
+
+import COracle
+import Events
+
+protocol Fuzzer {
+    mutating func next() -> (Comparison, input: [UInt8])
+}
+
+/// Every way of scanning and simdjson's DOM must agree on every line, or the difference be explained.
+final class ScannerFuzzer: Fuzzer {
+    private var mutator: Mutator
+    private var comparer: Comparer
+
+    init(seed: UInt64, plants: Bool) throws(PathFault) {
+        mutator = Mutator(seed: seed)
+        comparer = try Comparer(plants: plants)
+    }
+
+    func next() -> (Comparison, input: [UInt8]) {
+        let line = mutator.line()
+        return (comparer.compare(line), line)
+    }
+}
+
+/// Whether simdjson takes the text for one JSON object: what is accepted here must be one there.
+final class ObjectOracle {
+    private let oracle = oracle_new()
+    deinit { oracle_free(oracle) }
+
+    func isObject(_ text: [UInt8]) -> Bool {
+        var padded = text + [UInt8](repeating: 0, count: Block.padding)
+        return padded.withUnsafeMutableBufferPointer { oracle_judge(oracle, $0.baseAddress!, text.count) == ORACLE_OBJECT }
+    }
+}

@@ -1,0 +1,341 @@
+// What a durable lane has on disk, what is on its way there and what comes back, as a pure value: it calls no store, `Lane`
+// does. Events go to disk in rows, in the order in which they came; rows come back in that order and are put together to batches.
+// It promises that nothing is acknowledged that is not stored, and that a row stays until all of its events have their fate.
+//
+//   parcels ──► forming ──► unstored ──commit──► rows on disk ──read──► gathering ──► batches for the provider
+//                                  └── stored, and memory has room: the row is not let go ──┘
+
+internal import Configuration
+internal import Platform
+internal import Policy
+internal import Spool
+
+struct Backlog: ~Copyable {
+    /// A row that waits to be stored.
+    struct Unstored {
+        var batch: Batch
+        /// Of the stream of all bytes that were taken: where the row ends.
+        var position: UInt64
+        /// Its number, where the order asks for a certain one.
+        var id: Int64?
+        var attempts = 0
+        var firstTried: Int64?
+    }
+
+    /// A batch as it was made of rows. Its rows stay, or what is left of them, until every event has its fate.
+    struct Origin {
+        var rows: [Int64]
+        let batch: Batch
+        var left: Int
+        /// By event; empty while all of them are waiting.
+        var isSettled: [Bool] = []
+    }
+
+    /// What of an origin a batch in the queue is.
+    struct Share {
+        var origin: Int64
+        /// Indices into the origin's batch; nil: all of it.
+        var members: [Int]?
+    }
+
+    private let limits: DeliveryPlan.Batch
+    private var forming: Assembly
+    private var formed: UInt64 = 0
+    private var unstored = Deque<Unstored>()
+    private(set) var unstoredBytes = 0
+    /// Where the stream of bytes that were taken is, and how far it is stored.
+    private(set) var taken: UInt64 = 0
+    private(set) var stored: UInt64 = 0
+
+    /// Rows that are on disk only: behind the cursor.
+    private var away: [UInt16: Int] = [:]
+    private(set) var awayBytes = 0
+    private var cursor: Int64
+    private(set) var lastRow: Int64
+    /// Whether batches that are in memory only stand behind the last row, so that numbers are to be left free for them.
+    private var isFloor = false
+    /// How many of them have been given a number.
+    private var kept: Int64 = 0
+    private(set) var diskBytes: Int
+
+    private var gathered: [SpoolRow] = []
+    private var gatheredEvents = 0
+    private var gatheredBytes = 0
+    private var began: Instant?
+    private var isUrgent = false
+
+    private(set) var origins: [Int64: Origin] = [:]
+    private var removals: [Int64] = []
+    private var removedBytes = 0
+    private var changed: Set<Int64> = []
+    private var tried: [Int64: (attempts: Int, first: Int64)] = [:]
+
+    init(_ limits: DeliveryPlan.Batch, _ contents: SpoolContents) {
+        self.limits = limits
+        var rows = limits
+        rows.wait = .zero
+        forming = Assembly(rows)
+        away = contents.routes
+        awayBytes = contents.bytes
+        diskBytes = contents.bytes
+        cursor = 0
+        lastRow = contents.lastRow
+    }
+
+    // MARK: - Towards the disk
+
+    /// Whether events are on disk, or on their way, that have not come back yet: what comes now must go behind them.
+    var isBehind: Bool { awayBytes > 0 || !away.isEmpty || !unstored.isEmpty || !forming.isEmpty || isStoring || !gathered.isEmpty }
+    private var isStoring: Bool { commit.map { !$0.rows.isEmpty } ?? false }
+
+    mutating func take(_ parcel: inout Parcel, at now: Instant) {
+        if isFloor { lastRow += Backlog.gap }
+        isFloor = false
+        taken += UInt64(parcel.byteCount)
+        unstoredBytes += parcel.byteCount
+        form { forming, sealed in forming.add(&parcel, at: now) { sealed.append($0) } }
+    }
+
+    /// Between what is in memory only and what comes behind it on disk numbers are left free, so that the former can be stored
+    /// in front of the latter when the lane ends. No row ever had one of them.
+    private static let gap: Int64 = 1 << 20
+
+    /// The row behind which a batch stands that is in memory only.
+    mutating func floor() -> Int64 {
+        isFloor = true
+        return lastRow
+    }
+
+    private mutating func form(_ body: (inout Assembly, inout [Batch]) -> Void) {
+        var sealed: [Batch] = []
+        body(&forming, &sealed)
+        for batch in sealed {
+            formed += UInt64(batch.bytes.count)
+            unstored.append(Unstored(batch: batch, position: formed))
+        }
+    }
+
+    /// Puts a batch that was in memory only where it belongs in the order: behind `floor`, the last row when it was sealed.
+    mutating func store(_ batch: Batch, behind floor: Int64, attempts: Int, firstTried: Int64?) {
+        kept += 1
+        assert(kept < Backlog.gap, "more batches in memory than numbers were left for")
+        unstoredBytes += batch.bytes.count
+        lastRow = max(lastRow, floor + kept)
+        unstored.append(Unstored(batch: batch, position: 0, id: floor + kept, attempts: attempts, firstTried: firstTried))
+    }
+
+    // MARK: - What the store is to do
+
+    /// A commit under way.
+    private struct Commit {
+        var rows: [(id: Int64, row: Unstored)]
+        var removals: [Int64]
+        var removedBytes: Int
+        var changed: Set<Int64>
+        var tried: [Int64: (attempts: Int, first: Int64)]
+        /// By origin that is rewritten as one row: its others, which are removed.
+        var merged: [Int64: [Int64]] = [:]
+    }
+    private var commit: Commit?
+
+    /// The most bytes that one commit stores.
+    private static let commitBytes = 4 << 20
+
+    var hasWork: Bool { !forming.isEmpty || !unstored.isEmpty || hasRecords }
+    private var hasRecords: Bool { !removals.isEmpty || !changed.isEmpty || !tried.isEmpty }
+
+    /// Everything there is to store and to record; nil: there is nothing. While storing is not possible, `onlyRecords`.
+    mutating func work(at now: Instant, onlyRecords: Bool) -> SpoolWork? {
+        guard commit == nil, onlyRecords ? hasRecords : hasWork else { return nil }
+        var begun = Commit(rows: [], removals: removals, removedBytes: removedBytes, changed: changed, tried: tried)
+        if !onlyRecords {
+            form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
+            var bytes = 0
+            while let next = unstored.first, bytes == 0 || bytes + next.batch.bytes.count <= Backlog.commitBytes {
+                bytes += next.batch.bytes.count
+                if next.id == nil { lastRow += 1 }
+                begun.rows.append((next.id ?? lastRow, unstored.removeFirst()))
+            }
+        }
+        removals = []
+        removedBytes = 0
+        changed = []
+        tried = [:]
+
+        var work = SpoolWork()
+        work.insert = begun.rows.map { ($0.id, $0.row.batch) }
+        work.tried = begun.rows.compactMap { id, row in row.firstTried.map { (id, row.attempts, $0) } }
+        work.tried += begun.tried.map { ($0.key, $0.value.attempts, $0.value.first) }
+        work.remove = begun.removals
+        for id in begun.changed {
+            guard let origin = origins[id] else { continue }
+            work.rewrite.append((id, origin.batch.subset(origin.isSettled.indices.filter { !origin.isSettled[$0] })))
+            begun.merged[id] = Array(origin.rows.dropFirst())
+            work.remove += origin.rows.dropFirst()
+            origins[id]!.rows = [id]
+        }
+        commit = begun
+        return work
+    }
+
+    /// The commit was done. Rows that may stay in memory are gathered for delivery; the others are let go. How many bytes were let go.
+    mutating func committed(roomFor room: Int, at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) -> Int {
+        guard let done = commit else { return 0 }
+        commit = nil
+        diskBytes -= done.removedBytes
+        var letGo = 0
+        var room = room
+        for (id, row) in done.rows {
+            let bytes = row.batch.bytes.count
+            unstoredBytes -= bytes
+            diskBytes += bytes
+            stored = max(stored, row.position)
+            if awayBytes == 0, away.isEmpty, bytes <= room {
+                room -= bytes
+                cursor = id
+                gather(SpoolRow(id: id, batch: row.batch, attempts: row.attempts, firstTried: row.firstTried), at: now, seal: seal)
+            } else {
+                letGo += bytes
+                awayBytes += bytes
+                for entry in row.batch.entries { away[entry.route, default: 0] += 1 }
+            }
+        }
+        return letGo
+    }
+
+    /// Nothing of the commit was done: it is all to be done yet.
+    mutating func failed() {
+        guard let failed = commit else { return }
+        commit = nil
+        for (id, row) in failed.rows.reversed() {
+            var row = row
+            row.id = id
+            unstored.prepend(row)
+        }
+        removals = failed.removals + removals
+        removedBytes += failed.removedBytes
+        for (id, others) in failed.merged {
+            if origins[id] == nil { removals += others } else { origins[id]!.rows += others }
+        }
+        changed.formUnion(failed.changed.filter { origins[$0] != nil })
+        tried.merge(failed.tried) { new, _ in new }
+    }
+
+    // MARK: - Back from the disk
+
+    var hasMore: Bool { awayBytes > 0 || !away.isEmpty }
+    var position: Int64 { cursor }
+
+    /// Rows that were read behind the cursor; the bytes of their events.
+    mutating func came(_ rows: [SpoolRow], at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) -> Int {
+        var bytes = 0
+        for row in rows {
+            leave(row)
+            bytes += row.batch.bytes.count
+            gather(row, at: now, seal: seal)
+        }
+        if rows.isEmpty { (away, awayBytes) = ([:], 0) }
+        return bytes
+    }
+
+    /// A row that is on disk only is not away any more.
+    mutating func leave(_ row: SpoolRow) {
+        cursor = row.id
+        awayBytes = max(0, awayBytes - row.batch.bytes.count)
+        for entry in row.batch.entries { forget(entry.route, 1) }
+    }
+
+    /// Events that are away turned out to be lost.
+    mutating func lose(_ loss: SpoolLoss) {
+        awayBytes = max(0, awayBytes - loss.bytes)
+        diskBytes = max(0, diskBytes - loss.bytes)
+        for (route, count) in loss.routes { forget(route, count) }
+    }
+
+    private mutating func forget(_ route: UInt16, _ count: Int) {
+        let left = (away[route] ?? 0) - count
+        away[route] = left > 0 ? left : nil
+    }
+
+    /// A row is removed that never became part of a batch.
+    mutating func drop(_ row: SpoolRow) {
+        leave(row)
+        removals.append(row.id)
+        removedBytes += row.batch.bytes.count
+    }
+
+    // MARK: - Rows to batches
+
+    /// When what has been gathered must leave for its age.
+    var deadline: Instant? { began.map { isUrgent ? $0 : $0 + limits.wait } }
+    var hasGathered: Bool { !gathered.isEmpty }
+
+    private mutating func gather(_ row: SpoolRow, at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) {
+        let fits = gatheredEvents + row.batch.count <= limits.events && gatheredBytes + row.batch.bytes.count <= limits.bytes
+        // What was tried before keeps to itself, so that its count stays true.
+        if row.attempts > 0 || !fits { close(seal) }
+        gathered.append(row)
+        gatheredEvents += row.batch.count
+        gatheredBytes += row.batch.bytes.count
+        began = began ?? now
+        isUrgent = isUrgent || row.batch.entries.contains { $0.isImmediate }
+        if row.attempts > 0 || gatheredEvents >= limits.events || gatheredBytes >= limits.bytes { close(seal) }
+    }
+
+    mutating func sealIfDue(at now: Instant, always: Bool, seal: (Batch, Share, Int, Int64?) -> Void) {
+        if always || (deadline.map { $0 <= now } ?? false) { close(seal) }
+    }
+
+    private mutating func close(_ seal: (Batch, Share, Int, Int64?) -> Void) {
+        guard let first = gathered.first else { return }
+        var batch = first.batch
+        if gathered.count > 1 { batch = Batch(joining: gathered.map(\.batch)) }
+        origins[first.id] = Origin(rows: gathered.map(\.id), batch: batch, left: batch.count)
+        gathered.removeAll(keepingCapacity: true)
+        (gatheredEvents, gatheredBytes, began, isUrgent) = (0, 0, nil, false)
+        seal(batch, Share(origin: first.id), first.attempts, first.firstTried)
+    }
+
+    // MARK: - Fates
+
+    /// These events of an origin have their fate and may leave the disk.
+    mutating func release(_ share: Share) {
+        guard var origin = origins[share.origin] else { return }
+        if let members = share.members {
+            if origin.isSettled.isEmpty { origin.isSettled = Array(repeating: false, count: origin.batch.count) }
+            for member in members where !origin.isSettled[member] {
+                origin.isSettled[member] = true
+                origin.left -= 1
+            }
+        } else {
+            origin.left = 0
+        }
+        tried[share.origin] = nil
+        if origin.left > 0 {
+            origins[share.origin] = origin
+            changed.insert(share.origin)
+        } else {
+            origins[share.origin] = nil
+            changed.remove(share.origin)
+            removals += origin.rows
+            removedBytes += origin.batch.bytes.count
+        }
+    }
+
+    mutating func noteTry(_ share: Share, attempts: Int, first: Int64) {
+        if origins[share.origin] != nil { tried[share.origin] = (attempts, first) }
+    }
+
+    /// What was gathered stays on disk, where it is.
+    mutating func leaveGathered() {
+        gathered = []
+        began = nil
+    }
+
+    /// Everything that could not be stored.
+    mutating func takeUnstored(at now: Instant) -> [Batch] {
+        form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
+        unstoredBytes = 0
+        return unstored.removeAll().map(\.batch)
+    }
+}

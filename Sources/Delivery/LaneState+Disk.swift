@@ -1,0 +1,266 @@
+// A lane that keeps its queue on disk: what goes there and when, and what the store is to do next. Pure, like the rest of the
+// state. With `spill` events go to disk only when memory is full, else always, before anything is acknowledged or delivered.
+
+internal import Configuration
+internal import Platform
+internal import Policy
+internal import Spool
+
+extension LaneState {
+    /// What the thread that has the store is to do next.
+    enum DiskStep {
+        case commit(SpoolWork)
+        case read(after: Int64, most: Int)
+        /// Nothing else is to be done: space may be given back.
+        case tidy
+        case wait(until: Instant?)
+        /// The lane is over: the store is to be closed and the thread ends.
+        case close
+    }
+
+    private var spills: Bool { plan.queue.full == .spill }
+    private var diskLimit: Int { plan.queue.disk ?? .max }
+
+    /// Whether events must wait before they are taken: for room, or for the disk to keep up.
+    func mustWait(for bytes: Int) -> Bool {
+        guard canStore else {
+            return (plan.queue.full == .block || spills) && !hasRoom(for: bytes)
+        }
+        guard goesToDisk(bytes) else { return false }
+        if toDrop > 0 { return true }
+        if storeFault == nil || !drops {
+            // What waits to be stored counts by itself, so that a full memory does not keep it from the disk.
+            let most = spills ? max(plan.queue.memory / 2, plan.batch.bytes) : plan.queue.memory
+            if backlog.unstoredBytes > 0, backlog.unstoredBytes + bytes > most { return true }
+        }
+        return !drops && !hasDiskRoom(for: bytes)
+    }
+
+    /// Whether events can still go to disk.
+    var canStore: Bool { isDurable && !isStoreGivenUp && !isStoreClosed }
+
+    private var drops: Bool { plan.queue.full == .dropNewest || plan.queue.full == .dropOldest }
+
+    /// An empty disk takes what is larger than its budget.
+    private func hasDiskRoom(for bytes: Int) -> Bool {
+        let held = backlog.diskBytes + backlog.unstoredBytes
+        return held == 0 || held + bytes <= diskLimit
+    }
+
+    func goesToDisk(_ bytes: Int) -> Bool {
+        !spills || backlog.isBehind || phase == .ended || phase == .stopped || heldBytes > 0 && heldBytes + bytes > plan.queue.memory
+    }
+
+    mutating func takeToDisk(_ parcel: inout Parcel, _ receipt: Receipt?, at now: Instant, _ effects: inout [Effect]) {
+        let hasRoom = hasDiskRoom(for: parcel.byteCount)
+        if drops, !hasRoom || storeFault != nil && !roomBehindFault(parcel.byteCount) {
+            if !isDropping { effects.append(.dropping) }
+            isDropping = true
+            if plan.queue.full == .dropNewest || storeFault != nil {
+                settle(&parcel, .dropped)
+                if let receipt { effects.append(.acknowledge([receipt])) }
+                return
+            }
+            dropOldestStored(parcel.byteCount)
+        } else {
+            isDropping = false
+        }
+        heldBytes += parcel.byteCount
+        // What is in memory only goes before it, however young its batch.
+        sealAssembly(at: now, always: true)
+        backlog.take(&parcel, at: now)
+        guard let receipt else { return }
+        if spills { effects.append(.acknowledge([receipt])) } else { receipts.append((backlog.taken, receipt)) }
+    }
+
+    private func roomBehindFault(_ bytes: Int) -> Bool { backlog.unstoredBytes + bytes <= plan.queue.memory }
+
+    /// Makes room on disk: first of what is in memory as well, then of what has to be read to be told by route.
+    private mutating func dropOldestStored(_ bytes: Int) {
+        var missing = backlog.diskBytes + backlog.unstoredBytes + bytes - diskLimit
+        while missing > 0, !queue.isEmpty {
+            let waiting = queue.removeFirst()
+            missing -= waiting.batch.bytes.count
+            settle(waiting, .dropped)
+        }
+        toDrop = min(max(0, missing), backlog.awayBytes)
+    }
+
+    mutating func sealWhatIsDue(at now: Instant, always: Bool) {
+        sealAssembly(at: now, always: always)
+        // What is still away comes behind what has been gathered, and may fill its batch.
+        guard isDurable else { return }
+        var sealed: [Waiting] = []
+        backlog.sealIfDue(at: now, always: always && !backlog.hasMore) { sealed.append(Waiting($0, $1, $2, $3, epoch)) }
+        for waiting in sealed { queue.append(waiting) }
+    }
+
+    /// Whether everything that was on disk is in memory, and nothing waits to go there.
+    var isDiskEmpty: Bool { !backlog.hasMore && !backlog.hasGathered && backlog.unstoredBytes == 0 }
+
+    // MARK: - The store
+
+    /// How often a lane that has ended tries to store what is left, and how long it waits in between.
+    private static let lastTries = 3
+    private static let lastPause = Duration.milliseconds(100)
+
+    mutating func diskStep(at now: Instant) -> DiskStep {
+        if isStoreClosed { return .wait(until: nil) }
+        if isStoreGivenUp { return .close }
+        let isEnding = phase == .ended
+        let isFull = storeFault?.kind == .full
+        let mayStore = storeAgain.map { $0 <= now } ?? true
+        if mayStore || isFull, !isEnding, phase != .stopped, backlog.hasMore, toDrop > 0 || wantsRows {
+            let room = max(plan.batch.bytes, plan.queue.memory / 2 - heldBytes)
+            return .read(after: backlog.position, most: min(room, 4 << 20))
+        }
+        // On a full disk what was delivered is still removed, so that room comes back.
+        if mayStore || isFull, let work = backlog.work(at: now, onlyRecords: !mayStore) { return .commit(work) }
+        if isEnding, isProviderClosed || givenUpFor != nil || isClosedByProvider, !backlog.hasWork, !isBurying { return .close }
+        if isUntidy {
+            let at = tidyAt ?? now + .seconds(1)
+            tidyAt = at
+            if at <= now { return .tidy }
+            return .wait(until: storeAgain.map { min($0, at) } ?? at)
+        }
+        return .wait(until: storeAgain)
+    }
+
+    /// Rows are read while what is in memory leaves room for them.
+    private var wantsRows: Bool { heldBytes - backlog.unstoredBytes <= plan.queue.memory / 2 }
+
+    mutating func committed(at now: Instant) -> [Effect] {
+        var sealed: [Waiting] = []
+        let isLive = phase == .open || phase == .draining
+        let room = isLive ? max(0, plan.queue.memory / 2 - (heldBytes - backlog.unstoredBytes)) : 0
+        let letGo = backlog.committed(roomFor: room, at: now) { sealed.append(Waiting($0, $1, $2, $3, epoch)) }
+        heldBytes -= letGo
+        for waiting in sealed { queue.append(waiting) }
+        isUntidy = true
+        tidyAt = nil
+        storeAgain = nil
+        storeFailures = 0
+        var effects: [Effect] = []
+        if storeFault != nil { effects.append(.storing(nil)) }
+        storeFault = nil
+        var settled: [Receipt] = []
+        while let next = receipts.first, next.position <= backlog.stored { settled.append(receipts.removeFirst().receipt) }
+        if !settled.isEmpty { effects.append(.acknowledge(settled)) }
+        return effects
+    }
+
+    /// The store could not do it. It is asked again after a while; when the lane has ended there is little of it.
+    mutating func storeFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
+        backlog.failed()
+        storeFailures += 1
+        storeAgain = now + backoff.wait(after: min(storeFailures, 6), &chance)
+        var effects: [Effect] = storeFault?.kind == fault.kind ? [] : [.storing(fault)]
+        storeFault = fault
+        guard phase == .ended else { return effects }
+        if storeFailures < LaneState.lastTries {
+            storeAgain = now + LaneState.lastPause
+            return effects
+        }
+        let answer = Answer("it could not be stored: \(fault)")
+        for batch in backlog.takeUnstored(at: now) { bury(Waiting(batch: batch), .undelivered, answer, &effects) }
+        _ = receipts.removeAll()
+        isStoreGivenUp = true
+        return effects
+    }
+
+    mutating func came(_ rows: [SpoolRow], at now: Instant) -> [Effect] {
+        var effects: [Effect] = []
+        if let fault = storeFault, fault.kind != .full {
+            effects.append(.storing(nil))
+            (storeFault, storeAgain, storeFailures) = (nil, nil, 0)
+        }
+        var kept: [SpoolRow] = []
+        for row in rows {
+            guard toDrop > 0 else {
+                kept.append(row)
+                continue
+            }
+            toDrop = max(0, toDrop - row.batch.bytes.count)
+            for entry in row.batch.entries { account.settle(entry.route, .dropped) }
+            backlog.drop(row)
+        }
+        if rows.isEmpty { toDrop = 0 }
+        guard !kept.isEmpty || rows.isEmpty else { return effects }
+        var sealed: [Waiting] = []
+        heldBytes += backlog.came(kept, at: now) { sealed.append(Waiting($0, $1, $2, $3, epoch)) }
+        for waiting in sealed { queue.append(waiting) }
+        return effects
+    }
+
+    /// Rows could not be read; they stay where they are, and are asked for again after a while.
+    mutating func readFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
+        storeFailures += 1
+        storeAgain = now + backoff.wait(after: min(storeFailures, 6), &chance)
+        defer { storeFault = fault }
+        return storeFault?.kind == fault.kind ? [] : [.storing(fault)]
+    }
+
+    mutating func lost(_ loss: SpoolLoss) -> [Effect] {
+        for (route, count) in loss.routes { account.settle(route, .damaged, count) }
+        backlog.lose(loss)
+        return [.damaged(loss)]
+    }
+
+    mutating func tidied() {
+        isUntidy = false
+        tidyAt = nil
+    }
+
+    mutating func storeClosed() -> [Effect] {
+        isStoreClosed = true
+        let left = account.totalWaiting
+        return left > 0 ? [.left(left)] : []
+    }
+
+    // MARK: - The end
+
+    /// The events stay on disk, as they are there; those that are in memory only go there.
+    mutating func keep(_ waiting: Waiting) {
+        heldBytes -= waiting.batch.bytes.count
+        if waiting.share == nil { keepInOrder([waiting]) }
+    }
+
+    mutating func keepAll(_ phase: Phase) {
+        self.phase = phase
+        sealAssembly(at: Instant(nanoseconds: .max), always: true)
+        var all = inFlight.sorted { $0.key < $1.key }.map(\.value)
+        all += queue.removeAll()
+        inFlight.removeAll()
+        inFlightBytes = 0
+        for waiting in all { heldBytes -= waiting.batch.bytes.count }
+        backlog.leaveGathered()
+        keepInOrder(all)
+    }
+
+    /// Batches that are in memory only are stored in front of the rows that stand behind them.
+    private mutating func keepInOrder(_ all: [Waiting]) {
+        for waiting in all where waiting.share == nil {
+            heldBytes += waiting.batch.bytes.count
+            backlog.store(
+                waiting.batch, behind: waiting.floor, attempts: waiting.attempts,
+                firstTried: waiting.firstTried.map { $0.nanoseconds + epoch })
+        }
+    }
+}
+
+extension LaneState.Waiting {
+    init(_ batch: Batch, _ share: Backlog.Share, _ attempts: Int, _ firstTried: Int64?, _ epoch: Int64) {
+        self.init(batch: batch, attempts: attempts, firstTried: firstTried.map { Instant(nanoseconds: $0 - epoch) }, share: share)
+    }
+
+    /// Just these events of it.
+    func part(_ indices: [Int]) -> LaneState.Waiting {
+        var part = self
+        part.batch = batch.subset(indices)
+        if let share {
+            part.share = Backlog.Share(
+                origin: share.origin, members: share.members.map { members in indices.map { members[$0] } } ?? indices)
+        }
+        return part
+    }
+}

@@ -1,0 +1,189 @@
+// Events that were given up, with what was said of them, until they are sent again or thrown away. One file of SQLite's, which
+// several processes may share: a router that buries and a command that looks or replays.
+
+internal import Platform
+public import Policy
+
+public struct DeadLetter: Sendable {
+    public var id: Int64 = 0
+    /// When it was given up, and when it came in, in nanoseconds since 1970.
+    public var at: Int64
+    public var arrival: Int64
+    public var provider: String
+    public var route: String
+    public var reason: String
+    public var attempts: Int
+    public var code: Int
+    public var answer: String
+    /// Without its newline.
+    public var event: [UInt8]
+
+    /// One line for machines.
+    public var json: String {
+        "{\"at\":\"\(timestamp(at))\",\"provider\":\(jsonQuoted(provider)),\"route\":\(jsonQuoted(route)),"
+            + "\"reason\":\(jsonQuoted(reason)),\"attempts\":\(attempts),\"code\":\(code),\"answer\":\(jsonQuoted(answer)),"
+            + "\"arrival\":\"\(timestamp(arrival))\",\"event\":\(String(decoding: event, as: UTF8.self))}"
+    }
+}
+
+/// How many letters of one provider and reason there are.
+public struct DeadLetterCount: Sendable, Equatable {
+    public var provider: String
+    public var reason: String
+    public var count: Int
+    public var oldest: Int64
+    public var newest: Int64
+}
+
+public final class DeadLetterFile: @unchecked Sendable {
+    public static let name = "dead-letters.sqlite"
+    /// "SWYD"
+    private static let application: Int64 = 0x5357_5944
+    private static let version: Int64 = 1
+    private static let tables = """
+        CREATE TABLE about (  -- one row for each thing to know of the file
+          name TEXT PRIMARY KEY, value
+        ) WITHOUT ROWID;
+        CREATE TABLE letters (  -- events that were given up
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          at INTEGER NOT NULL,  -- when it was given up, in nanoseconds since 1970
+          provider TEXT NOT NULL, route TEXT NOT NULL, reason TEXT NOT NULL,
+          attempts INTEGER NOT NULL, code INTEGER NOT NULL, answer TEXT NOT NULL,  -- how often it was tried, and the last answer
+          arrival INTEGER NOT NULL,  -- when it came in
+          subjects BLOB NOT NULL,  -- 16 bytes for each
+          sealed INTEGER NOT NULL,  -- 1: event is encrypted
+          event BLOB NOT NULL
+        );
+        CREATE INDEX letters_by_provider ON letters (provider, id);
+        """
+
+    private let database: Database
+    private let cipher: Cipher?
+    /// Where a damaged file was put that stood in this one's place.
+    public let setAside: String?
+
+    /// Opens the file, or makes it when `makes`; nil: there is none.
+    /// One that is damaged is put aside when another may be made. `now`: nanoseconds since 1970.
+    public init?(_ path: String, makes: Bool = true, at now: Int64 = 0, cipher: Cipher? = nil, vfs: String? = nil) throws(SpoolFault) {
+        if !makes, !Salvage.exists(path) { return nil }
+        self.cipher = cipher
+        do throws(SpoolFault) {
+            database = try DeadLetterFile.open(path, makes, vfs)
+            setAside = nil
+        } catch {
+            guard makes, error.kind == .damaged else { throw error }
+            setAside = try Salvage.setAside(path, at: now)
+            database = try DeadLetterFile.open(path, makes, vfs)
+        }
+    }
+
+    private static func open(_ path: String, _ makes: Bool, _ vfs: String?) throws(SpoolFault) -> Database {
+        if makes { try makePrivate(path) }
+        let database = try Database(path, makes: makes, vfs: vfs, patience: 10_000)
+        try SpoolSchema.settle(database, isSynced: false, pageSize: 4096, application: application, version: version, tables: tables)
+        return database
+    }
+
+    public func close() { database.close() }
+
+    /// Keeps all events of the batch, or none.
+    public func bury(
+        _ batch: Batch, at now: Int64, provider: String, routes: [String], reason: String, code: Int, answer: String, attempts: Int
+    ) throws(SpoolFault) {
+        try database.transaction { () throws(SpoolFault) in
+            let insert = try database.statement(
+                """
+                INSERT INTO letters (at, provider, route, reason, attempts, code, answer, arrival, subjects, sealed, event)
+                VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)
+                """)
+            for (index, entry) in batch.entries.enumerated() {
+                insert.bind(1, now).bind(2, provider).bind(3, routes[Int(entry.route)]).bind(4, reason).bind(5, attempts).bind(6, code)
+                insert.bind(7, answer).bind(8, entry.arrival).bind(10, cipher == nil ? 0 : 1)
+                let first = Int(entry.firstSubject)
+                let subjects = UnsafeBufferPointer(rebasing: batch.subjects[first..<first + Int(entry.subjectCount)])
+                insert.bind(9, lending: UnsafeRawBufferPointer(subjects))
+                guard let cipher else {
+                    try insert.bind(11, lending: batch.event(index)).run()
+                    continue
+                }
+                let sealed = cipher.seal(batch.event(index), at: "letter")
+                try sealed.withUnsafeBufferPointer { (sealed) throws(SpoolFault) in
+                    try insert.bind(11, lending: UnsafeRawBufferPointer(sealed)).run()
+                }
+            }
+        }
+    }
+
+    /// Which letters are meant: all, those to one provider, those since a time.
+    public struct Choice: Sendable {
+        public var provider: String?
+        /// In nanoseconds since 1970.
+        public var since: Int64 = .min
+        public init(provider: String? = nil, since: Int64 = .min) {
+            self.provider = provider
+            self.since = since
+        }
+        fileprivate var condition: String { "at >= ?1 AND (?2 = '' OR provider = ?2)" }
+    }
+
+    /// The next letters behind that one, in order: so many at most, and of some megabytes.
+    public func letters(_ choice: Choice, after id: Int64 = 0, most: Int = 500) throws(SpoolFault) -> [DeadLetter] {
+        let select = try database.statement(
+            """
+            SELECT id, at, arrival, provider, route, reason, attempts, code, answer, sealed, event FROM letters
+            WHERE \(choice.condition) AND id > ?3 ORDER BY id LIMIT ?4
+            """
+        ).bind(1, choice.since).bind(2, choice.provider ?? "").bind(3, id).bind(4, most)
+        defer { select.reset() }
+        var letters: [DeadLetter] = []
+        var bytes = 0
+        while bytes < 4 << 20, try select.step() {
+            bytes += select.bytes(10).count
+            letters.append(
+                DeadLetter(
+                    id: select.int(0), at: select.int(1), arrival: select.int(2), provider: select.text(3), route: select.text(4),
+                    reason: select.text(5), attempts: Int(select.int(6)), code: Int(select.int(7)), answer: select.text(8),
+                    event: try event(select)))
+        }
+        return letters
+    }
+
+    private func event(_ row: Statement) throws(SpoolFault) -> [UInt8] {
+        guard row.int(9) == 1 else { return [UInt8](row.bytes(10)) }
+        guard let cipher else {
+            throw SpoolFault(
+                .foreign, "\(database.path): its events are encrypted; name the key in state.encrypt (-c FILE)")
+        }
+        guard let open = cipher.open(row.bytes(10), at: "letter") else {
+            throw SpoolFault(.foreign, "\(database.path): was encrypted under another key than the one of state.encrypt, or was changed")
+        }
+        return open
+    }
+
+    public func remove(_ ids: [Int64]) throws(SpoolFault) {
+        try database.transaction { () throws(SpoolFault) in
+            for id in ids { try database.statement("DELETE FROM letters WHERE id = ?1").bind(1, id).run() }
+        }
+    }
+
+    /// How many there are, by provider and reason.
+    public func counts(_ choice: Choice = Choice()) throws(SpoolFault) -> [DeadLetterCount] {
+        let select = try database.statement(
+            "SELECT provider, reason, count(*), min(at), max(at) FROM letters WHERE \(choice.condition) GROUP BY 1, 2 ORDER BY 1, 2"
+        ).bind(1, choice.since).bind(2, choice.provider ?? "")
+        defer { select.reset() }
+        var counts: [DeadLetterCount] = []
+        while try select.step() {
+            counts.append(
+                DeadLetterCount(
+                    provider: select.text(0), reason: select.text(1), count: Int(select.int(2)), oldest: select.int(3),
+                    newest: select.int(4)))
+        }
+        return counts
+    }
+
+    /// Gives back the space of what was removed, and leaves nothing of it behind.
+    public func tidy() throws(SpoolFault) {
+        try database.run("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+}

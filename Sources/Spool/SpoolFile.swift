@@ -1,0 +1,384 @@
+// A lane's spool as a file of SQLite's. It promises that what a commit has taken is there after the process was killed (or,
+// where `power` is asked for, after the machine went down), that what was removed is overwritten, and that damage is set aside and told,
+// never thrown away in silence.
+
+internal import Events
+public import Platform
+@_spi(Spool) public import Policy
+
+public final class SpoolFile: SpoolStore, @unchecked Sendable {
+    public struct Options: Sendable {
+        /// Whether a commit returns only when the disk has it.
+        public var isSynced = false
+        /// nil: what is new is kept in the clear.
+        public var cipher: Cipher?
+        /// What the folder as a whole may hold; nil: as much as the disk does.
+        public var budget: DiskBudget?
+        /// Another file system than SQLite's own, for tests.
+        public var vfs: String?
+        public var clock = Clock.system
+        public var pageSize = 8192
+        public init() {}
+    }
+
+    public let path: String
+    private let names: RouteNames
+    private let options: Options
+    private let say: @Sendable (String) -> Void
+    private var database: Database
+    /// The file's numbers of routes by the run's, and the other way round.
+    private var fileNumbers: [UInt16: UInt16] = [:]
+    private var runNumbers: [UInt16: UInt16] = [:]
+    private var totals = Totals()
+    /// What the budget knows of.
+    private var told = 0
+    private var loss: SpoolLoss?
+    private var index = ByteBuffer()
+
+    /// What waits, by the file's numbers of routes.
+    struct Totals {
+        var events: [UInt16: Int] = [:]
+        var bytes: [UInt16: Int] = [:]
+
+        mutating func add(_ parts: [Part], times sign: Int) {
+            for part in parts {
+                events[part.route, default: 0] += sign * part.events
+                bytes[part.route, default: 0] += sign * part.bytes
+            }
+        }
+    }
+
+    /// What a row holds of one route.
+    struct Part {
+        var route: UInt16
+        var events: Int
+        var bytes: Int
+    }
+
+    /// Opens the file, or makes it. One that is damaged is set aside, and what can be read of it is taken over.
+    public init(path: String, names: RouteNames, options: Options = Options(), say: @escaping @Sendable (String) -> Void) throws(SpoolFault)
+    {
+        self.path = path
+        self.names = names
+        self.options = options
+        self.say = say
+        do throws(SpoolFault) {
+            database = try SpoolFile.open(path, options)
+            try readAbout()
+        } catch {
+            guard error.kind == .damaged else { throw error }
+            database = try SpoolFile.open(try Salvage.setAside(path, at: options.clock.wall()), in: path, options, error, say)
+            try readAbout()
+        }
+    }
+
+    private static func open(_ path: String, _ options: Options) throws(SpoolFault) -> Database {
+        try makePrivate(path)
+        let database = try Database(path, vfs: options.vfs, patience: 5000)
+        try SpoolSchema.settle(
+            database, isSynced: options.isSynced, pageSize: options.pageSize, application: SpoolSchema.application,
+            version: SpoolSchema.version, tables: SpoolSchema.tables)
+        return database
+    }
+
+    /// A new file with what can be read of the one that was set aside.
+    private static func open(
+        _ damaged: String, in path: String, _ options: Options, _ fault: SpoolFault, _ say: @Sendable (String) -> Void
+    ) throws(SpoolFault) -> Database {
+        let database = try open(path, options)
+        let found = try Salvage.takeOver(from: damaged, into: database, vfs: options.vfs)
+        let lost = found.expected.map { "\(grouped(max(0, $0 - found.events))) of \(grouped($0))" } ?? "an unknown number of"
+        say("\(fault); it was set aside as \(damaged), \(grouped(found.events)) events were read from it, \(lost) events are lost")
+        return database
+    }
+
+    private func readAbout() throws(SpoolFault) {
+        fileNumbers = [:]
+        runNumbers = [:]
+        totals = Totals()
+        let routes = try database.statement("SELECT number, name FROM routes")
+        defer { routes.reset() }
+        while try routes.step() {
+            guard let number = UInt16(exactly: routes.int(0)), let known = names.number(of: routes.text(1)) else { continue }
+            fileNumbers[known] = number
+            runNumbers[number] = known
+        }
+        let waiting = try database.statement("SELECT route, events, bytes FROM waiting")
+        defer { waiting.reset() }
+        while try waiting.step() {
+            guard let number = UInt16(exactly: waiting.int(0)) else { continue }
+            totals.events[number] = Int(waiting.int(1))
+            totals.bytes[number] = Int(waiting.int(2))
+        }
+        try checkKey()
+        tellBudget()
+    }
+
+    /// Sealed rows need the key that sealed them; this tells before any of them is touched.
+    private func checkKey() throws(SpoolFault) {
+        let check = try database.statement("SELECT value FROM about WHERE name = 'check'")
+        defer { check.reset() }
+        let place = "check"
+        if try check.step() {
+            guard let cipher = options.cipher else {
+                if try database.number("SELECT 1 FROM batches WHERE sealed = 1 LIMIT 1") == nil { return }
+                throw SpoolFault(.foreign, "\(path): its events are encrypted; name the key in state.encrypt, or move the file away")
+            }
+            guard cipher.open(check.bytes(0), at: place) != nil else {
+                throw SpoolFault(
+                    .foreign, "\(path): was encrypted under another key than the one of state.encrypt; give that one, or move the file away"
+                )
+            }
+        } else if let cipher = options.cipher {
+            let sealed = Array("switchyard".utf8).withUnsafeBytes { cipher.seal($0, at: place) }
+            let insert = try database.statement("INSERT INTO about VALUES ('check', ?)")
+            try sealed.withUnsafeBufferPointer { (bytes) throws(SpoolFault) in
+                try insert.bind(1, lending: UnsafeRawBufferPointer(bytes)).run()
+            }
+        }
+    }
+
+    public var contents: SpoolContents {
+        var contents = SpoolContents()
+        for (number, count) in totals.events where count > 0 {
+            contents.events += count
+            if let known = runNumbers[number] { contents.routes[known, default: 0] += count }
+        }
+        contents.bytes = totals.bytes.values.reduce(0, +)
+        contents.rows = (try? database.number("SELECT count(*) FROM batches")).flatMap { $0 }.map(Int.init) ?? 0
+        contents.lastRow = (try? database.number("SELECT seq FROM sqlite_sequence WHERE name = 'batches'")).flatMap { $0 } ?? 0
+        contents.oldest = (try? database.number("SELECT arrival FROM batches ORDER BY id LIMIT 1")).flatMap { $0 }
+        return contents
+    }
+
+    public func takeLoss() -> SpoolLoss? {
+        defer { loss = nil }
+        return loss
+    }
+
+    public func close() {
+        try? tidy()
+        database.close()
+    }
+
+    public func tidy() throws(SpoolFault) {
+        // In steps, so that what comes in meanwhile does not wait long.
+        for _ in 0..<64 where (try database.number("PRAGMA freelist_count") ?? 0) > 64 {
+            try database.run("PRAGMA incremental_vacuum(256)")
+        }
+        try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    // MARK: - Writing
+
+    public func commit(_ work: SpoolWork) throws(SpoolFault) {
+        let growth = work.insert.reduce(0) { $0 + $1.batch.bytes.count }
+        if growth > 0 { try options.budget?.allow(growth) }
+        let before = (totals, fileNumbers, runNumbers)
+        do throws(SpoolFault) {
+            try database.transaction { () throws(SpoolFault) in
+                var touched: Set<UInt16> = []
+                for row in work.remove { try take(row, &touched, deleting: true) }
+                for (row, batch) in work.rewrite {
+                    try take(row, &touched, deleting: false)
+                    try put(
+                        batch, row,
+                        "UPDATE batches SET events=?2,bytes=?3,arrival=?4,routes=?5,sealed=?6,entries=?7,payload=?8 WHERE id=?1", &touched)
+                }
+                for (row, batch) in work.insert { try put(batch, row, "INSERT INTO batches VALUES (?1,?2,?3,?4,?5,?6,?7,?8)", &touched) }
+                for (row, attempts, first) in work.tried {
+                    try database.statement("INSERT OR REPLACE INTO tries VALUES (?1,?2,?3)").bind(1, row).bind(2, attempts).bind(3, first)
+                        .run()
+                }
+                for route in touched {
+                    try database.statement("INSERT OR REPLACE INTO waiting VALUES (?1,?2,?3)").bind(1, Int(route))
+                        .bind(2, totals.events[route] ?? 0).bind(3, totals.bytes[route] ?? 0).run()
+                }
+            }
+        } catch {
+            (totals, fileNumbers, runNumbers) = before
+            if error.kind == .damaged { try repair(error) }
+            throw error
+        }
+        tellBudget()
+    }
+
+    private func tellBudget() {
+        let now = totals.bytes.values.reduce(0, +)
+        options.budget?.hold(now - told)
+        told = now
+    }
+
+    private static let update = """
+        UPDATE batches SET events = ?2, bytes = ?3, arrival = ?4, routes = ?5, sealed = ?6, entries = ?7, payload = ?8 WHERE id = ?1
+        """
+
+    /// Takes a row out of the sums, and out of the file if asked to.
+    private func take(_ row: Int64, _ touched: inout Set<UInt16>, deleting: Bool) throws(SpoolFault) {
+        let find = try database.statement("SELECT routes FROM batches WHERE id = ?1").bind(1, row)
+        let parts = try find.step() ? SpoolFile.parts(find.text(0)) : []
+        find.reset()
+        totals.add(parts, times: -1)
+        touched.formUnion(parts.map(\.route))
+        guard deleting else { return }
+        try database.statement("DELETE FROM batches WHERE id = ?1").bind(1, row).run()
+        try database.statement("DELETE FROM tries WHERE id = ?1").bind(1, row).run()
+    }
+
+    private func put(_ batch: Batch, _ row: Int64, _ sql: String, _ touched: inout Set<UInt16>) throws(SpoolFault) {
+        let parts = try parts(of: batch)
+        index.removeAll()
+        batch.appendIndex(to: &index) { fileNumbers[$0]! }
+        let statement = try database.statement(sql)
+        statement.bind(1, row).bind(2, batch.count).bind(3, batch.bytes.count).bind(4, batch.arrivals.first ?? 0)
+        statement.bind(5, parts.map { "\($0.route):\($0.events):\($0.bytes)" }.joined(separator: " ")).bind(
+            6, options.cipher == nil ? 0 : 1)
+        if let cipher = options.cipher {
+            let entries = cipher.seal(index.bytes, at: "entries \(row)")
+            let payload = cipher.seal(batch.bytes, at: "payload \(row)")
+            try entries.withUnsafeBufferPointer { (entries) throws(SpoolFault) in
+                try payload.withUnsafeBufferPointer { (payload) throws(SpoolFault) in
+                    try statement.bind(7, lending: UnsafeRawBufferPointer(entries)).bind(8, lending: UnsafeRawBufferPointer(payload)).run()
+                }
+            }
+        } else {
+            try statement.bind(7, lending: index.bytes).bind(8, lending: batch.bytes).run()
+        }
+        totals.add(parts, times: 1)
+        touched.formUnion(parts.map(\.route))
+    }
+
+    /// What the batch holds of each route, in the order in which they come; each of them has its number in the file.
+    private func parts(of batch: Batch) throws(SpoolFault) -> [Part] {
+        var parts: [Part] = []
+        var start: UInt32 = 0
+        for entry in batch.entries {
+            let number = try fileNumber(of: entry.route)
+            let bytes = Int(entry.end - start)
+            start = entry.end
+            if let known = parts.firstIndex(where: { $0.route == number }) {
+                parts[known].events += 1
+                parts[known].bytes += bytes
+            } else {
+                parts.append(Part(route: number, events: 1, bytes: bytes))
+            }
+        }
+        return parts
+    }
+
+    private func fileNumber(of route: UInt16) throws(SpoolFault) -> UInt16 {
+        if let known = fileNumbers[route] { return known }
+        guard let number = (0...UInt16.max).first(where: { runNumbers[$0] == nil }) else {
+            throw SpoolFault(.failed, "\(path): knows as many routes as it can")
+        }
+        try database.statement("INSERT OR REPLACE INTO routes VALUES (?1,?2)").bind(1, Int(number)).bind(2, names[route]).run()
+        fileNumbers[route] = number
+        runNumbers[number] = route
+        return number
+    }
+
+    static func parts(_ text: String) -> [Part] {
+        text.split(separator: " ").compactMap { part in
+            let numbers = part.split(separator: ":").compactMap { Int($0) }
+            guard numbers.count == 3, let route = UInt16(exactly: numbers[0]) else { return nil }
+            return Part(route: route, events: numbers[1], bytes: numbers[2])
+        }
+    }
+
+    // MARK: - Reading
+
+    public func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow] {
+        do throws(SpoolFault) {
+            return try rows(after: row, most: bytes)
+        } catch {
+            guard error.kind == .damaged else { throw error }
+            try repair(error)
+            return try rows(after: row, most: bytes)
+        }
+    }
+
+    private func rows(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow] {
+        var rows: [SpoolRow] = []
+        var senseless: [Int64] = []
+        var held = 0
+        let select = try database.statement(
+            """
+            SELECT batches.id, events, bytes, sealed, entries, payload, attempts, first
+            FROM batches LEFT JOIN tries ON tries.id = batches.id WHERE batches.id > ?1 ORDER BY batches.id
+            """
+        ).bind(1, row)
+        defer { select.reset() }
+        while try select.step() {
+            let size = Int(select.int(2))
+            if !rows.isEmpty, held + size > bytes { break }
+            guard let batch = batch(select) else {
+                senseless.append(select.int(0))
+                continue
+            }
+            held += batch.bytes.count
+            rows.append(
+                SpoolRow(
+                    id: select.int(0), batch: batch, attempts: Int(select.int(6)), firstTried: select.isNull(7) ? nil : select.int(7)))
+            if held >= bytes { break }
+        }
+        select.reset()
+        if !senseless.isEmpty { try setAside(senseless) }
+        return rows
+    }
+
+    private func batch(_ row: Statement) -> Batch? {
+        let count = Int(row.int(1))
+        let route: (UInt16) -> UInt16? = { self.runNumbers[$0] }
+        guard row.int(3) == 1 else { return Batch(restoring: row.bytes(5), index: row.bytes(4), count: count, route: route) }
+        guard let cipher = options.cipher, let entries = cipher.open(row.bytes(4), at: "entries \(row.int(0))"),
+            let payload = cipher.open(row.bytes(5), at: "payload \(row.int(0))")
+        else { return nil }
+        return entries.withUnsafeBytes { entries in
+            payload.withUnsafeBytes { Batch(restoring: $0, index: entries, count: count, route: route) }
+        }
+    }
+
+    // MARK: - Damage
+
+    /// Rows that make no sense wait for a person in a table of their own.
+    private func setAside(_ rows: [Int64]) throws(SpoolFault) {
+        let before = totals
+        try database.transaction { () throws(SpoolFault) in
+            var touched: Set<UInt16> = []
+            for row in rows {
+                try database.statement(
+                    "INSERT OR REPLACE INTO damaged SELECT id, events, sealed, entries, payload FROM batches WHERE id = ?1"
+                ).bind(1, row).run()
+                try take(row, &touched, deleting: true)
+            }
+            for route in touched {
+                try database.statement("INSERT OR REPLACE INTO waiting VALUES (?1,?2,?3)").bind(1, Int(route))
+                    .bind(2, totals.events[route] ?? 0).bind(3, totals.bytes[route] ?? 0).run()
+            }
+        }
+        note(lossSince: before, "are kept in its table 'damaged'")
+    }
+
+    /// The file turned out to be damaged: it is set aside, and what can be read of it goes into a new one.
+    private func repair(_ fault: SpoolFault) throws(SpoolFault) {
+        let before = totals
+        database.close()
+        let damaged = try Salvage.setAside(path, at: options.clock.wall())
+        database = try SpoolFile.open(damaged, in: path, options, fault, say)
+        try readAbout()
+        note(lossSince: before, "may be found in \(damaged)")
+    }
+
+    private func note(lossSince before: Totals, _ where: String) {
+        var routes = loss?.routes ?? [:]
+        var bytes = loss?.bytes ?? 0
+        for (number, count) in before.events {
+            let lost = count - (totals.events[number] ?? 0)
+            if lost > 0, let known = runNumbers[number] { routes[known, default: 0] += lost }
+            bytes += max(0, (before.bytes[number] ?? 0) - (totals.bytes[number] ?? 0))
+        }
+        let count = routes.values.reduce(0, +)
+        guard count > 0 else { return }
+        loss = SpoolLoss(routes: routes, bytes: bytes, words: "\(path): \(grouped(count)) events are damaged; they \(`where`)")
+    }
+}

@@ -1,0 +1,173 @@
+// The folder where a router keeps what must outlive it: spools, dead letters, keys of its own. It promises that one router at
+// a time has it, that its files are closed to others, and that the name of a file tells whose it is.
+
+internal import Glibc
+internal import Platform
+
+public final class StateFolder: Sendable {
+    public let path: String
+    private let lock: Descriptor
+
+    /// Another router has the folder.
+    public struct Taken: Error, Sendable {
+        public var pid: Int32?
+    }
+
+    /// Makes the folder if it is not there, and takes it for this process, to its end.
+    public static func claim(_ path: String) throws -> StateFolder {
+        do throws(SystemFault) {
+            try makeFolder(path, mode: 0o700)
+        } catch {
+            throw SpoolFault(.failed, "\(path): the state folder cannot be made: \(error); name another with --state")
+        }
+        let file = path + "/router.pid"
+        let number = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard number >= 0 else { throw SpoolFault(.failed, "\(file): cannot be opened: \(SystemFault())") }
+        let lock = Descriptor(owning: number)
+        guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw Taken(pid: pid(in: number)) }
+        let text = Array("\(getpid())\n".utf8)
+        guard ftruncate(number, 0) == 0, pwrite(number, text, text.count, 0) == text.count else {
+            throw SpoolFault(.full, "\(file): cannot be written: \(SystemFault())")
+        }
+        return StateFolder(path, lock)
+    }
+
+    /// The router that has the folder at the moment; nil: none has.
+    public static func owner(of path: String) -> Int32? {
+        let number = open(path + "/router.pid", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard number >= 0 else { return nil }
+        let descriptor = Descriptor(owning: number)
+        guard flock(descriptor.number, LOCK_SH | LOCK_NB) != 0 else { return nil }
+        return pid(in: descriptor.number) ?? 0
+    }
+
+    private init(_ path: String, _ lock: consuming Descriptor) {
+        self.path = path
+        self.lock = lock
+    }
+
+    private static func pid(in descriptor: Int32) -> Int32? {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        return count > 0 ? Int32(String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)) : nil
+    }
+
+    // MARK: - Names of files
+
+    private static let prefix = "spool-"
+    private static let suffix = ".sqlite"
+
+    /// The file of a provider's spool. Letters, digits, `_` and `-` stand for themselves, every other byte for `%` and two digits.
+    public static func spool(of provider: String, in folder: String) -> String { folder + "/" + prefix + fileName(provider) + suffix }
+
+    static func fileName(_ name: String) -> String {
+        var text = ""
+        for byte in name.utf8 {
+            let isPlain = byte >= 0x30 && byte <= 0x39 || byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7a || byte == 0x5f || byte == 0x2d
+            if isPlain {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let hex = String(byte, radix: 16)
+                text += "%" + (hex.utf8.count == 1 ? "0" : "") + hex
+            }
+        }
+        return text
+    }
+
+    /// The provider whose spool the file is; nil: it is none.
+    static func provider(of file: String) -> String? {
+        guard file.hasPrefix(prefix), file.hasSuffix(suffix) else { return nil }
+        var bytes: [UInt8] = []
+        var rest = file.utf8.dropFirst(prefix.utf8.count).dropLast(suffix.utf8.count)
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+            guard digits.utf8.count == 2, let value = UInt8(digits, radix: 16) else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The providers that have a spool in the folder, by name.
+    public static func spools(in folder: String) -> [String] {
+        guard let handle = opendir(folder) else { return [] }
+        defer { closedir(handle) }
+        var names: [String] = []
+        while let entry = readdir(handle) {
+            let file = withUnsafeBytes(of: &entry.pointee.d_name) { String(cString: $0.bindMemory(to: CChar.self).baseAddress!) }
+            if let name = provider(of: file) { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    // MARK: - Keys
+
+    /// Sixteen bytes by chance, made once, that stand behind every key that the folder's files hold.
+    public func key() throws(SpoolFault) -> [UInt8] {
+        let file = path + "/subject.key"
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let number = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        if number >= 0 {
+            let descriptor = Descriptor(owning: number)
+            guard read(descriptor.number, &bytes, 16) == 16 else {
+                throw SpoolFault(.damaged, "\(file): is not 16 bytes long; what was stored under it can no longer be told by subject")
+            }
+            return bytes
+        }
+        guard errno == ENOENT else { throw SpoolFault(.failed, "\(file): cannot be read: \(SystemFault())") }
+        var system = SystemRandomNumberGenerator()
+        bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
+        // Under another name first: whoever finds the file finds all of it.
+        let draft = file + ".new"
+        let new = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard new >= 0 else { throw SpoolFault(.failed, "\(draft): cannot be made: \(SystemFault())") }
+        let descriptor = Descriptor(owning: new)
+        guard write(descriptor.number, bytes, 16) == 16, fsync(descriptor.number) == 0, rename(draft, file) == 0 else {
+            throw SpoolFault(errno == ENOSPC ? .full : .failed, "\(file): cannot be written: \(SystemFault())")
+        }
+        return bytes
+    }
+
+    // MARK: - Room
+
+    /// How many bytes are free on the disk that the folder is on; nil: it cannot be told.
+    public static func free(at path: String) -> Int? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        return Int(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+    }
+}
+
+/// How much the spools of a folder may hold together, and how much of the disk must stay free.
+public final class DiskBudget: Sendable {
+    private let path: String
+    private let most: Int?
+    private let reserve: Int
+    private let free: @Sendable (String) -> Int?
+    private let held = Monitor(0)
+
+    public init(_ path: String, most: Int?, reserve: Int, free: @escaping @Sendable (String) -> Int? = StateFolder.free) {
+        self.path = path
+        self.most = most
+        self.reserve = reserve
+        self.free = free
+    }
+
+    /// How many bytes the spools hold, at first or from now on.
+    public func hold(_ bytes: Int) { held.withLock { $0 += bytes } }
+
+    /// Whether so many more may be stored.
+    public func allow(_ bytes: Int) throws(SpoolFault) {
+        let held = held.withLock { $0 }
+        if let most, held > 0, held + bytes > most {
+            throw SpoolFault(.full, "\(path): limits.disk allows no more than \(grouped(most)) bytes")
+        }
+        guard reserve > 0, let free = free(path), free < reserve + bytes else { return }
+        throw SpoolFault(
+            .full, "\(path): \(grouped(free)) bytes are free on its disk, and limits.disk_free keeps \(grouped(reserve)) of them")
+    }
+}

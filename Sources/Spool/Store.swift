@@ -1,0 +1,102 @@
+// What a durable lane asks of its spool. A file is one; tests have others that fail when they are told to.
+// It promises that work is done wholly or not at all, and that rows come back in the order of their numbers.
+
+public import Policy
+
+/// Rows of events in order, each of them a small batch. Used by one thread at a time.
+public protocol SpoolStore: AnyObject, Sendable {
+    /// What an earlier run left.
+    var contents: SpoolContents { get }
+    /// The rows behind that one, in order: as many as fit into so many bytes, but one at least if there is one.
+    func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow]
+    /// Does all of it, in one transaction, or nothing.
+    func commit(_ work: SpoolWork) throws(SpoolFault)
+    /// Events that turned out to be damaged since the last call: they are set aside and will not be read.
+    func takeLoss() -> SpoolLoss?
+    /// Gives back the space that nothing needs any more. Called when there is nothing else to do.
+    func tidy() throws(SpoolFault)
+    /// Puts its files in order; after it nothing is called.
+    func close()
+}
+
+public struct SpoolRow: Sendable {
+    public var id: Int64
+    public var batch: Batch
+    /// How often its events were tried so far, and when first, in nanoseconds since 1970.
+    public var attempts: Int
+    public var firstTried: Int64?
+
+    public init(id: Int64, batch: Batch, attempts: Int = 0, firstTried: Int64? = nil) {
+        self.id = id
+        self.batch = batch
+        self.attempts = attempts
+        self.firstTried = firstTried
+    }
+}
+
+public struct SpoolWork: Sendable {
+    /// New rows; their numbers rise and were never used before.
+    public var insert: [(id: Int64, batch: Batch)] = []
+    /// Rows of which only these events are left.
+    public var rewrite: [(id: Int64, batch: Batch)] = []
+    /// How often the events of a row were tried, and when first, in nanoseconds since 1970.
+    public var tried: [(id: Int64, attempts: Int, firstTried: Int64)] = []
+    public var remove: [Int64] = []
+
+    public init() {}
+    public var isEmpty: Bool { insert.isEmpty && rewrite.isEmpty && tried.isEmpty && remove.isEmpty }
+}
+
+public struct SpoolContents: Sendable, Equatable {
+    public var rows = 0
+    public var events = 0
+    /// Of the events as they will be delivered.
+    public var bytes = 0
+    /// The greatest number that a row ever had; 0: there was none.
+    public var lastRow: Int64 = 0
+    /// How many events there are by route, by the numbers of the run's `RouteNames`.
+    public var routes: [UInt16: Int] = [:]
+    /// When the oldest came in, in nanoseconds since 1970.
+    public var oldest: Int64?
+
+    public init() {}
+}
+
+/// What was lost of a spool to damage.
+public struct SpoolLoss: Sendable, Equatable {
+    /// How many events by route, by the numbers of the run's `RouteNames`.
+    public var routes: [UInt16: Int]
+    public var bytes: Int
+    /// Says where the rest is, for a person.
+    public var words: String
+
+    public init(routes: [UInt16: Int], bytes: Int, words: String) {
+        self.routes = routes
+        self.bytes = bytes
+        self.words = words
+    }
+}
+
+/// Why a spool could not do what it was asked; nothing of it was done.
+public struct SpoolFault: Error, Sendable, Equatable, CustomStringConvertible {
+    public enum Kind: Sendable {
+        /// No room on the disk, or none left of what the configuration allows.
+        case full
+        /// The disk or the file system failed.
+        case failed
+        /// What the file holds makes no sense.
+        case damaged
+        /// The file was written by a newer version, or under another key; it was left untouched.
+        case foreign
+        /// Another router has it.
+        case taken
+    }
+    public var kind: Kind
+    /// Names the file and the way out.
+    public var description: String
+
+    public init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+}

@@ -1,0 +1,313 @@
+#include "faulty_files.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a file holds for certain, and what was done to it since it was synced. */
+struct change {
+  int64_t offset;
+  int64_t size; /* of a truncation: the new size */
+  char *bytes;  /* NULL: a truncation */
+  struct change *next;
+};
+struct image {
+  char *path;
+  char *bytes;
+  int64_t size;
+  struct change *first, **last;
+  struct image *next;
+};
+
+struct file {
+  sqlite3_file base;
+  struct image *image;
+  sqlite3_file *real;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sqlite3_vfs *real;
+static sqlite3_vfs ours;
+static int64_t calls, fail_at = -1;
+static enum faulty_kind kind;
+static int stays, has_failed, watches, open_files;
+static struct image *images;
+
+static sqlite3_file *inner(sqlite3_file *file) { return ((struct file *)file)->real; }
+
+/* Whether this call is the one; counts it. */
+static int fails(void) {
+  pthread_mutex_lock(&lock);
+  int64_t number = calls++;
+  int result = fail_at >= 0 && (number == fail_at || (stays && number > fail_at));
+  if (result) has_failed = 1;
+  pthread_mutex_unlock(&lock);
+  return result;
+}
+
+static int code(int io) { return kind == FAULTY_IO ? io : SQLITE_FULL; }
+
+/* Images */
+
+static struct image *image_of(const char *path) {
+  if (!watches || !path) return NULL;
+  for (struct image *image = images; image; image = image->next)
+    if (strcmp(image->path, path) == 0) return image;
+  struct image *image = calloc(1, sizeof *image);
+  image->path = strdup(path);
+  image->last = &image->first;
+  image->next = images;
+  images = image;
+  FILE *file = fopen(path, "rb");
+  if (file) {
+    fseek(file, 0, SEEK_END);
+    image->size = ftell(file);
+    rewind(file);
+    image->bytes = malloc(image->size + 1);
+    if (fread(image->bytes, 1, image->size, file) != (size_t)image->size) abort();
+    fclose(file);
+  }
+  return image;
+}
+
+static void note(struct image *image, int64_t offset, const void *bytes, int64_t size) {
+  if (!image) return;
+  struct change *change = calloc(1, sizeof *change);
+  change->offset = offset;
+  change->size = size;
+  if (bytes) {
+    change->bytes = malloc(size);
+    memcpy(change->bytes, bytes, size);
+  }
+  *image->last = change;
+  image->last = &change->next;
+}
+
+static void resize(struct image *image, int64_t size) {
+  image->bytes = realloc(image->bytes, size + 1);
+  if (size > image->size) memset(image->bytes + image->size, 0, size - image->size);
+  image->size = size;
+}
+
+/* Does the first `part` bytes of a change. */
+static void apply(struct image *image, struct change *change, int64_t part) {
+  if (!change->bytes) return resize(image, change->size);
+  if (part == 0) return;
+  if (change->offset + part > image->size) resize(image, change->offset + part);
+  memcpy(image->bytes + change->offset, change->bytes, part);
+}
+
+static void forget(struct image *image) {
+  while (image->first) {
+    struct change *change = image->first;
+    image->first = change->next;
+    free(change->bytes);
+    free(change);
+  }
+  image->last = &image->first;
+}
+
+static void settle(struct image *image) {
+  if (!image) return;
+  for (struct change *change = image->first; change; change = change->next) apply(image, change, change->size);
+  forget(image);
+}
+
+static uint64_t chance(uint64_t *state) {
+  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+void faulty_cut_power(uint64_t seed) {
+  while (images) {
+    struct image *image = images;
+    images = image->next;
+    /* The disk does what it was given in any order, a sector wholly or not; what is lost, what is torn, chance says. */
+    uint64_t loses = chance(&seed) % 4;
+    for (struct change *change = image->first; change; change = change->next) {
+      uint64_t die = chance(&seed);
+      if (loses == 0 || (loses < 3 && die % 2)) apply(image, change, change->size);
+      else if (loses == 2 && change->bytes) apply(image, change, change->size * (int64_t)(die >> 8 & 7) / 8 / 512 * 512);
+    }
+    if (access(image->path, F_OK) == 0) {
+      FILE *file = fopen(image->path, "wb");
+      if (!file || fwrite(image->bytes ? image->bytes : "", 1, image->size, file) != (size_t)image->size) abort();
+      fclose(file);
+    }
+    size_t length = strlen(image->path);
+    if (length > 4 && strcmp(image->path + length - 4, "-wal") != 0) {
+      char *shared = malloc(length + 5);
+      sprintf(shared, "%s-shm", image->path);
+      unlink(shared);
+      free(shared);
+    }
+    forget(image);
+    free(image->bytes);
+    free(image->path);
+    free(image);
+  }
+  watches = 0;
+}
+
+/* Files */
+
+static int file_close(sqlite3_file *file) {
+  int result = inner(file)->pMethods ? inner(file)->pMethods->xClose(inner(file)) : SQLITE_OK;
+  free(inner(file));
+  pthread_mutex_lock(&lock);
+  open_files--;
+  pthread_mutex_unlock(&lock);
+  return result;
+}
+static int file_read(sqlite3_file *file, void *out, int size, sqlite3_int64 offset) {
+  if (fails()) return SQLITE_IOERR_READ;
+  return inner(file)->pMethods->xRead(inner(file), out, size, offset);
+}
+static int file_write(sqlite3_file *file, const void *bytes, int size, sqlite3_int64 offset) {
+  struct image *image = ((struct file *)file)->image;
+  if (fails()) {
+    if (kind == FAULTY_SHORT) {
+      note(image, offset, bytes, size / 2);
+      inner(file)->pMethods->xWrite(inner(file), bytes, size / 2, offset);
+    }
+    return code(SQLITE_IOERR_WRITE);
+  }
+  note(image, offset, bytes, size);
+  return inner(file)->pMethods->xWrite(inner(file), bytes, size, offset);
+}
+static int file_truncate(sqlite3_file *file, sqlite3_int64 size) {
+  if (fails()) return code(SQLITE_IOERR_TRUNCATE);
+  note(((struct file *)file)->image, 0, NULL, size);
+  return inner(file)->pMethods->xTruncate(inner(file), size);
+}
+static int file_sync(sqlite3_file *file, int flags) {
+  if (fails()) return SQLITE_IOERR_FSYNC;
+  /* The real disk need not be waited for: its power is ours to cut. */
+  (void)flags;
+  settle(((struct file *)file)->image);
+  return SQLITE_OK;
+}
+static int file_size(sqlite3_file *file, sqlite3_int64 *size) { return inner(file)->pMethods->xFileSize(inner(file), size); }
+static int file_lock(sqlite3_file *file, int level) { return inner(file)->pMethods->xLock(inner(file), level); }
+static int file_unlock(sqlite3_file *file, int level) { return inner(file)->pMethods->xUnlock(inner(file), level); }
+static int file_check(sqlite3_file *file, int *out) { return inner(file)->pMethods->xCheckReservedLock(inner(file), out); }
+static int file_control(sqlite3_file *file, int op, void *arg) { return inner(file)->pMethods->xFileControl(inner(file), op, arg); }
+static int file_sector(sqlite3_file *file) { return inner(file)->pMethods->xSectorSize(inner(file)); }
+static int file_traits(sqlite3_file *file) { return inner(file)->pMethods->xDeviceCharacteristics(inner(file)); }
+static int file_map(sqlite3_file *file, int page, int size, int extend, void volatile **out) {
+  return inner(file)->pMethods->xShmMap(inner(file), page, size, extend, out);
+}
+static int file_shm_lock(sqlite3_file *file, int offset, int n, int flags) {
+  return inner(file)->pMethods->xShmLock(inner(file), offset, n, flags);
+}
+static void file_barrier(sqlite3_file *file) { inner(file)->pMethods->xShmBarrier(inner(file)); }
+static int file_unmap(sqlite3_file *file, int deletes) { return inner(file)->pMethods->xShmUnmap(inner(file), deletes); }
+
+static const sqlite3_io_methods methods = {
+    .iVersion = 2,
+    .xClose = file_close,
+    .xRead = file_read,
+    .xWrite = file_write,
+    .xTruncate = file_truncate,
+    .xSync = file_sync,
+    .xFileSize = file_size,
+    .xLock = file_lock,
+    .xUnlock = file_unlock,
+    .xCheckReservedLock = file_check,
+    .xFileControl = file_control,
+    .xSectorSize = file_sector,
+    .xDeviceCharacteristics = file_traits,
+    .xShmMap = file_map,
+    .xShmLock = file_shm_lock,
+    .xShmBarrier = file_barrier,
+    .xShmUnmap = file_unmap,
+};
+
+static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *out, int flags, int *out_flags) {
+  struct file *file = (struct file *)out;
+  (void)vfs;
+  file->base.pMethods = NULL;
+  if (fails()) return kind == FAULTY_IO ? SQLITE_CANTOPEN : SQLITE_FULL;
+  pthread_mutex_lock(&lock);
+  file->image = image_of(path);
+  pthread_mutex_unlock(&lock);
+  file->real = calloc(1, real->szOsFile);
+  int result = real->xOpen(real, path, file->real, flags, out_flags);
+  if (result != SQLITE_OK) {
+    free(file->real);
+    return result;
+  }
+  file->base.pMethods = &methods;
+  pthread_mutex_lock(&lock);
+  open_files++;
+  pthread_mutex_unlock(&lock);
+  return SQLITE_OK;
+}
+static int vfs_delete(sqlite3_vfs *vfs, const char *path, int sync) {
+  (void)vfs;
+  if (fails()) return SQLITE_IOERR_DELETE;
+  return real->xDelete(real, path, sync);
+}
+static int vfs_access(sqlite3_vfs *vfs, const char *path, int flags, int *out) {
+  (void)vfs;
+  return real->xAccess(real, path, flags, out);
+}
+static int vfs_full(sqlite3_vfs *vfs, const char *path, int size, char *out) {
+  (void)vfs;
+  return real->xFullPathname(real, path, size, out);
+}
+static int vfs_random(sqlite3_vfs *vfs, int size, char *out) {
+  (void)vfs;
+  return real->xRandomness(real, size, out);
+}
+static int vfs_sleep(sqlite3_vfs *vfs, int time) {
+  (void)vfs;
+  return real->xSleep(real, time);
+}
+static int vfs_time(sqlite3_vfs *vfs, double *out) {
+  (void)vfs;
+  return real->xCurrentTime(real, out);
+}
+static int vfs_error(sqlite3_vfs *vfs, int size, char *out) {
+  (void)vfs;
+  return real->xGetLastError(real, size, out);
+}
+
+void faulty_register(void) {
+  if (real) return;
+  real = sqlite3_vfs_find(NULL);
+  ours = (sqlite3_vfs){
+      .iVersion = 1,
+      .szOsFile = sizeof(struct file),
+      .mxPathname = real->mxPathname,
+      .zName = FAULTY_FILES,
+      .xOpen = vfs_open,
+      .xDelete = vfs_delete,
+      .xAccess = vfs_access,
+      .xFullPathname = vfs_full,
+      .xRandomness = vfs_random,
+      .xSleep = vfs_sleep,
+      .xCurrentTime = vfs_time,
+      .xGetLastError = vfs_error,
+  };
+  sqlite3_vfs_register(&ours, 0);
+}
+
+void faulty_arm(int64_t at, enum faulty_kind what, int all) {
+  pthread_mutex_lock(&lock);
+  calls = 0;
+  fail_at = at;
+  kind = what;
+  stays = all;
+  has_failed = 0;
+  pthread_mutex_unlock(&lock);
+}
+int64_t faulty_calls(void) { return calls; }
+int faulty_has_failed(void) { return has_failed; }
+void faulty_watch_power(void) { watches = 1; }
+int faulty_open_files(void) { return open_files; }

@@ -1,0 +1,34 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Apart from the main package, since it looks inside of a lane in an optimised build. The sources are linked in, not copied.
+let inside: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .unsafeFlags(["-enable-testing"]),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: inside)
+}
+
+let package = Package(
+    name: "simulate",
+    targets: [
+        module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
+        module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
+        module("Policy", ["Configuration", "Events", "Platform", "CCrypto"]),
+        module("Configuration", ["Events", "CJansson"]),
+        module("Events", ["CSIMD"]),
+        module("Platform", ["CPlatform"]),
+        .target(name: "CSIMD"),
+        .target(name: "CPlatform"),
+        .systemLibrary(name: "CJansson", pkgConfig: "jansson"),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto"),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
+        .executableTarget(
+            name: "simulate", dependencies: ["Delivery", "Spool", "Policy", "Configuration", "Platform"], swiftSettings: inside),
+    ])

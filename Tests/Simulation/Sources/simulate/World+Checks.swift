@@ -1,0 +1,62 @@
+// What must hold at every step, whenever the disk is idle, and at the end of every life.
+
+import Configuration
+
+@testable import Delivery
+
+extension World {
+    /// The account says what the model knows. What was dropped only the account can say, one by one nobody does.
+    func checkAccount() throws {
+        let account = life.state.account
+        try require(account.totalTaken == life.taken, "the account has \(account.totalTaken) taken, the model \(life.taken)")
+        try require(account.totalResumed == life.resumed, "the account has \(account.totalResumed) resumed, the model \(life.resumed)")
+        for fate in LaneAccount.Fate.allCases where fate != .dropped {
+            try require(
+                account.total(fate) == life.settled[fate, default: 0],
+                "the account has \(account.total(fate)) \(fate), the model \(life.settled[fate, default: 0])")
+        }
+        try require(setup.drops || account.total(.dropped) == 0, "events were dropped, which the plan does not ask for")
+        try require(account.totalWaiting >= 0, "the account does not balance")
+        try require(life.state.heldBytes >= 0, "\(life.state.heldBytes) bytes are held")
+    }
+
+    /// Nothing is to be stored or recorded: what is stored is what is owed.
+    func checkIdle() throws {
+        guard setup.kind == .durable, !setup.drops, life.state.storeFault == nil, life.burials.isEmpty, life.disk == nil else { return }
+        guard life.state.backlog.unstoredBytes == 0 else { return }
+        let stored = Set(store.events)
+        let owed = Set(events.indices.filter { events[$0].isOwed })
+        if stored != owed {
+            throw Breach(
+                words: "the disk is idle; stored and not owed: \(stored.subtracting(owed).sorted()), owed and not stored: "
+                    + "\(owed.subtracting(stored).sorted())")
+        }
+    }
+
+    /// A life ended, by itself or by a kill: nothing that was promised is missing.
+    func checkEnd(killed: Bool) throws {
+        let stored = Set(store.events)
+        try require(stored.count == store.events.count, "events are stored twice: \(store.events)")
+        let dropped = life.state.account.total(.dropped)
+        let missing = events.indices.filter { events[$0].isOwed && !stored.contains($0) }
+        if killed {
+            guard setup.kind == .durable else { return }
+            let promised = missing.filter { events[$0].isAcknowledged }
+            try require(promised.count <= dropped, "acknowledged and lost: \(promised)")
+        } else {
+            try require(missing.count == dropped, "lost: \(missing), dropped \(dropped)")
+            // While the disk fails what became of an event cannot be recorded: it may come twice.
+            guard life.state.storeFault == nil else { return }
+            if !setup.drops {
+                let resent = stored.filter { events[$0].fate != nil }
+                try require(resent.isEmpty, "still stored after their end: \(resent.sorted())")
+            }
+            let waiting = life.state.account.totalWaiting
+            try require(waiting == stored.count, "\(waiting) wait by the account, \(stored.count) are stored")
+            for number in events.indices where events[number].isTaken && events[number].takenIn == lives && !setup.drops {
+                try require(
+                    events[number].isAcknowledged || events[number].isGone || life.state.storeFault != nil, "event \(number) was never acknowledged")
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+// The provider: it answers as its mood is, late or never, and remembers what it really got. And the checks of every hand-over.
+
+import Configuration
+import Platform
+import Policy
+
+@testable import Delivery
+
+extension World {
+    func hand(_ token: UInt64, _ batch: Batch, _ attempt: Int) throws {
+        let numbers = numbers(batch)
+        tell("deliver \(token): \(numbers) attempt \(attempt)")
+        try require(!numbers.isEmpty, "an empty batch is delivered")
+        try require(
+            numbers.count <= setup.plan.batch.events && (batch.bytes.count <= setup.plan.batch.bytes || numbers.count == 1),
+            "a batch of \(numbers.count) events and \(batch.bytes.count) bytes is delivered")
+        let open = life.deliveries.count
+        try require(open < (setup.plan.ordered ? 1 : setup.concurrency), "\(open + 1) deliveries are under way")
+        try require(!life.state.isBreakerOpen || open == 0, "the breaker is open, and \(open + 1) deliveries are under way")
+        for number in numbers {
+            let event = events[number]
+            try require(event.isOwed, "event \(number) is delivered and has its fate: \(event)")
+            try require(event.inHand == 0, "event \(number) is in two deliveries at once")
+            events[number].inHand = 1
+            events[number].firstHanded = event.firstHanded ?? now
+        }
+        if setup.plan.ordered, !setup.drops {
+            while lowest < events.count, !events[lowest].isOwed { lowest += 1 }
+            try require(numbers[0] == lowest, "event \(numbers[0]) is delivered before event \(lowest)")
+        }
+        life.deliveries[token] = decide(numbers)
+    }
+
+    /// What will become of it.
+    private func decide(_ numbers: [Int]) -> Delivery {
+        var arrives = numbers.map { !events[$0].isPoison }
+        var outcome = BatchOutcome(.delivered)
+        var wait: Int64? = Int64(roll(roll(8) == 0 ? 3000 : 30)) * World.millisecond
+        func refuseAll(_ other: Outcome) {
+            outcome = BatchOutcome(other)
+            arrives = numbers.map { _ in false }
+        }
+        var mood = mood
+        if mood == .flaky { mood = [.well, .well, .busy, .down, .hanging][Int(roll(setup.plan.deadline > .zero ? 5 : 4))] }
+        switch mood {
+        case .well, .flaky:
+            let bad = numbers.indices.filter { events[numbers[$0]].isPoison }
+            if bad.isEmpty {
+                // Some of them later, at times.
+                if self.mood == .flaky, roll(4) == 0 {
+                    for index in numbers.indices where roll(2) == 0 {
+                        outcome.events[index] = .retry(Answer("later"), after: nil)
+                        arrives[index] = false
+                    }
+                }
+            } else if setup.refusesSingly {
+                for index in bad { outcome.events[index] = .rejected(Answer("bad")) }
+            } else {
+                refuseAll(.rejected(Answer("bad")))
+            }
+        case .busy: refuseAll(.retry(Answer("busy"), after: roll(3) == 0 ? .milliseconds(Int64(roll(5000))) : nil))
+        case .down:
+            if roll(8) == 0 { refuseAll(.fault(Answer("wrong token"))) } else { outcome = BatchOutcome(.unknown(Answer("reset"))) }
+            if roll(2) == 0 { arrives = numbers.map { _ in false } }
+        case .hanging:
+            if roll(2) == 0 { arrives = numbers.map { _ in false } }
+            wait = roll(3) == 0 ? Int64(roll(30_000)) * World.millisecond : nil
+        }
+        if plant == .twice, outcome.batch == .delivered, roll(40) == 0 { outcome = BatchOutcome(.retry(Answer("lied"), after: nil)) }
+        let due = setup.plan.deadline > .zero ? now + setup.plan.deadline.nanoseconds : nil
+        for (index, number) in numbers.enumerated() where arrives[index] { events[number].arrivals += 1 }
+        return Delivery(
+            events: numbers, outcome: outcome, arrives: arrives, done: wait.map { now + $0 }, due: due, handed: now)
+    }
+
+    /// The lane does not wait for it any more.
+    func letGo(_ token: UInt64, excused: Bool) {
+        guard let delivery = life.deliveries.removeValue(forKey: token) else { return }
+        for number in delivery.events {
+            events[number].inHand = 0
+            if excused { events[number].excuses += 1 }
+        }
+    }
+
+    func answer(_ token: UInt64) throws {
+        guard let delivery = life.deliveries[token] else { return }
+        tell("answer \(token): \(delivery.outcome.batch)")
+        letGo(token, excused: false)
+        for (index, number) in delivery.events.enumerated() {
+            switch delivery.outcome.events[index] ?? delivery.outcome.batch {
+            case .delivered: try settle(number, .delivered)
+            case .unknown: events[number].excuses += 1
+            case .rejected, .retry, .fault, .closed: break
+            }
+            let event = events[number]
+            try require(event.arrivals <= 1 + event.excuses, "event \(number) came \(event.arrivals) times, with \(event.excuses) excuses")
+        }
+        let effects = life.state.completed(token, delivery.outcome, at: instant)
+        try carryOut(effects, wakes: plant != .sleep)
+    }
+}

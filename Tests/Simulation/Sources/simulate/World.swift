@@ -1,0 +1,460 @@
+// One seed, played: a source, a lane with its threads, a provider, a disk and the hand that kills, on one clock that jumps from one
+// thing that happens to the next. Nothing is left to the machine: the same seed plays the same.
+
+import Configuration
+import Platform
+import Spool
+
+@testable import Delivery
+@testable import Events
+@testable import Policy
+
+/// Nothing is promised after it; it says what was found.
+struct Breach: Error { var words: String }
+
+/// One run of the router, from its start to its end or its death.
+final class Life {
+    var state: LaneState
+    /// What the thread of the lane, and that of the store, wait for. 0: they are to look now; nil: to be woken.
+    var laneWake: Int64? = 0
+    var diskWake: Int64? = 0
+    var watchWake: Int64? = 0
+    /// Under way at the store: what was asked, and when it is done.
+    var disk: (step: LaneState.DiskStep, done: Int64)?
+    var deliveries: [UInt64: Delivery] = [:]
+    var burials: [(share: Backlog.Share?, lost: Int, at: Int64)] = []
+    var flushDone: Int64?
+    var isStoreOver = false
+    /// Whether the source waits for room, to be woken.
+    var isSourceAsleep = false
+    var isEnding = false
+    var endsAt: Int64?
+    /// The counts that the account is held against.
+    var taken = 0
+    var resumed = 0
+    var settled: [LaneAccount.Fate: Int] = [:]
+    /// Nanoseconds since 1970 at the instant 0 of its clock: another one for each life.
+    let epoch: Int64
+
+    init(_ state: consuming LaneState, epoch: Int64) {
+        self.state = state
+        self.epoch = epoch
+    }
+}
+
+struct Delivery {
+    var events: [Int]
+    var outcome: BatchOutcome
+    var arrives: [Bool]
+    /// nil: never answered.
+    var done: Int64?
+    var due: Int64?
+    var handed: Int64
+}
+
+final class World {
+    let setup: Setup
+    let plant: Plant?
+    let tells: Bool
+    var chance: Chance
+    var now: Int64 = 1
+    var events: [Event] = []
+    let store = ModelStore()
+    var life: Life
+    var mood = Setup.Mood.well
+    var parcel: (events: [Int], parcel: ParcelBox)?
+    var nextParcel: Int64 = 0
+    var lowest = 0
+    var steps = 0
+    var lives = 1
+    var moodsLeft: [(at: Int64, mood: Setup.Mood)]
+    var healthLeft: [(at: Int64, health: ModelStore.Health)]
+    var killsLeft: [Int64]
+    var endsLeft: [Int64]
+
+    final class ParcelBox {
+        var parcel: Parcel
+        init(_ parcel: consuming Parcel) { self.parcel = parcel }
+    }
+
+    init(_ setup: Setup, chance: Chance, plant: Plant?, tells: Bool) {
+        self.setup = setup
+        self.chance = chance
+        self.plant = plant
+        self.tells = tells
+        moodsLeft = setup.moods.map { ($0.at * World.millisecond, $0.mood) }
+        healthLeft = setup.health.map { ($0.at * World.millisecond, $0.health) }
+        killsLeft = setup.kills.map { $0 * World.millisecond }.sorted()
+        endsLeft = setup.ends.map { $0 * World.millisecond }.sorted()
+        life = Life(
+            LaneState(
+                setup.plan, concurrency: setup.concurrency, routes: 1, chance: Chance(seed: 1), contents: setup.stores ? SpoolContents() : nil,
+                epoch: 0), epoch: 0)
+        life.state.isSourceBusy = setup.pause < 1000
+    }
+
+    static let millisecond: Int64 = 1_000_000
+
+    func roll(_ sides: UInt64) -> UInt64 { chance.next() % sides }
+    var instant: Instant { Instant(nanoseconds: now - life.epoch) }
+    func tell(_ words: @autoclosure () -> String) { if tells { print("\(Double(now) / 1e6) ms: \(words())") } }
+    func require(_ isTrue: Bool, _ words: @autoclosure () -> String) throws { if !isTrue { throw Breach(words: words()) } }
+
+    // MARK: - The play
+
+    func play() throws {
+        while true {
+            steps += 1
+            try require(steps < 400_000, "it does not come to an end")
+            happen()
+            if let kill = killsLeft.first, kill <= now {
+                killsLeft.removeFirst()
+                try die()
+                continue
+            }
+            if try step() {
+                if let breach = store.breach { throw Breach(words: breach) }
+                try checkAccount()
+                continue
+            }
+            if life.state.isOver, !setup.stores || life.isStoreOver, life.burials.isEmpty {
+                if try rest() { return }
+                continue
+            }
+            guard let next = nextTime() else { throw Breach(words: "everything waits, and nothing will come: \(standing)") }
+            now = max(now, next)
+        }
+    }
+
+    /// What happens by itself: moods, the health of the disk.
+    private func happen() {
+        while let next = moodsLeft.first, next.at <= now {
+            mood = next.mood
+            tell("the provider is \(mood)")
+            moodsLeft.removeFirst()
+        }
+        while let next = healthLeft.first, next.at <= now {
+            store.health = next.health
+            tell("the disk is \(next.health)")
+            healthLeft.removeFirst()
+        }
+        if now >= setup.healed * World.millisecond, mood != .well || store.health != .well {
+            (mood, store.health) = (.well, .well)
+            tell("all is well")
+        }
+    }
+
+    private func nextTime() -> Int64? {
+        var times: [Int64] = moodsLeft.prefix(1).map(\.at) + healthLeft.prefix(1).map(\.at) + killsLeft.prefix(1) + endsLeft.prefix(1)
+        times += [setup.healed * World.millisecond].filter { $0 > now }
+        times += life.deliveries.values.compactMap(\.done) + life.burials.map(\.at)
+        if let done = life.disk?.done { times.append(done) }
+        if let done = life.flushDone { times.append(done) }
+        if let end = life.endsAt { times.append(end) }
+        if parcel == nil, events.count < setup.events, !life.isEnding { times.append(nextParcel) }
+        for wake in [life.laneWake, life.diskWake, life.watchWake] { if let wake { times.append(wake) } }
+        return times.filter { $0 > now }.min()
+    }
+
+    /// One thing that can be done now, chosen by chance among those that can; false: there is none.
+    private func step() throws -> Bool {
+        var ready: [() throws -> Void] = []
+        if !life.isEnding {
+            if parcel != nil ? !life.isSourceAsleep : nextParcel <= now && events.count < setup.events { ready.append(offer) }
+            if let signal = endsLeft.first, signal <= now {
+                ready.append { [self] in
+                    endsLeft.removeFirst()
+                    end(within: Int64(roll(20_000)) * World.millisecond)
+                }
+            }
+            if events.count == setup.events, parcel == nil, now >= setup.healed * World.millisecond, endsLeft.isEmpty {
+                ready.append { [self] in end(within: nil) }
+            }
+        }
+        if let end = life.endsAt, end <= now { ready.append(giveUp) }
+        if let wake = life.laneWake, wake <= now { ready.append(laneLooks) }
+        if life.disk == nil, !life.isStoreOver, setup.stores, let wake = life.diskWake, wake <= now { ready.append(diskLooks) }
+        if let disk = life.disk, disk.done <= now { ready.append(diskIsDone) }
+        if setup.plan.deadline > .zero, let wake = life.watchWake, wake <= now { ready.append(watchLooks) }
+        if let flush = life.flushDone, flush <= now {
+            ready.append { [self] in
+                life.flushDone = nil
+                try carryOut(life.state.flushed(.delivered))
+            }
+        }
+        for token in life.deliveries.keys.sorted() where life.deliveries[token]!.done.map({ $0 <= now }) ?? false {
+            ready.append { [self] in try answer(token) }
+        }
+        if let burial = life.burials.first, burial.at <= now {
+            ready.append { [self] in
+                life.burials.removeFirst()
+                life.state.buried(burial.share, lost: burial.lost)
+                wake()
+            }
+        }
+        guard !ready.isEmpty else { return false }
+        try ready[Int(roll(UInt64(ready.count)))]()
+        return true
+    }
+
+    func wake() {
+        life.laneWake = 0
+        life.diskWake = 0
+        life.isSourceAsleep = false
+    }
+
+    // MARK: - The source
+
+    private func offer() throws {
+        if parcel == nil { make() }
+        guard let (numbers, box) = parcel else { return }
+        if life.state.mustWait(for: box.parcel.byteCount) {
+            wake()
+            life.isSourceAsleep = true
+            return
+        }
+        let isStoring = setup.kind == .durable
+        // The receipt is settled by the one thread that there is.
+        nonisolated(unsafe) let world = self
+        let receipt = Receipt { world.acknowledged(numbers, isStoring) }
+        receipt.add()
+        receipt.settle()
+        for number in numbers {
+            events[number].isTaken = true
+            events[number].takenIn = lives
+        }
+        life.taken += numbers.count
+        tell("taken \(numbers)")
+        let effects = life.state.take(&box.parcel, receipt, at: instant)
+        let needsAttention = life.state.needsAttention(at: instant)
+        parcel = nil
+        nextParcel = now + Int64(roll(UInt64(setup.pause))) * World.millisecond
+        if needsAttention { wake() }
+        try carryOut(effects, wakes: !effects.isEmpty)
+        try require(heldIsBounded, "\(life.state.heldBytes) bytes are in memory: \(standing)")
+        if events.count == setup.events {
+            life.state.isSourceBusy = false
+            wake()
+        }
+    }
+
+    private func make() {
+        var made = Parcel()
+        var numbers: [Int] = []
+        for _ in 0..<min(1 + Int(roll(6)), setup.events - events.count) {
+            let number = events.count
+            let text = "\(number)" + String(repeating: ".", count: Int(roll(roll(20) == 0 ? 300 : 20))) + "\n"
+            made.bytes.append(text)
+            made.entryColumn.append(
+                Entry(
+                    end: UInt32(made.bytes.count), route: 0, isImmediate: roll(10) == 0, subjectCount: 0, firstSubject: 0, messageIDOffset: 0,
+                    messageIDCount: 0, arrival: now))
+            events.append(Event(isPoison: Double(roll(1000)) < setup.poison * 1000, size: text.utf8.count))
+            numbers.append(number)
+        }
+        parcel = (numbers, ParcelBox(made))
+    }
+
+    private var breachOfPromise: String?
+
+    private func acknowledged(_ numbers: [Int], _ isStoring: Bool) {
+        tell("acknowledged \(numbers)")
+        let stored = isStoring ? Set(store.events) : []
+        for number in numbers {
+            events[number].isAcknowledged = true
+            if isStoring, !setup.drops, !stored.contains(number), events[number].fate == nil {
+                breachOfPromise = "event \(number) was acknowledged and is not stored"
+            }
+        }
+    }
+
+    private var heldIsBounded: Bool {
+        let largest = 6 * 310
+        return life.state.heldBytes <= 2 * setup.plan.queue.memory + 2 * setup.plan.batch.bytes + 2 * largest
+    }
+
+    // MARK: - The threads of the lane
+
+    private func laneLooks() throws {
+        life.laneWake = nil
+        switch life.state.next(at: instant) {
+        case .deliver(let token, let batch, let attempt):
+            life.laneWake = 0
+            try hand(token, batch, attempt)
+        case .wait(let until): life.laneWake = until.map { $0.nanoseconds + life.epoch }
+        case .flush: life.flushDone = now + Int64(roll(100)) * World.millisecond
+        case .end:
+            life.state.providerClosed()
+            life.watchWake = nil
+            wake()
+            life.laneWake = nil
+        }
+    }
+
+    private func watchLooks() throws {
+        // The watch looks again when something is due at the earliest; what begins meanwhile is due later.
+        let effects = life.state.expire(at: instant)
+        for token in life.deliveries.keys.sorted() where life.deliveries[token]!.due.map({ $0 <= now }) ?? false {
+            tell("call \(token) passed its deadline")
+            letGo(token, excused: true)
+        }
+        try carryOut(effects)
+        if life.state.phase == .ended || life.state.phase == .stopped {
+            life.watchWake = nil
+        } else {
+            life.watchWake = (life.state.nextDeadline ?? instant + setup.plan.deadline).nanoseconds + life.epoch
+        }
+    }
+
+    private func diskLooks() throws {
+        life.diskWake = nil
+        let step = life.state.diskStep(at: instant)
+        switch step {
+        case .wait(let until):
+            life.diskWake = until.map { $0.nanoseconds + life.epoch }
+            try checkIdle()
+        case .close:
+            life.isStoreOver = true
+            try carryOut(life.state.storeClosed())
+        case .commit, .read, .tidy: life.disk = (step, now + (roll(4) == 0 ? Int64(roll(2000)) * World.millisecond : 0))
+        }
+    }
+
+    private func diskIsDone() throws {
+        guard let (step, _) = life.disk else { return }
+        life.disk = nil
+        life.diskWake = 0
+        switch step {
+        case .commit(let work):
+            tell("commit \(work.insert.map { "\($0.id): \(numbers($0.batch))" }) rewrite \(work.rewrite.map { "\($0.id): \(numbers($0.batch))" }) tried \(work.tried.map(\.id)) remove \(work.remove)")
+            if let fault = store.fault(work) {
+                tell("the commit failed: \(fault)")
+                try carryOut(life.state.storeFailed(fault, at: instant))
+            } else {
+                store.apply(work)
+                if plant == .loss, roll(50) == 0 { store.loseOne() }
+                try carryOut(life.state.committed(at: instant))
+            }
+        case .read(let row, let most):
+            switch store.read(after: row, most: most) {
+            case .success(let rows):
+                tell("read after \(row): \(rows.map { "\($0.id): \(numbers($0.batch))" })")
+                try carryOut(life.state.came(rows, at: instant))
+            case .failure(let fault): try carryOut(life.state.readFailed(fault, at: instant))
+            }
+        case .tidy: life.state.tidied()
+        case .wait, .close: break
+        }
+        if let words = breachOfPromise { throw Breach(words: words) }
+    }
+
+    /// What the lane asks for after something happened.
+    func carryOut(_ effects: [LaneState.Effect], wakes: Bool = true) throws {
+        if wakes { wake() }
+        for effect in effects {
+            switch effect {
+            case .bury(let batch, let reason, let answer, _, let share):
+                let buried = numbers(batch)
+                tell("buried \(buried): \(reason.rawValue), \(answer.message)")
+                for number in buried { try bury(number, reason) }
+                life.burials.append((share, 0, now + Int64(roll(3)) * Int64(roll(300)) * World.millisecond))
+            case .acknowledge(let receipts): for receipt in receipts { receipt.settle() }
+            case .opened(let failures):
+                tell("the breaker opened")
+                try require(failures >= setup.plan.breaker, "the breaker opened after \(failures) failures")
+            case .failing, .recovered, .dropping, .storing, .damaged, .left, .closed, .stopped: tell("\(effect)".prefix(60) + "…")
+            }
+        }
+        if let words = breachOfPromise { throw Breach(words: words) }
+    }
+
+    private func bury(_ number: Int, _ reason: LaneAccount.Fate) throws {
+        try settle(number, reason)
+        switch reason {
+        case .rejected: try require(events[number].isPoison, "event \(number) was given up as rejected, and never was")
+        case .expired:
+            let age = now - (events[number].firstHanded ?? now)
+            try require(age >= setup.plan.retry.total.nanoseconds, "event \(number) expired after \(age) ns")
+        case .unknown, .undelivered: break
+        case .delivered, .dropped, .damaged: throw Breach(words: "event \(number) was buried as \(reason)")
+        }
+    }
+
+    func settle(_ number: Int, _ fate: LaneAccount.Fate) throws {
+        try require(events[number].isOwed, "event \(number) is settled as \(fate) and was not owed: \(events[number])")
+        events[number].fate = fate
+        life.settled[fate, default: 0] += 1
+    }
+
+    // MARK: - Endings
+
+    private func end(within time: Int64?) {
+        tell(time.map { "told to end within \(Double($0) / 1e6) ms" } ?? "the input ended")
+        life.isEnding = true
+        life.endsAt = time.map { now + $0 }
+        life.state.isSourceBusy = false
+        life.state.drain()
+        wake()
+    }
+
+    private func giveUp() throws {
+        life.endsAt = nil
+        guard !life.state.isOver else { return }
+        tell("given up")
+        for token in life.deliveries.keys { letGo(token, excused: true) }
+        try carryOut(life.state.giveUp(Answer("time is up")))
+    }
+
+    /// A life is over. The next one begins, or the whole play ends and is judged: true.
+    private func rest() throws -> Bool {
+        try checkEnd(killed: false)
+        let isDone = events.count == setup.events && parcel == nil && now >= setup.healed * World.millisecond
+        if isDone, !setup.stores || store.rows.isEmpty { return true }
+        begin()
+        return false
+    }
+
+    private func die() throws {
+        tell("killed")
+        if let (step, _) = life.disk, case .commit(let work) = step, roll(2) == 0, store.fault(work) == nil {
+            // It was done, but nobody was told.
+            store.apply(work)
+        }
+        for token in life.deliveries.keys { letGo(token, excused: true) }
+        try checkEnd(killed: true)
+        begin()
+    }
+
+    private func begin() {
+        lives += 1
+        let stored = store.events
+        for number in events.indices {
+            events[number].inHand = 0
+            // In memory only, and the memory is gone.
+            if events[number].isOwed { events[number].isGone = true }
+        }
+        for number in stored {
+            // Its record had not been stored: it may come twice, by right.
+            if events[number].fate != nil { events[number].excuses += 1 }
+            events[number].fate = nil
+            events[number].isGone = false
+        }
+        let epoch = now - Int64(roll(1 << 40))
+        let contents = store.contents
+        life = Life(
+            LaneState(
+                setup.plan, concurrency: setup.concurrency, routes: 1, chance: Chance(seed: chance.next()),
+                contents: setup.stores ? contents : nil, epoch: epoch), epoch: epoch)
+        life.state.isSourceBusy = setup.pause < 1000
+        life.resumed = contents.events
+        lowest = 0
+        tell("a new life with \(stored)")
+    }
+
+    var standing: String {
+        let owed = events.indices.filter { events[$0].isOwed }
+        return "\(life.state.phase), held \(life.state.heldBytes), owed \(owed.prefix(20)), stored \(store.events.prefix(20)), in hand "
+            + "\(life.deliveries.count), burials \(life.burials.count), queue \(life.state.queue.count), unstored \(life.state.backlog.unstoredBytes), "
+            + "away \(life.state.backlog.awayBytes), source \(parcel == nil ? "free" : "blocked"), fault \(life.state.storeFault?.description ?? "none")"
+    }
+}

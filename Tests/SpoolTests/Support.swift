@@ -1,0 +1,91 @@
+import Configuration
+import Events
+import FaultyFiles
+import Foundation
+import Platform
+import Testing
+
+@testable import Policy
+@testable import Spool
+
+/// A folder that goes when its test does.
+final class Folder {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
+    init() { try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+    func mode(_ name: String) -> Int? {
+        (try? FileManager.default.attributesOfItem(atPath: path + "/" + name))?[.posixPermissions] as? Int
+    }
+    /// Whether any file of the folder holds the text.
+    func holds(_ text: String) -> Bool {
+        files.contains { FileManager.default.contents(atPath: path + "/" + $0)?.range(of: Data(text.utf8)) != nil }
+    }
+}
+
+/// A batch of these events, as the gate would have let them through.
+func batch(_ events: [String], route: UInt16 = 0, subjects: Int = 1) -> Batch {
+    var parcel = Parcel()
+    for event in events {
+        parcel.bytes.append(event + "\n")
+        let first = parcel.subjects.count
+        for number in 0..<subjects {
+            parcel.subjectColumn.append(SubjectKey(high: UInt64(event.utf8.count), low: UInt64(number)))
+        }
+        parcel.entryColumn.append(
+            Entry(
+                end: UInt32(parcel.bytes.count), route: route, isImmediate: event.hasPrefix("!"), subjectCount: UInt8(subjects),
+                firstSubject: UInt32(first), messageIDOffset: 1, messageIDCount: UInt32(min(2, event.utf8.count - 1)),
+                arrival: Int64(event.utf8.count)))
+    }
+    return Batch(parcel)
+}
+
+func texts(_ batch: Batch) -> [String] { (0..<batch.count).map { String(decoding: batch.event($0), as: UTF8.self) } }
+
+extension SpoolWork {
+    static func insert(_ rows: (Int64, [String])...) -> SpoolWork {
+        var work = SpoolWork()
+        work.insert = rows.map { ($0.0, batch($0.1)) }
+        return work
+    }
+    static func remove(_ rows: Int64...) -> SpoolWork {
+        var work = SpoolWork()
+        work.remove = rows
+        return work
+    }
+}
+
+extension SpoolFile {
+    /// Everything that can be read, as `id: events`.
+    func all() throws(SpoolFault) -> [String] {
+        var rows: [String] = []
+        var at: Int64 = 0
+        while true {
+            let more = try read(after: at, most: 100)
+            guard let last = more.last else { return rows }
+            rows += more.map { "\($0.id): " + texts($0.batch).joined(separator: " ") }
+            at = last.id
+        }
+    }
+}
+
+func secret(_ text: String) -> Secret { Secret(Array(text.utf8)) }
+
+let hour = Clock(now: { Instant(nanoseconds: 0) }, wall: { 3_600_000_000_000 })
+
+func spool(
+    _ folder: Folder, vfs: String? = nil, synced: Bool = false, key: String? = nil, names: RouteNames = RouteNames(["a", "b"]),
+    said: Monitor<[String]> = Monitor([])
+)
+    throws(SpoolFault) -> SpoolFile
+{
+    var options = SpoolFile.Options()
+    options.vfs = vfs
+    options.isSynced = synced
+    options.clock = hour
+    options.cipher = key.map { Cipher(secret($0)) }
+    return try SpoolFile(path: folder.path + "/spool-x.sqlite", names: names, options: options) { line in said.withLock { $0.append(line) }
+    }
+}
