@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct LimitTests {
     @Test func `A body is taken to its last byte and refused one further, and the connection lives on`() throws {
-        try withListener({ $0.limits.body = 100 }) { _, sink, address in
+        try withListener(listening { $0.limits.body = 100 }) { _, sink, address in
             let client = try TestClient(address)
             let body = "{\"a\":\"" + String(repeating: "x", count: 92) + "\"}"
             client.post(body)
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func `A body without end is cut`() throws {
-        try withListener({ $0.limits.body = 1000 }) { listener, _, address in
+        try withListener(listening { $0.limits.body = 1000 }) { listener, _, address in
             let client = try TestClient(address)
             client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
             let chunk = Array("1000\r\n".utf8) + [UInt8](repeating: 0x20, count: 4096) + Array("\r\n".utf8)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func `Events are counted, the bad ones too`() throws {
-        try withListener({ $0.limits.events = 3 }) { _, sink, address in
+        try withListener(listening { $0.limits.events = 3 }) { _, sink, address in
             let client = try TestClient(address)
             client.post("{}\n{}\n{}\n")
             #expect(client.answer()?.status == 200)
@@ -52,11 +52,13 @@ import Testing
     }
 
     @Test func `URLs, headers and their number are allowed to the limit`() throws {
-        try withListener({
-            $0.limits.url = 100
-            $0.limits.headers = 5
-            $0.limits.head = 1000
-        }) { _, _, address in
+        try withListener(
+            listening {
+                $0.limits.url = 100
+                $0.limits.headers = 5
+                $0.limits.head = 1000
+            }
+        ) { _, _, address in
             func status(_ path: String, _ headers: [String]) -> Int? {
                 let client = try? TestClient(address)
                 client?.post("{}", headers, to: path)
@@ -110,8 +112,21 @@ import Testing
         }
     }
 
+    @Test func `A body that is whole in chunks is refused all the same when it has a length too`() throws {
+        try withListener { _, sink, address in
+            for head in ["Content-Length: 12\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 12"] {
+                let client = try TestClient(address)
+                client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\n\(head)\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+                let answer = try #require(client.answer())
+                #expect(answer.status == 400 && answer.headers["connection"] == "close")
+                #expect(client.ends())
+            }
+            #expect(sink.lines.isEmpty)
+        }
+    }
+
     @Test func `All bodies together have their bound`() throws {
-        try withListener({ $0.limits.memory = 100_000 }) { listener, _, address in
+        try withListener(listening { $0.limits.memory = 100_000 }) { listener, _, address in
             let first = try TestClient(address)
             let body = [UInt8](repeating: 0x20, count: 60_000)
             first.post(body)
@@ -123,7 +138,7 @@ import Testing
     }
 
     @Test func `Connections over the number that one address may have are ended, and those before it live`() throws {
-        try withListener({ $0.limits.connectionsByAddress = 3 }) { _, _, address in
+        try withListener(listening { $0.limits.connectionsByAddress = 3 }) { _, _, address in
             let clients = try (0..<3).map { _ in try TestClient(address) }
             for client in clients {
                 client.post("{}")
@@ -138,7 +153,7 @@ import Testing
     }
 
     @Test func `Connections over the number of all wait until one ends`() throws {
-        try withListener({ $0.limits.connections = 2 }) { _, _, address in
+        try withListener(listening { $0.limits.connections = 2 }) { _, _, address in
             var clients = try (0..<2).map { _ in try TestClient(address) }
             for client in clients {
                 client.post("{}")
@@ -241,7 +256,7 @@ import Testing
     }
 
     @Test func `The watch wakes by itself when a deadline has come`() throws {
-        try withListener({ $0.limits.headTime = .milliseconds(1) }) { _, _, address in
+        try withListener(listening { $0.limits.headTime = .milliseconds(1) }) { _, _, address in
             let client = try TestClient(address)
             #expect(client.ends())
         }

@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test func `Who waits for 100 Continue is refused before the body is sent`() throws {
-        try withListener({ $0.limits.body = 10 }) { _, _, address in
+        try withListener(listening { $0.limits.body = 10 }) { _, _, address in
             let client = try TestClient(address)
             client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n")
             #expect(client.answer()?.status == 413)
@@ -188,7 +188,7 @@ import Testing
 
 @Suite struct BrowserTests {
     @Test func `A page of a configured origin may send, another may not`() throws {
-        try withListener({ $0.origins = ["https://app.example"] }) { _, _, address in
+        try withListener(listening { $0.origins = ["https://app.example"] }) { _, _, address in
             let client = try TestClient(address)
             func preflight(_ origin: String) throws -> Answer {
                 client.send("OPTIONS /v1/events HTTP/1.1\r\nHost: x\r\nOrigin: \(origin)\r\nAccess-Control-Request-Method: POST\r\n\r\n")
@@ -220,7 +220,7 @@ import Testing
     ]
 
     @Test func `Both keys of a rotation are good, by either scheme, and no other is`() throws {
-        try withListener({ $0.keys = KeyTests.keys }) { _, sink, address in
+        try withListener(listening { $0.keys = KeyTests.keys }) { _, sink, address in
             let client = try TestClient(address)
             for key in ["first-secret-0001", "second-secret-002"] {
                 client.post("{}", ["Authorization: Bearer \(key)"])
@@ -335,10 +335,12 @@ import Testing
         // A gzip of blanks is about a thousandth as long.
         let good = [UInt8](repeating: 0x20, count: 2_000_000)
         let body = gzipped(good)
-        try withListener({
-            $0.limits.decoded = 2_000_000
-            $0.limits.ratio = 2000
-        }) { _, _, address in
+        try withListener(
+            listening {
+                $0.limits.decoded = 2_000_000
+                $0.limits.ratio = 2000
+            }
+        ) { _, _, address in
             let client = try TestClient(address)
             client.post(body, ["Content-Encoding: gzip"])
             #expect(client.answer()?.status == 200)
@@ -347,12 +349,12 @@ import Testing
             #expect(answer.status == 413 && answer.body.contains("more than 2000000 bytes when it is decoded"))
         }
         let ratio = (good.count + body.count - 1) / body.count
-        try withListener({ $0.limits.ratio = ratio }) { _, _, address in
+        try withListener(listening { $0.limits.ratio = ratio }) { _, _, address in
             let client = try TestClient(address)
             client.post(body, ["Content-Encoding: gzip"])
             #expect(client.answer()?.status == 200)
         }
-        try withListener({ $0.limits.ratio = ratio - 1 }) { _, _, address in
+        try withListener(listening { $0.limits.ratio = ratio - 1 }) { _, _, address in
             let client = try TestClient(address)
             client.post(body, ["Content-Encoding: gzip"])
             #expect(client.answer()?.status == 413)

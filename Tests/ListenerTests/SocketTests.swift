@@ -27,10 +27,12 @@ import Testing
     @Test func `A Unix socket has the mode that is asked for, serves, and is gone in the end`() throws {
         let path = try folder() + "/in.sock"
         for mode in [UInt32(0o600), 0o660, 0o666] {
-            try withListener({
-                $0.listen = .unix(path: path)
-                $0.mode = mode
-            }) { _, _, address in
+            try withListener(
+                listening {
+                    $0.listen = .unix(path: path)
+                    $0.mode = mode
+                }
+            ) { _, _, address in
                 #expect(self.mode(path) == Int(mode))
                 let client = try TestClient(address)
                 client.post("{}")
@@ -51,7 +53,7 @@ import Testing
         }
         #expect(status == 0)
         close(left)
-        try withListener({ $0.listen = .unix(path: path) }) { _, _, _ in
+        try withListener(listening { $0.listen = .unix(path: path) }) { _, _, _ in
             let fault = #expect(throws: ListenerFault.self) { try listener { $0.listen = .unix(path: path) }.start() }
             #expect(fault?.description == "in: cannot listen at unix:\(path): Address already in use; another process listens there")
         }
@@ -182,12 +184,14 @@ import Testing
 
     @Test func `TLS from 1.2 on is served, and nothing older`() throws {
         let folder = try certificates()
-        try withListener({
-            var tls = HTTPSourcePlan.TLS()
-            tls.certificate = folder + "/server.pem"
-            tls.key = folder + "/server.key"
-            $0.tls = tls
-        }) { _, sink, address in
+        try withListener(
+            listening {
+                var tls = HTTPSourcePlan.TLS()
+                tls.certificate = folder + "/server.pem"
+                tls.key = folder + "/server.key"
+                $0.tls = tls
+            }
+        ) { _, sink, address in
             #expect(request(address, ["-tls1_2"]).hasPrefix("HTTP/1.1 200"))
             #expect(request(address, ["-tls1_3"]).hasPrefix("HTTP/1.1 200"))
             #expect(!request(address, ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"]).contains("HTTP"))
@@ -197,13 +201,15 @@ import Testing
 
     @Test func `With authorities configured only a client that they vouch for may send`() throws {
         let folder = try certificates()
-        try withListener({
-            var tls = HTTPSourcePlan.TLS()
-            tls.certificate = folder + "/server.pem"
-            tls.key = folder + "/server.key"
-            tls.clients = folder + "/ca.pem"
-            $0.tls = tls
-        }) { _, sink, address in
+        try withListener(
+            listening {
+                var tls = HTTPSourcePlan.TLS()
+                tls.certificate = folder + "/server.pem"
+                tls.key = folder + "/server.key"
+                tls.clients = folder + "/ca.pem"
+                $0.tls = tls
+            }
+        ) { _, sink, address in
             #expect(request(address, ["-cert", folder + "/client.pem", "-key", folder + "/client.key"]).hasPrefix("HTTP/1.1 200"))
             #expect(!request(address, []).hasPrefix("HTTP/1.1 200"))
             #expect(!request(address, ["-cert", folder + "/stranger.pem", "-key", folder + "/stranger.key"]).hasPrefix("HTTP/1.1 200"))

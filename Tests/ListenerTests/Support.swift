@@ -185,14 +185,19 @@ final class TestClient {
     }
 }
 
-/// A listener on a port of its own for the time of the body.
-func withListener(
-    _ change: (inout HTTPSourcePlan) -> Void = { _ in }, services: [any Service] = [NativeService()], clock: Clock = .system,
-    _ body: (HTTPListener, FakeSink, ListenAddress) throws -> Void
-) throws {
+/// A plan with a port of its own.
+func listening(_ change: (inout HTTPSourcePlan) -> Void = { _ in }) -> HTTPSourcePlan {
     var plan = HTTPSourcePlan()
     plan.listen = .tcp(host: "127.0.0.1", port: 0)
     change(&plan)
+    return plan
+}
+
+/// A listener for the time of the body.
+func withListener(
+    _ plan: HTTPSourcePlan = listening(), services: [any Service] = [NativeService()], clock: Clock = .system,
+    _ body: (HTTPListener, FakeSink, ListenAddress) throws -> Void
+) throws {
     let sink = FakeSink()
     let listener = HTTPListener(name: "http", plan: plan, source: 0, services: services, sink: sink, clock: clock)
     try listener.start()
