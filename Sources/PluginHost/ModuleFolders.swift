@@ -153,14 +153,15 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
     /// The files in a folder that are called like modules, sorted; nil when it cannot be read.
     private static func files(_ folder: String) -> [String]? { libraries(folder)?.filter(isFileName) }
 
-    /// The shared libraries in a folder, sorted; nil when it cannot be read.
+    /// The shared libraries in a folder, sorted, but for those that a build leaves for the router itself; nil when it cannot be read.
     private static func libraries(_ folder: String) -> [String]? {
         guard let stream = opendir(folder) else { return nil }
         defer { closedir(stream) }
         var result: [String] = []
         while let entry = readdir(stream) {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-            if name.hasSuffix(".so"), name.utf8.count > 3, !name.hasPrefix(".") { result.append(name) }
+            guard name.hasSuffix(".so"), name.utf8.count > 3, !name.hasPrefix("."), !name.hasPrefix("libswitchyard-") else { continue }
+            result.append(name)
         }
         return result.sorted()
     }

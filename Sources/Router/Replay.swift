@@ -8,6 +8,7 @@
 public import Configuration
 internal import Delivery
 internal import Events
+public import Expressions
 public import Platform
 internal import Policy
 public import Spool
@@ -16,6 +17,8 @@ public struct ReplayOptions: Sendable {
     public var choice = DeadLetterFile.Choice()
     /// Only events with such names; empty: all.
     public var events: [Glob] = []
+    /// Only events of which this holds.
+    public var condition: Expression?
     /// Judges, but sends and removes nothing.
     public var isDryRun = false
     /// How long each page of letters may take.
@@ -85,7 +88,7 @@ public final class Replay {
     private func eachPage(_ provider: String, until end: Int64, _ body: ([DeadLetter]) throws -> Bool) throws {
         var choice = options.choice
         choice.provider = provider
-        let selector = Selector(options.events, plan.limits)
+        let selector = Selector(options, plan.limits)
         var last: Int64 = 0
         while true {
             let page = try file.letters(choice, after: last, most: Replay.page)
@@ -142,19 +145,20 @@ public final class Replay {
     }
 }
 
-/// Which events are meant, by their names.
+/// Which events are meant, by their names and what they hold.
 private final class Selector {
     private let judging: Judging?
 
-    init(_ events: [Glob], _ limits: Limits) {
-        guard !events.isEmpty else {
+    init(_ options: ReplayOptions, _ limits: Limits) {
+        guard !options.events.isEmpty || options.condition != nil else {
             judging = nil
             return
         }
         var plan = Plan()
         plan.messageID.add = false
         var route = RoutePlan(name: "chosen")
-        route.events = events
+        route.events = options.events
+        route.condition = options.condition
         plan.routes = [route]
         judging = Judging(Ruleset(plan), depth: limits.depth)
     }

@@ -1,6 +1,7 @@
 // `switchyard dead-letters` and `switchyard replay`: what was given up, and sending it again.
 
 import Configuration
+import Expressions
 import Glibc
 import Platform
 import PluginHost
@@ -50,6 +51,7 @@ let replayCommand = Command(
     options: [
         stateOption, configOption, providerOption, sinceOption,
         Option(name: "--event", value: "GLOB", about: "only events with such a name"),
+        Option(name: "--where", value: "EXPR", about: "only events of which this CEL expression holds, as `where` in a route"),
         Option(name: "--dry-run", about: "judge them, but send and remove nothing"),
         Option(name: "--drain", value: "TIME", about: "how long each 500 letters may take (default: 30s)"),
         Option(name: "--json", about: "the account as one JSON object, for machines"),
@@ -64,6 +66,13 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
     if let glob = arguments["--event"] {
         guard !glob.isEmpty, glob.utf8.count <= 1000 else { throw UsageFault("--event must be a glob on the event's name, not empty") }
         options.events = [Glob(glob)]
+    }
+    if let text = arguments["--where"] {
+        do throws(ExpressionFault) {
+            options.condition = try Expression.condition(text)
+        } catch {
+            throw UsageFault("--where, at byte \(error.offset + 1): \(error.message)")
+        }
     }
     if let text = arguments["--drain"] {
         guard let time = Duration(configured: text) else {

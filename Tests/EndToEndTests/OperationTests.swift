@@ -189,8 +189,14 @@ struct ReplayTests {
 
     @Test("are chosen by their event's name, and those for a provider that is gone stay")
     func chosen() throws {
-        let yard = try refused([#"{"event":"item_a"}"#, #"{"event":"b"}"#])
+        let yard = try refused([#"{"event":"item_a"}"#, #"{"event":"b"}"#, #"{"event":"c","n":7}"#])
         try routes(yard, takes: true)
+        #expect(try yard.command("replay", "--where", "n > 9").text == "out: 0 letters\n")
+        let wrong = try yard.command("replay", "--where", "n >")
+        #expect(wrong.code == 64 && wrong.errors.contains("--where, at byte 4: "), "\(wrong.errors)")
+        #expect(try yard.command("replay", "--where", "n > 6").text == "out: 1 letters, 1 delivered\n")
+        #expect(yard.lines("taken") == [#"{"event":"c","n":7}"#])
+        try yard.write("", to: "taken")
         #expect(try yard.command("replay", "--event", "item_*").text == "out: 1 letters, 1 delivered\n")
         #expect(yard.lines("taken") == [#"{"event":"item_a"}"#])
         try yard.write(passThrough.replacingOccurrences(of: "\"out\"", with: "\"new\""), to: "routes.json")

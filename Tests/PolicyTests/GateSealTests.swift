@@ -25,8 +25,8 @@ import Testing
         let compiler = Process()
         compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         compiler.arguments = ["swiftc", "-typecheck", "-swift-version", "6", "-I", Self.build.appendingPathComponent("Modules").path]
-        for library in ["CCrypto", "CJansson"] { compiler.arguments! += ["-I", Self.sources.appendingPathComponent(library).path] }
-        for library in ["CSIMD", "CPlatform"] {
+        for library in ["CJansson"] { compiler.arguments! += ["-I", Self.sources.appendingPathComponent(library).path] }
+        for library in ["CSIMD", "CPlatform", "CCrypto"] {
             compiler.arguments! += ["-Xcc", "-fmodule-map-file=\(Self.build.path)/\(library).build/module.modulemap"]
         }
         compiler.arguments!.append(file.path)
