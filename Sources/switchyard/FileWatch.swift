@@ -30,6 +30,8 @@ final class FileWatch: Sendable {
     static let quiet = Duration.milliseconds(200)
 
     private let path: String
+    /// As it was when the watch began, which is before it is read: so that no change is missed.
+    private let first: Mark?
     private let descriptor: Descriptor
     private let clock: Clock
 
@@ -40,11 +42,11 @@ final class FileWatch: Sendable {
         let number = cplatform_watch_folder(folder)
         guard number >= 0 else { throw SystemFault() }
         descriptor = Descriptor(owning: number)
+        first = Mark(path)
     }
 
     /// Calls the body on a thread of its own whenever the file is another one than before, and is there.
     func start(_ changed: @escaping @Sendable () -> Void) {
-        let first = Mark(path)
         Thread.start("watch file") { [self] in
             var known = first
             var due: Instant?

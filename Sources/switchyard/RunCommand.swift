@@ -45,6 +45,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let folders = ModuleFolders.standard()
     for warning in folders.warnings { Console.say(warning.description) }
     let started = Clock.system.wall()
+    let watch = arguments.has("--watch") ? try watch(file) : nil
     let plan = try Loading.runnable(file, folders)
     let masks = Masks(plan.hidden)
     let say: @Sendable (String) -> Void = { Console.say(masks.masked($0)) }
@@ -76,7 +77,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let reloader = Reloader(file, folders, router, storage, masks, say: say)
     let control = try storage.path.map { try listen(ControlDesk(router: router, reloader: reloader, folder: $0, started: started)) }
     defer { control?.close() }
-    if arguments.has("--watch") { try watch(reloader) }
+    watch?.start { reloader.reload() }
     Signals.serve(router, reload: { reloader.reload() }, say: say)
     // Until then the folder is this router's.
     let account = withExtendedLifetime(storage) { router.run() }
@@ -107,11 +108,13 @@ private func listen(_ desk: ControlDesk) throws -> ControlServer {
     }
 }
 
-private func watch(_ reloader: Reloader) throws {
+private func watch(_ file: String) throws -> FileWatch {
     do throws(SystemFault) {
-        try FileWatch(reloader.file).start { reloader.reload() }
+        return try FileWatch(file)
     } catch {
-        throw StateFailure("--watch: the folder of \(printable(reloader.file)) cannot be watched: \(error)")
+        // A missing folder is told better by whoever reads the file in it.
+        if error.code == ENOENT { _ = try Loading.runnable(file, ModuleFolders.standard()) }
+        throw StateFailure("--watch: the folder of \(printable(file)) cannot be watched: \(error)")
     }
 }
 
