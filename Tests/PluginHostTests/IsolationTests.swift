@@ -94,7 +94,7 @@ struct IsolationTests {
     @Test(
         "that ends its process costs a new one, and what it held is unknown",
         arguments: [
-            ("crash", "died of signal 6 (Aborted)"), ("exit", "ended with code 0"), ("deaf", "ended with code 0"),
+            ("crash", "died of signal 6 (Aborted)"), ("exit", "ended with code 0"),
             ("garbage", "sent a frame of 4294967295 bytes and was ended"),
         ])
     func restarts(word: String, end: String) throws {
@@ -106,6 +106,18 @@ struct IsolationTests {
             out.lines.all == [
                 "warning out: the process of the module hostile \(end); it is started anew when there is something to deliver"
             ])
+    }
+
+    @Test("that hangs up costs a new process, whether it ends by itself or is slow to and is killed")
+    func hangsUp() throws {
+        let out = try Isolated(workshop)
+        defer { out.provider.close() }
+        let ends = ["ended with code 0", "died of signal 9 (Killed)"].map { end in
+            BatchOutcome(.unknown(Answer("the process of the module hostile \(end)")))
+        }
+        let outcome = out.deliver("deaf")
+        #expect(ends.contains(outcome), "\(outcome)")
+        #expect(out.deliverAgain("deaf") == BatchOutcome(.delivered))
     }
 
     @Test("that uses up its memory costs a new process", .enabled(if: !isSanitized, "a sanitizer maps more than any machine has"))
