@@ -64,6 +64,7 @@ let package = Package(
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
         module("Router", ["Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform"]),
         module("Control", ["Platform", "CPlatform"]),
+        module("Listener", ["Ingest", "Configuration", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
         module("Ingest", ["Events", "Platform"]),
         module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
@@ -84,6 +85,9 @@ let package = Package(
         .target(name: "CSIMD"),
         .target(name: "CPlatform"),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
+        // Their libraries are looked up when they are first needed: no program links them.
+        .target(name: "CMicrohttpd"),
+        .target(name: "CDecoders"),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
         // libcrypto (libssl-dev), loaded when it is first needed.
         .target(name: "CCrypto"),
@@ -102,6 +106,7 @@ let package = Package(
         tests("ConfigurationTests", ["Configuration"]),
         tests("PolicyTests", ["Policy", "Configuration", "Expressions", "Events"]),
         tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
+        tests("ListenerTests", ["Listener", "Ingest", "Configuration", "Events", "Platform", "CZlib", "CZstd"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"]),
         tests("ControlTests", ["Control", "Platform"]),
         // The modules are compiled by the tests, against the header alone.

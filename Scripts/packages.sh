@@ -7,7 +7,7 @@ set -euo pipefail
 
 # a|b: either will do; the first is installed when neither is there.
 declare -A packages=(
-    [build]="libjansson-dev libssl-dev zlib1g-dev libzstd-dev libsqlite3-dev libre2-dev g++ libcurl4-openssl-dev|libcurl4-gnutls-dev pkg-config|pkgconf binutils"
+    [build]="libjansson-dev libssl-dev zlib1g-dev libzstd-dev libsqlite3-dev libre2-dev libmicrohttpd-dev libbrotli-dev g++ libcurl4-openssl-dev|libcurl4-gnutls-dev pkg-config|pkgconf binutils"
     [test]="g++ libsimdjson-dev groff-base openssl python3"
     [schema]="python3 python3-venv"
     [bench]="g++ libsimdjson-dev jq python3 nginx-light|nginx-core|nginx"

@@ -87,6 +87,8 @@ extension Plan {
 public struct SourcePlan: Sendable, Equatable {
     public var name: String
     public var plugin: String
+    /// Of the plugin `http`.
+    public var http: HTTPSourcePlan?
     public init(name: String, plugin: String) {
         self.name = name
         self.plugin = plugin

@@ -1,0 +1,231 @@
+// Sources: where events come from, each by its plugin: standard input, or an HTTP listener with its address, keys and limits.
+
+enum SourceForms {
+    /// The dialects that a key can be scoped to.
+    static let dialects = ["native"]
+
+    static let sources = Forms.table("sources", by: Forms.anyKey, of: source).then { table, node, reading -> [SourcePlan]? in
+        let plans = table.map { name, plan in
+            var plan = plan
+            plan.name = name
+            return plan
+        }
+        for (index, plan) in plans.enumerated() {
+            guard let entry = node.entries?.first(where: { $0.key.name == plan.name }) else { continue }
+            if plan.http == nil {
+                guard let first = plans[..<index].first(where: { $0.http == nil }) else { continue }
+                reading.fault(
+                    entry.node, at: entry.key.range.lowerBound,
+                    "standard input is read already by \(Words.quoted(first.name)), expected one such source")
+            } else if let first = plans[..<index].first(where: { $0.http?.listen == plan.http?.listen }), let place = entry.node["listen"] {
+                reading.fault(place, "\(Reading.named(place)) is listened at already by \(Words.quoted(first.name))")
+            }
+        }
+        return plans
+    }
+
+    private enum Kind: String, CaseIterable { case stdin, http }
+    private enum Standard: String, CaseIterable { case stdin }
+    private enum HTTP: String, CaseIterable { case http }
+
+    private static let source = Form<SourcePlan>(SchemaParts.anyOf([standard.schema, http.schema])) { node, reading in
+        guard node.entries != nil else {
+            reading.refuseType(node, "an object with 'plugin'")
+            return nil
+        }
+        guard let written = node["plugin"] else {
+            reading.lacks("plugin", "The kind of source: \"stdin\" or \"http\".", in: node)
+            return nil
+        }
+        guard let kind = Forms.choice(Kind.self).read(written, reading) else { return nil }
+        switch kind {
+        case .stdin: return standard.read(node, reading)
+        case .http:
+            guard let http = http.read(node, reading) else { return nil }
+            var plan = SourcePlan(name: "", plugin: kind.rawValue)
+            plan.http = http
+            return plan
+        }
+    }
+
+    private static let standard = Form<SourcePlan>.object(
+        SourcePlan(name: "", plugin: Kind.stdin.rawValue), [Member("plugin", Forms.choice(Standard.self), "Standard input.")])
+
+    // MARK: - HTTP
+
+    static let http = Form<HTTPSourcePlan>.object(
+        HTTPSourcePlan(),
+        [
+            Member("plugin", Forms.choice(HTTP.self), "A listener that takes events over HTTP."),
+            Member("listen", listen, "The address, as 127.0.0.1:8088, unix:/PATH, systemd or systemd:NAME.", into: \.listen),
+            Member("mode", mode, "The permissions of a Unix socket; 0600 when left out.", into: \.mode),
+            Member("owner", Forms.name, "Whose a Unix socket is: USER, USER:GROUP or :GROUP.", into: \.owner),
+            Member("tls", tls, "Files in PEM; with them the listener speaks TLS, 1.2 at least.", into: \.tls),
+            Member("keys", keys, "Who may send, by name; without it anyone who can connect.", into: \.keys),
+            Member("open", Forms.boolean, "Whether anyone on the network may send without a key.", into: \.isOpen),
+            Member("origins", Forms.set("origins", of: origin), "The web pages that may send; * is every page.", into: \.origins),
+            Member("limits", limits, "The most that a client may ask for.", into: \.limits),
+        ]
+    ).then { plan, node, reading in
+        if let listen = node["listen"], !plan.listen.isLocal, plan.keys.isEmpty, node["keys"] == nil, !plan.isOpen, plan.tls?.clients == nil
+        {
+            reading.fault(
+                listen, "\(Reading.named(listen)) can be reached over the network, expected 'keys', 'tls.clients' or \"open\": true")
+        }
+        if let open = node["open"], plan.isOpen, node["keys"] != nil {
+            reading.fault(open, "with 'keys' nobody may send without one, expected only one of the two")
+        }
+        for name in ["mode", "owner"] {
+            guard let place = node[name] else { continue }
+            if case .unix = plan.listen { continue }
+            reading.fault(place, "only a Unix socket has it, expected \"listen\": \"unix:/PATH\"")
+        }
+        return plan
+    }
+
+    private static let listen = Form<ListenAddress>(SchemaParts.text) { node, reading in
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        guard let address = ListenAddress(text.value) else {
+            reading.refuse(node, "an address such as \"127.0.0.1:8088\", \"[::1]:8088\", \"unix:/run/switchyard.sock\" or \"systemd\"")
+            return nil
+        }
+        return address
+    }
+
+    private static let mode = Form<UInt32>(SchemaParts.orPlaceholder(SchemaParts.pattern("^0[0-7]{3}$"))) { node, reading in
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        let bytes = Array(text.value.utf8)
+        guard bytes.count == 4, bytes[0] == UInt8(ascii: "0"), let mode = UInt32(text.value, radix: 8) else {
+            reading.refuse(node, "permissions such as \"0660\"")
+            return nil
+        }
+        return mode
+    }
+
+    private static let file = Form<String>(SchemaParts.text) { node, reading in
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        guard !text.value.isEmpty, !text.value.utf8.contains(0) else {
+            reading.refuse(node, "the path of a file")
+            return nil
+        }
+        return text.value
+    }
+
+    private static let tls = Form<HTTPSourcePlan.TLS>.object(
+        HTTPSourcePlan.TLS(),
+        [
+            Member("certificate", file, required: true, "The certificate, and those between it and its authority.", into: \.certificate),
+            Member("key", file, required: true, "Its key, which no other user may read.", into: \.key),
+            Member("clients", file, "The authorities that must vouch for clients.", into: \.clients),
+        ]
+    ).then { tls, _, _ -> HTTPSourcePlan.TLS? in tls }
+
+    private static let origin = Form<String>(
+        SchemaParts.orPlaceholder(SchemaParts.anyOf([#"{"const":"*"}"#, SchemaParts.pattern(#"^https?://[^/\\s?#]+$"#)]))
+    ) { node, reading in
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        guard text.value == "*" || isOrigin(text.value) else {
+            reading.refuse(node, "an origin such as \"https://app.example\", or \"*\"")
+            return nil
+        }
+        return text.value
+    }
+
+    private static func isOrigin(_ text: String) -> Bool {
+        for scheme in ["https://", "http://"] where text.utf8.starts(with: scheme.utf8) {
+            let host = text.utf8.dropFirst(scheme.utf8.count)
+            return !host.isEmpty && host.allSatisfy { $0 > 0x20 && $0 < 0x7f && !"/\\?#".utf8.contains($0) }
+        }
+        return false
+    }
+
+    // MARK: - Keys
+
+    private struct KeyDraft: Sendable {
+        var secrets: [[UInt8]] = []
+        var dialects: [String]?
+    }
+
+    private static let keys = Forms.table("keys", by: Forms.anyKey, of: key).then { table, _, _ -> [AccessKey]? in
+        table.map { AccessKey(name: $0.key, secrets: $0.value.secrets, dialects: $0.value.dialects) }
+    }
+
+    private static let key = Form<KeyDraft>.object(
+        KeyDraft(),
+        [
+            Member("secret", secrets, required: true, "The key, or two while one takes over from the other.", into: \.secrets),
+            Member("dialects", Forms.set("dialects", of: dialect), "The dialects it is good for; all when left out.", into: \.dialects),
+        ])
+
+    private static let dialect = Form<String>(SchemaParts.choice(dialects)) { node, reading in
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        guard dialects.contains(text.value) else {
+            reading.refuseChoice(node, dialects)
+            return nil
+        }
+        return text.value
+    }
+
+    private static let secrets = Form<[[UInt8]]>(
+        SchemaParts.anyOf([SchemaParts.placeholder, #"{"type":"array","items":\#(SchemaParts.placeholder),"minItems":1,"maxItems":2}"#])
+    ) { node, reading in
+        guard let items = node.items else { return secret(node, reading).map { [$0] } }
+        guard reading.accept(node, count: items.count, in: 1...2, of: "keys", as: "a list") else { return nil }
+        return items.compactMap { secret($0, reading) }
+    }
+
+    /// It never shows, not even when it is written where it should not be.
+    private static func secret(_ node: Node, _ reading: Reading) -> [UInt8]? {
+        guard let text = node.text else {
+            reading.fault(at: node.offset, "\(node.trail) must be ${env:NAME} or ${file:PATH}, is \(node.kind)")
+            return nil
+        }
+        if text.isBroken { return nil }
+        guard text.isTainted else {
+            reading.fault(
+                at: node.offset, "\(node.trail) must come from ${env:NAME} or ${file:PATH}: a key in this file would be read with it")
+            return nil
+        }
+        let bytes = Array(text.value.utf8)
+        guard bytes.count >= 16 else {
+            reading.fault(at: node.offset, "\(node.trail) must have at least 16 bytes, \(Reading.hidden(text)) is shorter")
+            return nil
+        }
+        return bytes
+    }
+
+    // MARK: - Limits
+
+    private static let gigabyte = 1_000_000_000
+    private static let hour = 3_600_000
+
+    private static let limits = Form<HTTPLimits>.object(
+        HTTPLimits(),
+        [
+            Member("body", Forms.size(1...gigabyte), "Of a body as it comes; 20MB when left out.", into: \.body),
+            Member("decoded", Forms.size(1...gigabyte), "Of a body when its codings are undone; 20MB.", into: \.decoded),
+            Member("ratio", Forms.integer(1...1_000_000), "How many times as long it may become by that; 200.", into: \.ratio),
+            Member("codings", Forms.integer(0...8), "How many codings may lie over each other; 2.", into: \.codings),
+            Member("head", Forms.size(1024...1_000_000), "Of all headers and the request line; 32768B.", into: \.head),
+            Member("headers", Forms.integer(1...10_000), "How many headers; 100.", into: \.headers),
+            Member("url", Forms.size(16...1_000_000), "Of the URL; 8192B.", into: \.url),
+            Member("events", Forms.integer(1...10_000_000), "How many events in a request; 10000.", into: \.events),
+            Member("connections", Forms.integer(1...1_000_000), "How many connections; 10000.", into: \.connections),
+            Member("by_address", Forms.integer(1...1_000_000), "How many of one address; as many as in all.", into: \.connectionsByAddress),
+            Member("memory", Forms.size(1...(1 << 40)), "Of all bodies that are held at once; 256MB.", into: \.memory),
+            Member("head_time", Forms.time(1...hour), "Until the head of the first request is whole; 10s.", into: \.headTime),
+            Member("idle", Forms.time(1...(24 * hour)), "Until that of the next one is; 75s.", into: \.idle),
+            Member("pause", Forms.time(1...hour), "Between two pieces of a body; 10s.", into: \.pause),
+            Member("request", Forms.time(1...(24 * hour)), "Of a whole body; 120s.", into: \.request),
+            Member("rate", Forms.size(0...gigabyte), "The least of a body in a second, from its fifth on; 1KB.", into: \.rate),
+            Member("reply", Forms.time(1...hour), "Until a client has read its reply; 30s.", into: \.reply),
+        ]
+    ).then { limits, node, reading in
+        let largest = max(limits.body, limits.decoded)
+        if limits.memory / 5 < largest, let place = node["memory"] ?? node["body"] ?? node["decoded"] {
+            // As it comes, decoded, and as lines, each in a buffer that grows by doubling.
+            reading.fault(place, "the memory of all bodies must be at least 5 times the largest body, is less")
+        }
+        return limits
+    }
+}

@@ -1,0 +1,112 @@
+// Ends the connections whose deadline has passed. It sleeps until the earliest deadline and for ever when there is none:
+// an idle listener wakes nobody. A connection is shut down and not closed, so that its owner is the one to let go of it.
+
+internal import Glibc
+internal import Platform
+
+/// A connection, from its first byte to its last.
+final class Peer: Sendable {
+    let descriptor: Int32
+    let number: Int
+    init(descriptor: Int32, number: Int) {
+        self.descriptor = descriptor
+        self.number = number
+    }
+}
+
+final class ConnectionWatch: Sendable {
+    private struct Table {
+        /// By number; nil has no deadline, as while we work and the client waits.
+        var deadlines: [Instant?] = []
+        var descriptors: [Int32] = []
+        var free: [Int] = []
+        /// Not after the earliest of them.
+        var next: Instant?
+        var open = 0
+        var cut = 0
+        var isEnding = false
+    }
+
+    private let clock: Clock
+    private let table = Monitor(Table())
+
+    init(clock: Clock) { self.clock = clock }
+
+    /// How many connections are open, and how many were ended for being slow.
+    var counts: (open: Int, cut: Int) { table.withLock { ($0.open, $0.cut) } }
+
+    func opened(_ descriptor: Int32, deadline: Instant) -> Peer {
+        let number = table.withLock { table in
+            table.open += 1
+            if let number = table.free.popLast() {
+                table.descriptors[number] = descriptor
+                return number
+            }
+            table.descriptors.append(descriptor)
+            table.deadlines.append(nil)
+            return table.descriptors.count - 1
+        }
+        set(number, deadline)
+        return Peer(descriptor: descriptor, number: number)
+    }
+
+    /// Before the descriptor is closed, so that another connection's is never shut down in its place.
+    func closed(_ peer: Peer) {
+        table.withLock { table in
+            table.open -= 1
+            table.descriptors[peer.number] = -1
+            table.deadlines[peer.number] = nil
+            table.free.append(peer.number)
+        }
+    }
+
+    func set(_ peer: Peer, _ deadline: Instant?) { set(peer.number, deadline) }
+
+    private func set(_ number: Int, _ deadline: Instant?) {
+        let isEarlier = table.withLock { table in
+            table.deadlines[number] = deadline
+            guard let deadline, table.next.map({ deadline < $0 }) ?? true else { return false }
+            table.next = deadline
+            return true
+        }
+        if isEarlier { table.wake() }
+    }
+
+    /// Ends all that are overdue.
+    func sweep() {
+        let now = clock.now()
+        table.withLock { table in
+            var next: Instant?
+            for number in table.deadlines.indices {
+                guard let deadline = table.deadlines[number] else { continue }
+                if deadline <= now {
+                    shutdown(table.descriptors[number], Int32(SHUT_RDWR))
+                    table.deadlines[number] = nil
+                    table.cut += 1
+                } else if next.map({ deadline < $0 }) ?? true {
+                    next = deadline
+                }
+            }
+            table.next = next
+        }
+    }
+
+    /// Sweeps whenever a deadline has come, until `end`.
+    func run() {
+        while true {
+            let clock = clock
+            let goesOn = table.waitUntilReady { table -> Readiness<Bool> in
+                if table.isEnding { return .ready(false) }
+                guard let next = table.next else { return .notBefore(nil) }
+                return next <= clock.now() ? .ready(true) : .notBefore(next)
+            }
+            if !goesOn { return }
+            sweep()
+        }
+    }
+
+    func end() {
+        table.withLock { $0.isEnding = true }
+        table.wake()
+    }
+}

@@ -1,0 +1,79 @@
+// The keys that clients send, held against those of the configuration. A comparison takes the same time wherever two keys
+// differ, and whichever of them is meant.
+
+internal import Configuration
+
+enum Credentials {
+    /// The key of an Authorization header: after `Bearer`, or the user name of `Basic`, or its password when there is no name.
+    static func key(_ authorization: String?) -> [UInt8]? {
+        guard let authorization, let space = authorization.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
+        let scheme = authorization[..<space].lowercased()
+        let rest = authorization[space...].utf8.drop { $0 == UInt8(ascii: " ") }
+        switch scheme {
+        case "bearer": return rest.isEmpty ? nil : Array(rest)
+        case "basic":
+            guard let pair = base64Decoded(rest), let colon = pair.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+            let key = colon > 0 ? pair[..<colon] : pair[(colon + 1)...]
+            return key.isEmpty ? nil : Array(key)
+        default: return nil
+        }
+    }
+
+    static func base64Decoded(_ text: some Collection<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var bits: UInt32 = 0
+        var count = 0
+        var padding = 0
+        for byte in text {
+            let value: UInt8
+            switch byte {
+            case 0x41...0x5A: value = byte - 0x41
+            case 0x61...0x7A: value = byte - 0x61 + 26
+            case 0x30...0x39: value = byte - 0x30 + 52
+            case UInt8(ascii: "+"): value = 62
+            case UInt8(ascii: "/"): value = 63
+            case UInt8(ascii: "="):
+                padding += 1
+                continue
+            default: return nil
+            }
+            guard padding == 0 else { return nil }
+            bits = bits << 6 | UInt32(value)
+            count += 6
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+            }
+        }
+        return padding <= 2 && count < 6 ? bytes : nil
+    }
+}
+
+struct KeyRing: Sendable {
+    private let keys: [AccessKey]
+    private let isOpen: Bool
+
+    init(_ plan: HTTPSourcePlan) {
+        keys = plan.keys
+        isOpen = plan.isOpen || plan.keys.isEmpty
+    }
+
+    /// Whether who sends this key may use the dialect.
+    func judge(_ sent: [UInt8]?, dialect: String) throws(Refusal) {
+        if isOpen { return }
+        guard let sent else { throw .noKey }
+        var found: AccessKey?
+        for key in keys {
+            for secret in key.secrets where KeyRing.isSame(sent, secret) { found = key }
+        }
+        guard let found else { throw .wrongKey }
+        if let dialects = found.dialects, !dialects.contains(dialect) { throw .otherKey }
+    }
+
+    /// As long for any two keys as what was sent is long.
+    static func isSame(_ sent: [UInt8], _ secret: [UInt8]) -> Bool {
+        var difference = sent.count ^ secret.count
+        for index in sent.indices { difference |= Int(sent[index] ^ (secret.isEmpty ? 0 : secret[index % secret.count])) }
+        return difference == 0
+    }
+}

@@ -1,0 +1,170 @@
+// What the daemon's thread asks of a listener: a connection began, a head was read, a piece of a body came, a reply has gone.
+
+internal import CMicrohttpd
+internal import Configuration
+internal import Events
+internal import Glibc
+internal import Platform
+
+extension HTTPListener {
+    static func calls(_ context: UnsafeMutableRawPointer) -> cmicrohttpd_calls {
+        cmicrohttpd_calls(
+            context: context,
+            opened: { context, descriptor in
+                let listener = HTTPListener.from(context)
+                let peer = listener.watch.opened(descriptor, deadline: listener.pacing.head(from: listener.clock.now()))
+                return Unmanaged.passRetained(peer).toOpaque()
+            },
+            closed: { context, peer in
+                HTTPListener.from(context).watch.closed(Unmanaged<Peer>.fromOpaque(peer!).takeRetainedValue())
+            },
+            named: { context, uri in
+                let listener = HTTPListener.from(context)
+                return Unmanaged.passRetained(Exchange(uri: String(cString: uri!), limits: listener.plan.limits)).toOpaque()
+            },
+            received: { context, peer, request, connection, isFirst, method, version, data, size in
+                guard let request, let peer, let connection else { return 0 }
+                let listener = HTTPListener.from(context)
+                let exchange = Unmanaged<Exchange>.fromOpaque(request).takeUnretainedValue()
+                let peerObject = Unmanaged<Peer>.fromOpaque(peer).takeUnretainedValue()
+                if isFirst != 0 {
+                    exchange.connection = connection
+                    return listener.begin(exchange, peerObject, String(cString: method!), String(cString: version!)) ? 1 : 0
+                }
+                let piece = UnsafeRawBufferPointer(start: data, count: size)
+                return (size > 0 ? listener.take(piece, exchange, peerObject) : listener.conclude(exchange, peerObject)) ? 1 : 0
+            },
+            ended: { context, peer, request in
+                let listener = HTTPListener.from(context)
+                let exchange = Unmanaged<Exchange>.fromOpaque(request!).takeRetainedValue()
+                listener.end(exchange, peer.map { Unmanaged<Peer>.fromOpaque($0).takeUnretainedValue() })
+            })
+    }
+
+    private static func from(_ context: UnsafeMutableRawPointer?) -> HTTPListener {
+        Unmanaged<HTTPListener>.fromOpaque(context!).takeUnretainedValue()
+    }
+
+    /// The head was read.
+    private func begin(_ exchange: Exchange, _ peer: Peer, _ method: String, _ version: String) -> Bool {
+        exchange.start = clock.now()
+        let isClosing = state.withLock { state in
+            state.active += 1
+            state.requests += 1
+            return state.isClosing
+        }
+        exchange.isCounted = true
+        exchange.head = RequestHead(method: method, uri: exchange.uri, limits: plan.limits)
+        withExtendedLifetime(exchange) {
+            cmicrohttpd_headers(exchange.connection, Unmanaged.passUnretained(exchange).toOpaque()) {
+                context, name, nameSize, value, valueSize in
+                let exchange = Unmanaged<Exchange>.fromOpaque(context!).takeUnretainedValue()
+                let name = UnsafeRawBufferPointer(start: name, count: nameSize)
+                let value = UnsafeRawBufferPointer(start: value, count: valueSize)
+                return exchange.head.add(name.bindMemory(to: UInt8.self), value.bindMemory(to: UInt8.self)) ? 1 : 0
+            }
+        }
+        var length: Int?
+        do throws(Refusal) {
+            length = try exchange.head.judge(version: version, uriBytes: exchange.uri.utf8.count)
+            if isClosing { throw .closing }
+            try judge(exchange)
+            if let length, length > plan.limits.body { throw .tooLarge("the body has more than \(plan.limits.body) bytes") }
+        } catch {
+            exchange.refusal = error
+        }
+        watch.set(peer, pacing.body(start: exchange.start, received: 0, now: exchange.start))
+        if exchange.refusal == nil && exchange.reply == nil { return true }
+        // The answer goes out before the body comes when the client asks for it, or when the body could not be read in peace.
+        let waits = exchange.request.header("expect") != nil
+        let isHuge = (length ?? 0) / HTTPListener.mostDiscarded > plan.limits.body
+        guard exchange.head.mustClose || isHuge || (waits && length != 0) else { return true }
+        return conclude(exchange, peer, closing: true)
+    }
+
+    /// Whether what was asked for is there, and the client may have it.
+    private func judge(_ exchange: Exchange) throws(Refusal) {
+        let request = exchange.request
+        if plan.tls?.clients != nil, cmicrohttpd_is_trusted(exchange.connection) == 0 { throw .noCertificate }
+        let methods = ["OPTIONS", "POST"]
+        guard let service = endpoints[request.path] else {
+            guard request.method == "OPTIONS", request.path == "*" else { throw .notFound }
+            exchange.reply = Reply(status: 204, headers: [("Allow", methods.joined(separator: ", "))])
+            return
+        }
+        exchange.service = service
+        switch request.method {
+        case "POST": break
+        // Browsers send no key with the question whether they may.
+        case "OPTIONS":
+            exchange.reply = origins.reply(to: request, methods: methods)
+            return
+        default: throw .wrongMethod(allowed: methods)
+        }
+        if let key = service.key(of: request) {
+            try keys.judge(key, dialect: service.name)
+        } else if !service.hasKeyInBody {
+            try keys.judge(nil, dialect: service.name)
+        }
+        if let expect = request.header("expect"), expect.lowercased() != "100-continue" {
+            throw .malformed("expected Expect: 100-continue")
+        }
+        if let coding = request.header("content-encoding") { _ = try ContentCoding.parse(coding, most: plan.limits.codings) }
+    }
+
+    /// A piece of the body.
+    private func take(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange, _ peer: Peer) -> Bool {
+        exchange.received += piece.count
+        watch.set(peer, pacing.body(start: exchange.start, received: exchange.received, now: clock.now()))
+        if exchange.refusal == nil, exchange.reply == nil {
+            if exchange.received > plan.limits.body {
+                exchange.refusal = .tooLarge("the body has more than \(plan.limits.body) bytes")
+            } else if !exchange.append(piece, budget: budget) {
+                exchange.refusal = .overloaded(retryAfter: Desk.pause)
+            } else {
+                return true
+            }
+            exchange.letGo(budget)
+        }
+        return exchange.received / HTTPListener.mostDiscarded <= plan.limits.body
+    }
+
+    /// The request is whole, or has been answered.
+    private func conclude(_ exchange: Exchange, _ peer: Peer, closing: Bool = false) -> Bool {
+        if exchange.reply == nil, let refusal = exchange.refusal {
+            exchange.reply = exchange.service?.answer(exchange.request, refused: refusal) ?? refusal.plainReply
+        }
+        if let reply = exchange.reply { return send(reply, exchange, peer, closing: closing) }
+        // While we work the client waits for us.
+        watch.set(peer, nil)
+        state.withLock { $0.waiting[ObjectIdentifier(exchange)] = exchange }
+        cmicrohttpd_suspend(exchange.connection)
+        queue.add(exchange)
+        return true
+    }
+
+    private func send(_ reply: Reply, _ exchange: Exchange, _ peer: Peer, closing: Bool) -> Bool {
+        watch.set(peer, pacing.reply(from: clock.now()))
+        var headers = reply.headers
+        if exchange.request.method != "OPTIONS" { headers += origins.headers(for: exchange.request.header("origin")) }
+        if closing || state.withLock({ $0.isClosing }) { headers += ["Connection", "close"] }
+        let strings = headers.map { strdup($0) }
+        defer { for string in strings { free(string) } }
+        let pointers = strings.map { UnsafePointer<CChar>($0) }
+        return reply.body.withUnsafeBytes {
+            cmicrohttpd_reply(exchange.connection, UInt32(reply.status), $0.baseAddress, $0.count, pointers, pointers.count) != 0
+        }
+    }
+
+    /// The reply has gone, or the connection has.
+    private func end(_ exchange: Exchange, _ peer: Peer?) {
+        exchange.letGo(budget)
+        if let peer { watch.set(peer, pacing.idle(from: clock.now())) }
+        guard exchange.isCounted else { return }
+        let isLast = state.withLock { state in
+            state.active -= 1
+            return state.isClosing
+        }
+        if isLast { state.wake() }
+    }
+}

@@ -1,0 +1,60 @@
+// Switchyard's own dialect: POST /v1/events takes NDJSON, a JSON array or one object, and tells what became of each event
+// to those who ask for it with `?results=each` or `Prefer: return=representation`.
+
+internal import Events
+internal import Platform
+
+public struct NativeService: Service {
+    /// The most faults that a reply tells of unasked.
+    static let mostFaults = 10
+
+    public let name = "native"
+    public let endpoints = [Endpoint("/v1/events")]
+
+    public init() {}
+
+    public func translate(_ body: UnsafeRawBufferPointer, of request: Request, into translation: inout Translation) throws(Refusal) {
+        switch request.mediaType {
+        case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines", "application/x-jsonlines":
+            try NativeBody.lines(body, into: &translation)
+        case "", "application/json", "text/json", "text/plain", "application/octet-stream", "application/x-www-form-urlencoded":
+            // What curl and browsers send when nobody told them: the content says.
+            try NativeBody.any(body, into: &translation)
+        default:
+            throw .unknownType("expected application/x-ndjson or application/json as the Content-Type")
+        }
+    }
+
+    public func answer(_ request: Request, events: Int, faults: [EventFault]) -> Reply {
+        let status = events > 0 && faults.count == events ? 400 : 200
+        var json = "{\"accepted\":\(events - faults.count),\"rejected\":\(faults.count)"
+        if request.asks("results", "each") || prefersResults(request) {
+            json += ",\"results\":["
+            var next = 0
+            for event in 0..<events {
+                if event > 0 { json += "," }
+                if next < faults.count, faults[next].event == event {
+                    json += "{\"status\":\"rejected\",\"error\":\(quotedJSON(faults[next].message))}"
+                    next += 1
+                } else {
+                    json += "{\"status\":\"accepted\"}"
+                }
+            }
+            json += "]"
+        } else if !faults.isEmpty {
+            let shown = faults.prefix(NativeService.mostFaults).map { "{\"event\":\($0.event),\"error\":\(quotedJSON($0.message))}" }
+            json += ",\"errors\":[\(shown.joined(separator: ","))]"
+        }
+        return Reply(status: status, json: json + "}\n")
+    }
+
+    private func prefersResults(_ request: Request) -> Bool {
+        guard let prefer = request.header("prefer") else { return false }
+        return prefer.split(separator: ",").contains { preference in
+            preference.filter { $0 != " " && $0 != "\t" } == "return=representation"
+        }
+    }
+}
+
+/// The text as a JSON string.
+func quotedJSON(_ text: String) -> String { jsonQuoted(text) }

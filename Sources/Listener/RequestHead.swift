@@ -1,0 +1,74 @@
+// Judges the head of a request before its body is read: what two parsers might read in two ways is refused, so that nothing
+// can be smuggled past a proxy; and so is what is over a limit.
+
+internal import Configuration
+
+struct RequestHead {
+    private(set) var request: Request
+    private(set) var count = 0
+    private(set) var bytes = 0
+    private var isBroken = false
+    /// After the reply the connection must end: where the next request begins cannot be trusted.
+    private(set) var mustClose = false
+    let limits: HTTPLimits
+
+    init(method: String, uri: String, limits: HTTPLimits) {
+        let query = uri.utf8.firstIndex(of: UInt8(ascii: "?"))
+        request = Request(
+            method: method, path: String(uri[..<(query ?? uri.endIndex)]),
+            query: query.map { String(uri[uri.utf8.index(after: $0)...]) } ?? "")
+        bytes = method.utf8.count + uri.utf8.count
+        self.limits = limits
+    }
+
+    /// False: more are not wanted.
+    mutating func add(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
+        count += 1
+        bytes += name.count + value.count + 4
+        // A name is a token of RFC 9110; a zero or a line break in a value is an attack.
+        if name.isEmpty || !name.allSatisfy(RequestHead.isToken) || value.contains(where: { $0 == 0 || $0 == 0x0a || $0 == 0x0d }) {
+            isBroken = true
+        }
+        guard count <= limits.headers, bytes <= limits.head, !isBroken else { return false }
+        request.add(name, value)
+        return true
+    }
+
+    /// How long the body will be; nil when it comes in chunks.
+    mutating func judge(version: String, uriBytes: Int) throws(Refusal) -> Int? {
+        mustClose = true
+        guard !isBroken else { throw .malformed("a header is broken") }
+        guard uriBytes <= limits.url else { throw .longURL(most: limits.url) }
+        guard count <= limits.headers else { throw .largeHead("more than \(limits.headers) headers") }
+        guard bytes <= limits.head else { throw .largeHead("the headers have more than \(limits.head) bytes") }
+        let lengths = request.list("content-length")
+        let codings = request.list("transfer-encoding")
+        guard lengths.count == 0 || codings.count == 0 else {
+            throw .malformed("Content-Length and Transfer-Encoding together: expected one of them")
+        }
+        guard lengths.count <= 1, codings.count <= 1 else { throw .malformed("the length of the body is there twice") }
+        guard request.list("host").count <= 1 else { throw .malformed("Host is there twice") }
+        if codings.count == 1 {
+            guard codings.value.lowercased() == "chunked", version == "HTTP/1.1" else {
+                throw .malformed("expected Transfer-Encoding: chunked")
+            }
+        }
+        var length: Int?
+        if lengths.count == 1 {
+            guard !lengths.value.isEmpty, lengths.value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(lengths.value)
+            else {
+                throw .malformed("Content-Length must be a whole number")
+            }
+            length = number
+        }
+        mustClose = false
+        return codings.count == 1 ? nil : length ?? 0
+    }
+
+    private static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+// What systemd and a service tell each other: that it is ready, that it stops, and which sockets were opened for it.
+// Without systemd all of it is without effect.
+
+internal import Glibc
+
+public enum ServiceManager {
+    /// Tells the state: `READY=1`, `STOPPING=1`. Whether there was anyone to tell.
+    @discardableResult public static func notify(_ state: String) -> Bool {
+        guard let path = getenv("NOTIFY_SOCKET") else { return false }
+        var name = Array(String(cString: path).utf8)
+        guard name.first == UInt8(ascii: "/") || name.first == UInt8(ascii: "@") else { return false }
+        // An abstract name begins with a zero.
+        if name[0] == UInt8(ascii: "@") { name[0] = 0 }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        guard name.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let size = socklen_t(MemoryLayout<sa_family_t>.size + name.count)
+        return Array(state.utf8).withUnsafeBytes { bytes in
+            withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    sendto(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL), $0, size) == bytes.count
+                }
+            }
+        }
+    }
+
+    /// A socket that was opened for this process.
+    public struct Inherited: Sendable, Equatable {
+        public var descriptor: Int32
+        public var name: String
+        public init(descriptor: Int32, name: String) {
+            self.descriptor = descriptor
+            self.name = name
+        }
+    }
+
+    /// The sockets that were opened for the process of that number, by the words of its environment (this one when nil); the first is descriptor 3.
+    public static func inherited(_ environment: (String) -> String?, process: Int32? = nil, first: Int32 = 3) -> [Inherited] {
+        guard environment("LISTEN_PID").flatMap({ Int32($0) }) == process ?? getpid(),
+            let count = environment("LISTEN_FDS").flatMap({ Int32($0) }),
+            (1...1000).contains(count)
+        else { return [] }
+        let names = (environment("LISTEN_FDNAMES") ?? "").split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+        return (0..<count).map { number in
+            Inherited(descriptor: first + number, name: Int(number) < names.count ? names[Int(number)] : "")
+        }
+    }
+}

@@ -1,0 +1,124 @@
+// HTTP sources: what they default to, and the exact words for each fault.
+
+import Testing
+
+@testable import Configuration
+
+@Suite("HTTP sources")
+struct SourceTests {
+    /// Reads the sources by themselves.
+    private func read(_ json: String) throws -> (plans: [SourcePlan]?, faults: [String]) {
+        let source = Source(Array(json.utf8))
+        let placeholders = Placeholders(environment: { environment[$0] }, contents: files)
+        let (root, found) = try Outline.read(source, resolving: placeholders)
+        let reading = Reading(source, file: "routes.json", catalog: Modules(), faults: found)
+        let plans = SourceForms.sources.read(root, reading)
+        return (plans, reading.faults.map { "\(source.place(of: $0.offset).column): \($0.message)" })
+    }
+
+    private func http(_ json: String) throws -> HTTPSourcePlan {
+        let (plans, faults) = try read("{\"web\":{\"plugin\":\"http\"\(json.isEmpty ? "" : ",")\(json)}}")
+        #expect(faults == [])
+        return try #require(plans?.first?.http)
+    }
+
+    private func fault(_ json: String) throws -> [String] { try read("{\"web\":{\"plugin\":\"http\",\(json)}}").faults }
+
+    @Test("the smallest one listens on loopback with every default")
+    func defaults() throws {
+        #expect(try http("") == HTTPSourcePlan())
+        #expect(try http("").listen.description == "127.0.0.1:8088")
+        let limits = HTTPLimits()
+        #expect(limits.body == 20_000_000 && limits.decoded == 20_000_000 && limits.headTime == .seconds(10))
+    }
+
+    @Test("everything that can be said is read")
+    func full() throws {
+        let plan = try http(
+            #"""
+            "listen":"unix:/run/x.sock","mode":"0660","owner":"root:adm","tls":{"certificate":"/c","key":"/k","clients":"/a"},
+            "keys":{"web":{"secret":["${env:SECRET}","${file:key}"],"dialects":["native"]},"app":{"secret":"${env:SECRET}"}},
+            "origins":["https://app.example:8443","*"],"limits":{"body":"1MB","decoded":"2MB","events":5,"idle":"1m","by_address":3}
+            """#)
+        #expect(plan.listen == .unix(path: "/run/x.sock") && plan.mode == 0o660 && plan.owner == "root:adm")
+        #expect(plan.tls?.clients == "/a" && plan.origins == ["https://app.example:8443", "*"])
+        #expect(plan.keys.map(\.name) == ["web", "app"])
+        #expect(plan.keys[0].secrets == [Array(secret.utf8), Array(secret.utf8)] && plan.keys[0].dialects == ["native"])
+        #expect(plan.keys[1].dialects == nil)
+        #expect(plan.limits.body == 1_000_000 && plan.limits.events == 5 && plan.limits.idle == .seconds(60))
+        #expect(!"\(plan.keys)".contains("s3cr3t"))
+    }
+
+    @Test("an address that others can reach wants keys, client certificates or to be declared open")
+    func exposure() throws {
+        #expect(
+            try fault(#""listen":"0.0.0.0:80""#) == [
+                #"34: web.listen: '0.0.0.0:80' can be reached over the network, expected 'keys', 'tls.clients' or "open": true"#
+            ])
+        for more in [
+            #""open":true"#, #""keys":{"a":{"secret":"${env:SECRET}"}}"#, #""tls":{"certificate":"/c","key":"/k","clients":"/a"}"#,
+        ] { #expect(try fault("\"listen\":\"0.0.0.0:80\",\(more)") == []) }
+        #expect(try fault(#""listen":"0.0.0.0:80","open":false,"tls":{"certificate":"/c","key":"/k"}"#).count == 1)
+        #expect(
+            try fault(#""open":true,"keys":{"a":{"secret":"${env:SECRET}"}}"#)
+                == ["32: web.open: with 'keys' nobody may send without one, expected only one of the two"])
+    }
+
+    @Test(
+        "each fault has its words",
+        arguments: [
+            (
+                #""listen":"example.com:80""#,
+                #"34: web.listen must be an address such as "127.0.0.1:8088", "[::1]:8088", "unix:/run/switchyard.sock" or "systemd", is "example.com:80""#
+            ),
+            (#""mode":"0660""#, #"32: web.mode: only a Unix socket has it, expected "listen": "unix:/PATH""#),
+            (#""listen":"unix:/x","mode":"660""#, #"51: web.mode must be permissions such as "0660", is "660""#),
+            (#""owner":"root""#, #"33: web.owner: only a Unix socket has it, expected "listen": "unix:/PATH""#),
+            (#""tls":{"certificate":"/c"}"#, "31: web.tls: lacks 'key': its key, which no other user may read"),
+            (
+                #""keys":{"a":{"secret":"written-in-the-file-1"}}"#,
+                "47: web.keys.a.secret must come from ${env:NAME} or ${file:PATH}: a key in this file would be read with it"
+            ),
+            (
+                #""keys":{"a":{"secret":"${env:SHORT}"}}"#,
+                "47: web.keys.a.secret must have at least 16 bytes, the value of ${env:SHORT} is shorter"
+            ),
+            (#""keys":{"a":{"secret":1}}"#, "47: web.keys.a.secret must be ${env:NAME} or ${file:PATH}, is a number"),
+            (
+                #""keys":{"a":{"secret":"${env:SECRET}","consent":"write"}}"#,
+                "63: web.keys.a: unknown key 'consent', expected secret or dialects"
+            ),
+            (
+                #""keys":{"a":{"secret":"${env:SECRET}","dialects":["nativ"]}}"#,
+                #"75: web.keys.a.dialects[0] must be "native", is "nativ", did you mean "native"?"#
+            ),
+            (
+                #""origins":["https://app.example/"]"#,
+                #"36: web.origins[0] must be an origin such as "https://app.example", or "*", is "https://app.example/""#
+            ),
+            (
+                #""limits":{"memory":"50MB"}"#,
+                "44: web.limits.memory: the memory of all bodies must be at least 5 times the largest body, is less"
+            ),
+            (#""limits":{"evnts":1}"#, "35: web.limits: unknown key 'evnts', did you mean 'events'?"),
+        ])
+    func words(json: String, message: String) throws {
+        let found = try fault(json)
+        #expect(found == [message], "\(found)")
+    }
+
+    @Test("several sources stand side by side, but not at one address, and standard input is read once")
+    func several() throws {
+        let three = #"{"a":{"plugin":"http"},"b":{"plugin":"stdin"},"c":{"plugin":"http","listen":"unix:/x"}}"#
+        #expect(try read(three).plans?.map(\.plugin) == ["http", "stdin", "http"])
+        #expect(try read(three).faults == [])
+        #expect(
+            try read(#"{"a":{"plugin":"http"},"b":{"plugin":"http","listen":"127.0.0.1:8088"}}"#).faults
+                == ["54: b.listen: '127.0.0.1:8088' is listened at already by 'a'"])
+        #expect(
+            try read(#"{"a":{"plugin":"stdin"},"b":{"plugin":"stdin"}}"#).faults
+                == ["25: b: standard input is read already by 'a', expected one such source"])
+        #expect(try read(#"{"a":{}}"#).faults == [#"6: a: lacks 'plugin': the kind of source: "stdin" or "http""#])
+        #expect(try read(#"{"a":{"plugin":"kafka"}}"#).faults == [#"16: a.plugin must be "stdin" or "http", is "kafka""#])
+    }
+}

@@ -1,0 +1,280 @@
+import Configuration
+import Foundation
+import Ingest
+import Platform
+import Testing
+
+@testable import Listener
+
+@Suite struct LimitTests {
+    @Test func `A body is taken to its last byte and refused one further, and the connection lives on`() throws {
+        try withListener(listening { $0.limits.body = 100 }) { _, sink, address in
+            let client = try TestClient(address)
+            let body = "{\"a\":\"" + String(repeating: "x", count: 92) + "\"}"
+            client.post(body)
+            #expect(client.answer()?.status == 200)
+            client.post(body + " ")
+            #expect(client.answer()?.status == 413)
+            client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n" + body + " \r\n0\r\n\r\n")
+            #expect(client.answer()?.status == 413)
+            client.post(body)
+            #expect(client.answer()?.status == 200)
+            #expect(sink.lines.count == 2)
+        }
+    }
+
+    @Test func `A body without end is cut`() throws {
+        try withListener(listening { $0.limits.body = 1000 }) { listener, _, address in
+            let client = try TestClient(address)
+            client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let chunk = Array("1000\r\n".utf8) + [UInt8](repeating: 0x20, count: 4096) + Array("\r\n".utf8)
+            var sent = 0
+            while sent < 100_000_000, client.send(chunk) == chunk.count { sent += chunk.count }
+            #expect(sent < 100_000_000)
+            let huge = try TestClient(address)
+            huge.send("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
+            #expect(huge.answer()?.status == 413)
+        }
+    }
+
+    @Test func `Events are counted, the bad ones too`() throws {
+        try withListener(listening { $0.limits.events = 3 }) { _, sink, address in
+            let client = try TestClient(address)
+            client.post("{}\n{}\n{}\n")
+            #expect(client.answer()?.status == 200)
+            for body in ["{}\n{}\n{}\n{}\n", "[{},{},{},{}]", "[1,2,3,4]"] {
+                client.post(body)
+                let answer = try #require(client.answer())
+                #expect(answer.status == 413 && answer.body.contains("more than 3 events in one request"))
+            }
+            #expect(sink.lines.count == 3)
+        }
+    }
+
+    @Test func `URLs, headers and their number are allowed to the limit`() throws {
+        try withListener(
+            listening {
+                $0.limits.url = 100
+                $0.limits.headers = 5
+                $0.limits.head = 1000
+            }
+        ) { _, _, address in
+            func status(_ path: String, _ headers: [String]) -> Int? {
+                let client = try? TestClient(address)
+                client?.post("{}", headers, to: path)
+                return client?.answer()?.status
+            }
+            let query = "/v1/events?" + String(repeating: "x", count: 89)
+            #expect(status(query, []) == 200)
+            #expect(status(query + "x", []) == 414)
+            // Host and Content-Length are two of the five.
+            #expect(status("/v1/events", ["A: 1", "B: 2", "C: 3"]) == 200)
+            #expect(status("/v1/events", ["A: 1", "B: 2", "C: 3", "D: 4"]) == 431)
+            let room = 1000 - ("POST/v1/events".utf8.count + "HostxContent-Length2A".utf8.count + 3 * 4)
+            #expect(status("/v1/events", ["A: " + String(repeating: "y", count: room)]) == 200)
+            #expect(status("/v1/events", ["A: " + String(repeating: "y", count: room + 1)]) == 431)
+        }
+    }
+
+    @Test func `A flood of headers is refused whatever its size`() throws {
+        try withListener { listener, _, address in
+            for flood in [String(repeating: "A: b\r\n", count: 100_000), "A: " + String(repeating: "b", count: 10_000_000)] {
+                let client = try TestClient(address)
+                client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\n" + flood + "\r\n")
+                let status = client.answer()?.status
+                #expect(status == nil || status == 431 || status == 413)
+            }
+            let client = try TestClient(address)
+            client.post("{}")
+            #expect(client.answer()?.status == 200)
+        }
+    }
+
+    @Test func `What two parsers could read in two ways is refused, and the connection ends`() throws {
+        let heads = [
+            "Content-Length: 2\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 2",
+            "Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2\r\nContent-Length: 2", "Content-Length: +2", "Content-Length: 0x2",
+            "Content-Length: 2, 2", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+            "Transfer-Encoding: identity", "Content-Length : 2", "Transfer-Encoding : chunked", "Content-Length: -1",
+            "Host: y\r\nContent-Length: 2",
+        ]
+        try withListener { _, sink, address in
+            for head in heads {
+                let client = try TestClient(address)
+                client.send(
+                    "POST /v1/events HTTP/1.1\r\nHost: x\r\n\(head)\r\n\r\n{}POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n{\"a\":1}"
+                )
+                let status = client.answer()?.status
+                #expect(status == 400 || status == nil, "\(head): \(String(describing: status))")
+                #expect(client.answer() == nil, "\(head)")
+            }
+            #expect(sink.lines.isEmpty)
+        }
+    }
+
+    @Test func `A body that is whole in chunks is refused all the same when it has a length too`() throws {
+        try withListener { _, sink, address in
+            for head in ["Content-Length: 12\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 12"] {
+                let client = try TestClient(address)
+                client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\n\(head)\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+                let answer = try #require(client.answer())
+                #expect(answer.status == 400 && answer.headers["connection"] == "close")
+                #expect(client.ends())
+            }
+            #expect(sink.lines.isEmpty)
+        }
+    }
+
+    @Test func `All bodies together have their bound`() throws {
+        try withListener(listening { $0.limits.memory = 100_000 }) { listener, _, address in
+            let first = try TestClient(address)
+            let body = [UInt8](repeating: 0x20, count: 60_000)
+            first.post(body)
+            #expect(first.answer()?.status == 429)
+            first.post([UInt8](repeating: 0x20, count: 30_000))
+            #expect(first.answer()?.status == 200)
+            #expect(listener.counts.memory == 0)
+        }
+    }
+
+    @Test func `Connections over the number that one address may have are ended, and those before it live`() throws {
+        try withListener(listening { $0.limits.connectionsByAddress = 3 }) { _, _, address in
+            let clients = try (0..<3).map { _ in try TestClient(address) }
+            for client in clients {
+                client.post("{}")
+                #expect(client.answer()?.status == 200)
+            }
+            let more = try TestClient(address)
+            more.post("{}")
+            #expect(more.answer() == nil)
+            clients[0].post("{}")
+            #expect(clients[0].answer()?.status == 200)
+        }
+    }
+
+    @Test func `Connections over the number of all wait until one ends`() throws {
+        try withListener(listening { $0.limits.connections = 2 }) { _, _, address in
+            var clients = try (0..<2).map { _ in try TestClient(address) }
+            for client in clients {
+                client.post("{}")
+                #expect(client.answer()?.status == 200)
+            }
+            let more = try TestClient(address)
+            more.post("{}")
+            clients.removeAll()
+            #expect(more.answer()?.status == 200)
+        }
+    }
+}
+
+@Suite struct SlownessTests {
+    static let limits = HTTPLimits()
+
+    @Test func `A body has a pause, a rate and a length of time`() {
+        let pacing = Pacing(limits: SlownessTests.limits)
+        let start = Instant(nanoseconds: 0)
+        #expect(pacing.body(start: start, received: 0, now: start) == start + .seconds(5))
+        #expect(pacing.body(start: start, received: 1_000, now: start) == start + .seconds(6))
+        #expect(pacing.body(start: start, received: 1_000_000, now: start) == start + .seconds(10))
+        #expect(pacing.body(start: start, received: 1_000_000, now: start + .seconds(50)) == start + .seconds(60))
+        #expect(pacing.body(start: start, received: 1_000_000, now: start + .seconds(115)) == start + .seconds(120))
+        #expect(pacing.body(start: start, received: .max, now: start) == start + .seconds(10))
+    }
+
+    /// Sends, moves the hands to just before the deadline and then past it.
+    private func expectCut(after deadline: Duration, _ send: (TestClient, HTTPListener) -> Void) throws {
+        let hands = HandClock()
+        try withListener(clock: hands.clock) { listener, _, address in
+            let client = try TestClient(address)
+            send(client, listener)
+            hands.advance(deadline - .milliseconds(1))
+            listener.watch.sweep()
+            #expect(listener.counts.slowConnections == 0)
+            hands.advance(.milliseconds(1))
+            listener.watch.sweep()
+            #expect(listener.counts.slowConnections == 1)
+            #expect(client.ends())
+        }
+    }
+
+    private func waitUntil(_ condition: () -> Bool) { while !condition() { sched_yield() } }
+
+    @Test func `A client that sends nothing, or drips its head, is ended in time`() throws {
+        try expectCut(after: .seconds(10)) { _, listener in waitUntil { listener.counts.connections == 1 } }
+        try expectCut(after: .seconds(10)) { client, listener in
+            waitUntil { listener.counts.connections == 1 }
+            client.send("POST /v1/events HTTP/1.1\r\nHo")
+        }
+    }
+
+    @Test func `A client that drips its body is ended by the least rate`() throws {
+        try expectCut(after: .seconds(5)) { client, listener in
+            client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
+            waitUntil { listener.counts.requests == 1 }
+        }
+    }
+
+    @Test func `A connection between two requests is ended when it was idle for long`() throws {
+        try expectCut(after: .seconds(75)) { client, listener in
+            client.post("{}")
+            _ = client.answer()
+            waitUntil { listener.isIdle }
+        }
+    }
+
+    @Test func `A client that does not read its reply is ended`() throws {
+        let hands = HandClock()
+        try withListener(services: [LongWindedService()], clock: hands.clock) { listener, _, address in
+            let client = try TestClient(address, receiveBuffer: 4096)
+            client.post("{}", to: "/long")
+            // The first byte has come: the rest is more than the sockets hold.
+            var first: UInt8 = 0
+            #expect(recv(client.descriptor, &first, 1, Int32(MSG_PEEK)) == 1)
+            hands.advance(.seconds(29))
+            listener.watch.sweep()
+            #expect(listener.counts.slowConnections == 0)
+            hands.advance(.seconds(2))
+            listener.watch.sweep()
+            #expect(listener.counts.slowConnections == 1)
+            waitUntil { listener.counts.connections == 0 }
+        }
+    }
+
+    @Test func `While the sink works the client may wait for as long as it likes`() throws {
+        let hands = HandClock()
+        try withListener(clock: hands.clock) { listener, sink, address in
+            sink.state.withLock { $0.holds = true }
+            let client = try TestClient(address)
+            client.post("{}")
+            sink.waitForHeld(1)
+            hands.advance(.seconds(3600))
+            listener.watch.sweep()
+            #expect(listener.counts.slowConnections == 0)
+            sink.release(.stored(invalid: []))
+            #expect(client.answer()?.status == 200)
+        }
+    }
+
+    @Test func `The watch wakes by itself when a deadline has come`() throws {
+        try withListener(listening { $0.limits.headTime = .milliseconds(1) }) { _, _, address in
+            let client = try TestClient(address)
+            #expect(client.ends())
+        }
+    }
+}
+
+/// Answers with more than a socket holds.
+struct LongWindedService: Service {
+    let name = "long"
+    let endpoints = [Endpoint("/long")]
+    func translate(_ body: UnsafeRawBufferPointer, of request: Request, into translation: inout Translation) throws(Refusal) {
+        try translation.add(body)
+    }
+    func answer(_ request: Request, events: Int, faults: [EventFault]) -> Reply {
+        Reply(status: 200, body: [UInt8](repeating: 0x20, count: 20_000_000))
+    }
+}
+
+extension HTTPListener {
+    var isIdle: Bool { state.withLock { $0.active == 0 } }
+}

@@ -1,0 +1,363 @@
+import Configuration
+import Foundation
+import Ingest
+import Platform
+import Testing
+
+@testable import Listener
+
+@Suite struct AnswersTests {
+    @Test func `NDJSON becomes its lines, and is answered when the sink has stored them`() throws {
+        try withListener { listener, sink, address in
+            let client = try TestClient(address)
+            client.post("{\"a\":1}\n\n{\"b\":2}", ["Content-Type: application/x-ndjson"])
+            let answer = try #require(client.answer())
+            #expect(answer.status == 200)
+            #expect(answer.body == "{\"accepted\":2,\"rejected\":0}\n")
+            #expect(answer.headers["content-type"] == "application/json")
+            #expect(sink.lines == ["{\"a\":1}", "{\"b\":2}"])
+            // The connection stays for the next.
+            client.post("{\"c\":3}")
+            #expect(client.answer()?.status == 200)
+            #expect(listener.counts.requests == 2)
+        }
+    }
+
+    @Test func `No answer comes before the sink's`() throws {
+        try withListener { _, sink, address in
+            sink.state.withLock { $0.holds = true }
+            let client = try TestClient(address)
+            client.post("{}")
+            sink.waitForHeld(1)
+            var none: UInt8 = 0
+            #expect(recv(client.descriptor, &none, 1, Int32(MSG_DONTWAIT)) < 0)
+            sink.release(.stored(invalid: []))
+            #expect(client.answer()?.status == 200)
+        }
+    }
+
+    @Test func `An invalid line costs none of the others, and is told of`() throws {
+        try withListener { _, sink, address in
+            sink.state.withLock { $0.submission = .stored(invalid: [InvalidLine(line: 1, message: "expected \"x\"")]) }
+            let client = try TestClient(address)
+            client.post("{}\n{\n{}\n")
+            #expect(
+                client.answer()?.body == "{\"accepted\":2,\"rejected\":1,\"errors\":[{\"event\":1,\"error\":\"expected \\\"x\\\"\"}]}\n")
+            for (path, headers) in [("/v1/events?results=each", []), ("/v1/events", ["Prefer: return=representation"])] {
+                client.post("{}\n{\n{}\n", headers, to: path)
+                let results =
+                    "[{\"status\":\"accepted\"},{\"status\":\"rejected\",\"error\":\"expected \\\"x\\\"\"},{\"status\":\"accepted\"}]"
+                #expect(client.answer()?.body == "{\"accepted\":2,\"rejected\":1,\"results\":\(results)}\n")
+            }
+        }
+    }
+
+    @Test func `A request of which nothing is an event is answered 400`() throws {
+        try withListener { _, sink, address in
+            sink.state.withLock { $0.submission = .stored(invalid: [InvalidLine(line: 0, message: "no")]) }
+            let client = try TestClient(address)
+            client.post("x")
+            #expect(client.answer()?.status == 400)
+            client.post("")
+            #expect(client.answer()?.status == 200)
+        }
+    }
+
+    @Test func `Without room the client is told when to come back`() throws {
+        try withListener { _, sink, address in
+            let client = try TestClient(address)
+            sink.state.withLock { $0.isFull = true }
+            client.post("{}")
+            var answer = try #require(client.answer())
+            #expect(answer.status == 429 && answer.headers["retry-after"] == "1")
+            sink.state.withLock {
+                $0.isFull = false
+                $0.submission = .overloaded(retryAfter: 7)
+            }
+            client.post("{}")
+            answer = try #require(client.answer())
+            #expect(answer.status == 429 && answer.headers["retry-after"] == "7")
+            sink.state.withLock { $0.submission = .closing }
+            client.post("{}")
+            answer = try #require(client.answer())
+            #expect(answer.status == 503 && answer.headers["retry-after"] == "5")
+        }
+    }
+
+    @Test func `A stop answers every request that waits, and then ends`() throws {
+        var plan = HTTPSourcePlan()
+        plan.listen = .tcp(host: "127.0.0.1", port: 0)
+        let sink = FakeSink()
+        sink.state.withLock { $0.holds = true }
+        let listener = HTTPListener(name: "http", plan: plan, source: 0, sink: sink)
+        try listener.start()
+        let address = try #require(listener.address)
+        let clients = try (0..<20).map { _ in try TestClient(address) }
+        for client in clients { client.post("{}") }
+        sink.waitForHeld(20)
+        // A sink that never answers does not hold the stop up for longer than it is patient.
+        listener.stop(within: .zero)
+        for client in clients {
+            let answer = try #require(client.answer())
+            #expect(answer.status == 503 && answer.headers["connection"] == "close")
+            #expect(client.ends())
+        }
+        // What the sink says too late harms nothing.
+        sink.release(.stored(invalid: []))
+    }
+
+    @Test func `When it is quiesced open connections are told to come back and no new ones are accepted`() throws {
+        try withListener { listener, _, address in
+            let client = try TestClient(address)
+            client.post("{}")
+            #expect(client.answer()?.status == 200)
+            listener.quiesce()
+            client.post("{}")
+            let answer = try #require(client.answer())
+            #expect(answer.status == 503 && answer.headers["retry-after"] == "5" && answer.headers["connection"] == "close")
+            #expect(!TestClient.connects(address))
+        }
+    }
+
+    @Test func `Paths and methods that are not there are told from each other`() throws {
+        try withListener { _, _, address in
+            let client = try TestClient(address)
+            client.send("GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(client.answer()?.status == 404)
+            for method in ["GET", "PUT", "DELETE"] {
+                client.send("\(method) /v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
+                let answer = try #require(client.answer())
+                #expect(answer.status == 405 && answer.headers["allow"] == "OPTIONS, POST")
+            }
+            client.send("HEAD /v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(client.answer(head: true)?.status == 405)
+            client.send("OPTIONS /v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
+            let answer = try #require(client.answer())
+            #expect(answer.status == 204 && answer.headers["allow"] == "OPTIONS, POST")
+            #expect(answer.headers["access-control-allow-origin"] == nil)
+            client.send("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(client.answer()?.status == 204)
+            client.post("{}", to: "/nothing")
+            #expect(client.answer()?.status == 404)
+        }
+    }
+
+    @Test func `A chunked body, and one that waits for 100 Continue, are taken`() throws {
+        try withListener { _, sink, address in
+            let client = try TestClient(address)
+            client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"a\"\r\n3\r\n:1}\r\n0\r\n\r\n")
+            #expect(client.answer()?.status == 200)
+            client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\nExpect: 100-continue\r\n\r\n")
+            #expect(client.answer()?.status == 100)
+            client.send("{\"b\":2}")
+            #expect(client.answer()?.status == 200)
+            #expect(sink.lines == ["{\"a\":1}", "{\"b\":2}"])
+        }
+    }
+
+    @Test func `Who waits for 100 Continue is refused before the body is sent`() throws {
+        try withListener(listening { $0.limits.body = 10 }) { _, _, address in
+            let client = try TestClient(address)
+            client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n")
+            #expect(client.answer()?.status == 413)
+        }
+    }
+
+    @Test func `A request that follows at once is answered in turn`() throws {
+        try withListener { _, sink, address in
+            let client = try TestClient(address)
+            let one = "POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n"
+            client.send(one + "{\"a\":1}" + one + "{\"a\":2}" + one + "{\"a\":3}")
+            for _ in 0..<3 { #expect(client.answer()?.status == 200) }
+            #expect(sink.lines == ["{\"a\":1}", "{\"a\":2}", "{\"a\":3}"])
+        }
+    }
+
+    @Test func `A media type that cannot hold events is refused, and one that anybody might send is not`() throws {
+        try withListener { _, _, address in
+            let client = try TestClient(address)
+            client.post("{}", ["Content-Type: multipart/form-data; boundary=x"])
+            #expect(client.answer()?.status == 415)
+            for type in ["application/json; charset=utf-8", "text/plain", "application/x-www-form-urlencoded", "APPLICATION/X-NDJSON"] {
+                client.post("{}", ["Content-Type: \(type)"])
+                #expect(client.answer()?.status == 200)
+            }
+        }
+    }
+}
+
+@Suite struct BrowserTests {
+    @Test func `A page of a configured origin may send, another may not`() throws {
+        try withListener(listening { $0.origins = ["https://app.example"] }) { _, _, address in
+            let client = try TestClient(address)
+            func preflight(_ origin: String) throws -> Answer {
+                client.send("OPTIONS /v1/events HTTP/1.1\r\nHost: x\r\nOrigin: \(origin)\r\nAccess-Control-Request-Method: POST\r\n\r\n")
+                return try #require(client.answer())
+            }
+            let good = try preflight("https://app.example")
+            #expect(good.status == 204)
+            #expect(good.headers["access-control-allow-origin"] == "https://app.example")
+            #expect(good.headers["access-control-allow-methods"] == "POST, OPTIONS")
+            #expect(good.headers["access-control-allow-headers"] == "Authorization, Content-Type, Content-Encoding, Prefer")
+            #expect(good.headers["access-control-max-age"] == "86400")
+            #expect(good.headers["vary"] == "Origin")
+            let bad = try preflight("https://evil.example")
+            #expect(bad.status == 204 && bad.headers["access-control-allow-origin"] == nil && bad.headers["access-control-max-age"] == nil)
+            client.post("{}", ["Origin: https://app.example"])
+            #expect(client.answer()?.headers["access-control-allow-origin"] == "https://app.example")
+            client.post("{}", ["Origin: https://app.example"], to: "/nothing")
+            #expect(client.answer()?.headers["access-control-allow-origin"] == "https://app.example")
+            client.post("{}", ["Origin: https://app.example.evil"])
+            #expect(client.answer()?.headers["access-control-allow-origin"] == nil)
+        }
+    }
+}
+
+@Suite struct KeyTests {
+    static let keys = [
+        AccessKey(name: "web", secrets: [Array("first-secret-0001".utf8), Array("second-secret-002".utf8)]),
+        AccessKey(name: "other", secrets: [Array("other-secret-0003".utf8)], dialects: ["segment"]),
+    ]
+
+    @Test func `Both keys of a rotation are good, by either scheme, and no other is`() throws {
+        try withListener(listening { $0.keys = KeyTests.keys }) { _, sink, address in
+            let client = try TestClient(address)
+            for key in ["first-secret-0001", "second-secret-002"] {
+                client.post("{}", ["Authorization: Bearer \(key)"])
+                #expect(client.answer()?.status == 200)
+                client.post("{}", ["Authorization: Basic \(Data("\(key):".utf8).base64EncodedString())"])
+                #expect(client.answer()?.status == 200)
+            }
+            for header in [
+                "Authorization: Bearer first-secret-0002", "Authorization: Bearer first-secret-000", "Authorization: Basic !", "X: y",
+            ] {
+                client.post("{}", [header])
+                let answer = try #require(client.answer())
+                #expect(answer.status == 401)
+                #expect(answer.headers["www-authenticate"] == "Bearer realm=\"switchyard\"")
+                #expect(!answer.body.contains("secret"))
+            }
+            client.post("{}", ["Authorization: Bearer other-secret-0003"])
+            #expect(client.answer()?.status == 403)
+            #expect(sink.lines.count == 4)
+        }
+    }
+
+    @Test func `Keys are the same only when every byte is`() {
+        let secret = Array("0123456789abcdef".utf8)
+        #expect(KeyRing.isSame(secret, secret))
+        #expect(!KeyRing.isSame([], secret))
+        #expect(!KeyRing.isSame(secret + secret, secret))
+        for index in secret.indices {
+            var other = secret
+            other[index] ^= 1
+            #expect(!KeyRing.isSame(other, secret))
+        }
+    }
+
+    @Test func `The user name of Basic is the key, or its password when there is no name`() {
+        func basic(_ pair: String) -> String? {
+            Credentials.key("Basic " + Data(pair.utf8).base64EncodedString()).map { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(basic("key:") == "key")
+        #expect(basic("key:word") == "key")
+        #expect(basic(":word") == "word")
+        #expect(basic(":") == nil)
+        #expect(basic("word") == nil)
+        #expect(Credentials.key("bearer  k") == Array("k".utf8))
+        #expect(Credentials.key("Digest k") == nil)
+        #expect(Credentials.key(nil) == nil)
+    }
+}
+
+@Suite struct CodingTests {
+    static let event = Array("{\"a\":1}\n".utf8)
+
+    @Test func `Bodies in gzip, deflate, zstd and br are read, and codings over each other`() throws {
+        let event = CodingTests.event
+        let bodies: [(String, [UInt8])] = [
+            ("gzip", gzipped(event)), ("x-gzip", gzipped(event)), ("GZIP", gzipped(event) + gzipped(event)),
+            ("deflate", compressed(event, windowBits: 15)), ("deflate", compressed(event, windowBits: -15)),
+            ("zstd", zstandard(event)), ("br", brotliStored(event)), ("gzip, zstd", zstandard(gzipped(event))), ("identity", event),
+        ]
+        try withListener { _, sink, address in
+            let client = try TestClient(address)
+            for (coding, body) in bodies {
+                client.post(body, ["Content-Encoding: \(coding)"])
+                #expect(client.answer()?.status == 200, "\(coding)")
+            }
+            #expect(sink.lines == Array(repeating: "{\"a\":1}", count: 10))
+        }
+    }
+
+    @Test func `A coding that is not known, or one too many, is refused with those that are`() throws {
+        try withListener { _, _, address in
+            let client = try TestClient(address)
+            for coding in ["compress", "gzip, gzip, gzip"] {
+                client.post(CodingTests.event, ["Content-Encoding: \(coding)"])
+                let answer = try #require(client.answer())
+                #expect(answer.status == 415 && answer.headers["accept-encoding"] == "gzip, deflate, zstd, br")
+            }
+        }
+    }
+
+    @Test func `A body that is cut off or is not what it says is refused`() throws {
+        try withListener { _, sink, address in
+            let client = try TestClient(address)
+            let event = CodingTests.event
+            for (coding, body) in [
+                ("gzip", gzipped(event)), ("zstd", zstandard(event)), ("br", brotliStored(event)),
+                ("deflate", compressed(event, windowBits: 15)),
+            ] {
+                for bad in [Array(body.dropLast(3)), event, body + [1, 2, 3], []] {
+                    client.post(bad, ["Content-Encoding: \(coding)"])
+                    #expect(client.answer()?.status == 400, "\(coding) \(bad.count)")
+                }
+            }
+            #expect(sink.lines.isEmpty)
+        }
+    }
+
+    @Test func `A bomb costs no more than a good body may`() throws {
+        let zeros = [UInt8](repeating: 0x20, count: 30_000_000)
+        let bombs = [("gzip", gzipped(zeros)), ("zstd", zstandard(zeros)), ("gzip, gzip", gzipped(gzipped(zeros)))]
+        try withListener { listener, _, address in
+            let client = try TestClient(address)
+            for (coding, bomb) in bombs {
+                client.post(bomb, ["Content-Encoding: \(coding)"])
+                let answer = try #require(client.answer())
+                #expect(answer.status == 413)
+            }
+        }
+    }
+
+    @Test func `The ratio and the decoded length are allowed to their last byte and not one further`() throws {
+        // A gzip of blanks is about a thousandth as long.
+        let good = [UInt8](repeating: 0x20, count: 2_000_000)
+        let body = gzipped(good)
+        try withListener(
+            listening {
+                $0.limits.decoded = 2_000_000
+                $0.limits.ratio = 2000
+            }
+        ) { _, _, address in
+            let client = try TestClient(address)
+            client.post(body, ["Content-Encoding: gzip"])
+            #expect(client.answer()?.status == 200)
+            client.post(gzipped(good + [0x20]), ["Content-Encoding: gzip"])
+            let answer = try #require(client.answer())
+            #expect(answer.status == 413 && answer.body.contains("more than 2000000 bytes when it is decoded"))
+        }
+        let ratio = (good.count + body.count - 1) / body.count
+        try withListener(listening { $0.limits.ratio = ratio }) { _, _, address in
+            let client = try TestClient(address)
+            client.post(body, ["Content-Encoding: gzip"])
+            #expect(client.answer()?.status == 200)
+        }
+        try withListener(listening { $0.limits.ratio = ratio - 1 }) { _, _, address in
+            let client = try TestClient(address)
+            client.post(body, ["Content-Encoding: gzip"])
+            #expect(client.answer()?.status == 413)
+        }
+    }
+}
