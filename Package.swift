@@ -57,8 +57,8 @@ let package = Package(
         .executableTarget(
             name: "switchyard",
             dependencies: [
-                "Router", "Control", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform",
-                "CPlatform",
+                "Router", "Listener", "Control", "Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Expressions",
+                "Events", "Platform", "CPlatform",
             ],
             swiftSettings: lean,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
