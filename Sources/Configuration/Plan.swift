@@ -158,6 +158,9 @@ public struct RoutePlan: Sendable {
     /// Any of these globs on the event's name; empty: every event, also one without a name.
     public var events: [Glob] = []
     public var match: [MatchPlan] = []
+    public var not = ExclusionPlan()
+    /// Whether it takes only what no route before it took.
+    public var takesRest = false
     /// What must hold of the event.
     public var condition: Expression?
     public var consent: ConsentDemand?
@@ -176,6 +179,16 @@ public struct MatchPlan: Sendable {
     public init(path: Path, anyOf: [Scalar]) {
         self.path = path
         self.anyOf = anyOf
+    }
+}
+
+/// What keeps an event out, each glob and each member by itself.
+public struct ExclusionPlan: Sendable {
+    public var events: [Glob] = []
+    public var match: [MatchPlan] = []
+    public init(events: [Glob] = [], match: [MatchPlan] = []) {
+        self.events = events
+        self.match = match
     }
 }
 

@@ -6,8 +6,12 @@ public import Expressions
 
 public struct Finding: Sendable {
     public var verdict: Verdict
+    /// The first of the routes before it that took the event, where that decided.
+    public var takenBy: Int?
     /// The first of the route's matches that does not hold: an index into them.
     public var mismatch: Int?
+    /// The first of the members under `not` that keeps the event out, an index into them; nil: none of them does.
+    public var exclusion: Int?
     /// What decided over the route's expression; nil: the event did not come as far, or there is none.
     public var condition: Evaluator.Decision?
     /// nil: the event did not come as far, or there is no consent section.
@@ -77,18 +81,25 @@ extension Judge {
     /// What each route found out, in order. The verdicts are those of `verdicts(of:)`.
     public mutating func findings(on event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Finding] {
         let verdicts = verdicts(of: event, arrival: arrival, source: source)
-        return verdicts.indices.map { finding($0, verdicts[$0], event) }
+        return verdicts.indices.map { index in
+            var finding = finding(index, verdicts[index], event)
+            if finding.verdict == .filtered(.else) { finding.takenBy = verdicts.firstIndex { $0.isTaking } }
+            return finding
+        }
     }
 
     private mutating func finding(_ index: Int, _ verdict: Verdict, _ event: ScannedEvent) -> Finding {
         let route = rules.routes[index]
         var finding = Finding(verdict: verdict)
         switch verdict {
-        case .filtered(.events): return finding
+        case .filtered(.else), .filtered(.events): return finding
         case .filtered(.match):
             finding.mismatch = route.match.indices.first {
                 !route.match[$0].matches(event, &decoder)
             }
+            return finding
+        case .filtered(.not):
+            if !isNamed(route.not.events, event) { finding.exclusion = route.not.matching(event, &decoder) }
             return finding
         case .filtered(.where), .filtered(.whereErrors):
             finding.condition = evaluator.decision(route.condition, event, around)
@@ -100,13 +111,17 @@ extension Judge {
         finding.gate = gate.finding(on: event, demand: demand, name: &name, nameSlot: rules.nameSlot, slots: ruleset.paths.count)
         if case .denied = verdict { return finding }
         if let sample = route.sample?.pointee {
-            let isKept = name.read(event, slot: rules.nameSlot).map(sample.keep.match) ?? false
+            let isKept = isNamed(sample.keep, event)
             finding.sample = SampleFinding(
                 isKept: isKept,
                 keepCondition: sample.keepCondition < 0 ? nil : evaluator.decision(sample.keepCondition, event, around),
                 hash: sampler.hash(sample.member, event, turn), basis: sampler.basis(sample.member, event))
         }
         return finding
+    }
+
+    private mutating func isNamed(_ globs: Globs, _ event: ScannedEvent) -> Bool {
+        name.read(event, slot: rules.nameSlot).map(globs.match) ?? false
     }
 }
 

@@ -21,6 +21,8 @@ public struct Judge: ~Copyable {
     /// When and where the event came in.
     private(set) var around = Surroundings(now: 0)
     private var keepErrors = 0
+    /// A route took the event: its filter let it in, whatever consent and the sample said then.
+    private var isTaken = false
     private let immediate: UnsafeMutablePointer<Immediate>
 
     private struct Immediate: BitwiseCopyable {
@@ -95,6 +97,7 @@ public struct Judge: ~Copyable {
     @inline(__always) private mutating func begin(_ arrival: Int64, _ source: Int) {
         around = Surroundings(now: arrival, source: source)
         turn &+= 1
+        isTaken = false
         name.forget()
         gate.forget()
         subjects.forget()
@@ -102,12 +105,16 @@ public struct Judge: ~Copyable {
 
     @inline(__always) private mutating func decide(_ event: ScannedEvent, _ index: Int) -> Decision {
         let route = rules.routes.baseAddress! + index
+        if route.pointee.takesRest, isTaken { return .refused(.filtered(.else)) }
         if !route.pointee.events.isEmpty {
             guard let text = name.read(event, slot: rules.nameSlot), route.pointee.events.match(text) else {
                 return .refused(.filtered(.events))
             }
         }
         for rule in route.pointee.match where !rule.matches(event, &decoder) { return .refused(.filtered(.match)) }
+        if !route.pointee.not.isEmpty, route.pointee.not.holds(event, &name, nameSlot: rules.nameSlot, &decoder) {
+            return .refused(.filtered(.not))
+        }
         if route.pointee.condition >= 0 {
             switch evaluator.decide(route.pointee.condition, event, around) {
             case .yes: break
@@ -115,6 +122,7 @@ public struct Judge: ~Copyable {
             case .error: return .refused(.filtered(.whereErrors))
             }
         }
+        isTaken = true
         let demand = route.pointer(to: \.gate)!
         switch gate.pass(event, route: index, demand: demand, name: &name, nameSlot: rules.nameSlot) {
         case .denied(let denial): return .refused(.denied(denial))

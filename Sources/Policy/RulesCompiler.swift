@@ -30,6 +30,8 @@ struct RulesCompiler {
                 number: number,
                 events: Globs(route.events, in: store),
                 match: store.list(route.match.map { MatchRule($0, slot: slot($0.path), in: store) }),
+                not: Exclusion(route.not, slot: slot, in: store),
+                takesRest: route.takesRest,
                 condition: conditions.filters[index],
                 gate: compileGate(route, consent, &edits),
                 sample: route.sample.map { sample in

@@ -92,12 +92,12 @@ struct WantedPaths {
 
         let sent = Set(routes.flatMap(\.providers))
         let readsName =
-            routes.contains { !$0.events.isEmpty || !($0.sample?.keep.isEmpty ?? true) }
+            routes.contains { !$0.events.isEmpty || !$0.not.events.isEmpty || !($0.sample?.keep.isEmpty ?? true) }
             || !(section?.events.isEmpty ?? true) || sent.contains { !plan.providers[$0].delivery.immediate.isEmpty }
         if readsName { paths.append(name) }
         if locatesMessageIDs || routes.contains(where: { $0.sample != nil }) { paths.append(messageID) }
         for route in routes {
-            paths += route.match.map(\.path)
+            paths += (route.match + route.not.match).map(\.path)
             for condition in [route.condition, route.sample?.keepCondition] { paths += condition?.paths ?? [] }
             if let by = route.sample?.by { paths.append(by) }
             for transform in route.transforms {

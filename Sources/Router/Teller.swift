@@ -41,6 +41,8 @@ struct Teller {
 
     private var filter: String {
         let name = Path(keys: ["event"])
+        if let other = finding.takenBy { return "taken before, by \(shown(plan.routes[other].name))" }
+        if finding.verdict == .filtered(.not) { return excluded(name) }
         let globs = route.events.map { shown($0.pattern) }
         if finding.verdict == .filtered(.events) { return "\(isNow(name)), \(noneOf(globs))" }
         if let mismatch = finding.mismatch {
@@ -51,7 +53,15 @@ struct Teller {
         let named = globs.isEmpty ? [] : ["\(isNow(name)), \(globs.count == 1 ? "as" : "one of") \(list(globs))"]
         let matched = route.match.map { isNow($0.path) }
         let all = named + matched + (finding.condition.map { [told($0)] } ?? [])
-        return all.isEmpty ? "takes every event" : all.joined(separator: "; ")
+        return all.isEmpty ? route.takesEvery : all.joined(separator: "; ")
+    }
+
+    private func excluded(_ name: Path) -> String {
+        guard let exclusion = finding.exclusion else {
+            return "\(isNow(name)), kept out by \(list(route.not.events.map { shown($0.pattern) }))"
+        }
+        let match = route.not.match[exclusion]
+        return "\(isNow(match.path)), kept out by \(list(match.anyOf.map(shown)))"
     }
 
     /// The part of an expression that decided, as it is written.
@@ -163,6 +173,14 @@ struct Teller {
     /// `a, b, c`; a long list is cut.
     func list(_ words: [String]) -> String {
         words.count <= 12 ? words.joined(separator: ", ") : words.prefix(12).joined(separator: ", ") + " and \(words.count - 12) more"
+    }
+}
+
+extension RoutePlan {
+    /// What there is to say of a filter that names nothing in particular.
+    fileprivate var takesEvery: String {
+        if !not.events.isEmpty || !not.match.isEmpty { return "nothing keeps it out" }
+        return takesRest ? "no route took it before" : "takes every event"
     }
 }
 

@@ -872,7 +872,7 @@ extension Broken {
             "routes":[{"emit":"true","to":["out"]}]}
             """#,
             [
-                "2:12: routes[0]: unknown key 'emit', expected name, events, match, where, consent, sample, transform or to"
+                "2:12: routes[0]: unknown key 'emit', expected name, events, match, not, where, else, consent, sample, transform or to"
             ]),
         Broken(
             "events of the wrong type",
@@ -958,6 +958,36 @@ extension Broken {
             """#,
             [
                 "2:29: routes[0].match: 'a.b' is there twice, expected once"
+            ]),
+        Broken(
+            "what keeps events out, empty, of the wrong type, of another key and with broken parts",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"not":{},"to":["out"]},
+            {"not":["debug_*"],"to":["out"]},
+            {"not":{"where":"a"},"to":["out"]},
+            {"not":{"events":[],"match":{"a..b":1}},"to":["out"]}]}
+            """#,
+            [
+                "2:18: routes[0].not: must not be empty, expected events, match, or both",
+                "3:8: routes[1].not must be an object, is a list",
+                "4:9: routes[2].not: unknown key 'where', expected events or match",
+                "5:18: routes[3].not.events: must not be empty, expected a list of globs",
+                "5:33: routes[3].not.match: the key 'a..b' is not a path: expected a key",
+            ]),
+        Broken(
+            "an else before all, an else of the wrong type, and an else behind a route that takes all",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"else":true,"to":["out"]},
+            {"events":"a","else":"yes","to":["out"]},
+            {"to":["out"]},
+            {"events":"b","else":true,"to":["out"]}]}
+            """#,
+            [
+                "2:19: routes[0].else: no route stands before it, expected those that take first",
+                #"3:22: routes[1].else must be true or false, is "yes""#,
+                "5:22: routes[3].else: nothing is left for it, since routes[2] takes every event",
             ]),
         Broken(
             "a rate over one",

@@ -157,6 +157,16 @@ struct PlanTests {
         }
     }
 
+    @Test("what keeps events out and what takes the rest is understood")
+    func notAndElse() throws {
+        let first = #"{"events":"a","not":{"events":"b_*","match":{"type":["x",1]}},"to":["out"]}"#
+        let plan = try read(#"{"providers":{"out":{"plugin":"console"}},"routes":[\#(first),{"else":true,"to":["out"]}]}"#)
+        #expect(plan.routes[0].not.events == [Glob("b_*")])
+        #expect(plan.routes[0].not.match.map(\.path) == [Path(keys: ["type"])])
+        #expect(plan.routes[0].not.match[0].anyOf == [.string("x"), .number("1")])
+        #expect(plan.routes.map(\.takesRest) == [false, true])
+    }
+
     @Test("the schema for editors is JSON, and names what the checks know")
     func schema() throws {
         let (root, faults) = try Outline.read(Source(Array(RoutesFile.schema(for: []).utf8)), resolving: nil)

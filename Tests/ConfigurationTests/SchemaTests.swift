@@ -102,6 +102,8 @@ enum Good {
         file(route: #""match":{"a":["$","$$","a$b","$$${x","$${env}","$${env:}${env:OUT}$"]},"transform":[{"set":{"b":["$${"]}}]"#),
         file(route: #""where":"properties.price > 10 && type == 'track'","sample":{"rate":0.5,"keep":{"where":"has(userId)"}}"#),
         file(route: #""sample":{"rate":0.5,"keep":{"where":"a == \"$\"","events":["a*"]}}"#),
+        file(route: #""not":{"events":"debug_*","match":{"type":["page","screen"]}},"else":false"#),
+        file(route: #""not":{"match":{"a":null}}"#),
         file(route: #""name":"ünïcödé 🚗","events":"*""#),
     ]
 }

@@ -46,6 +46,28 @@ struct ExplainTests {
         return try #require(object["routes"] as? [[String: Any]])
     }
 
+    @Test("what kept an event out, and which route took it, is told")
+    func notAndElse() throws {
+        let yard = try Yard(
+            routes: """
+                { "providers": { "a": { "plugin": "noop" } },
+                  "routes": [
+                    { "name": "named", "events": ["item_*"], "not": { "events": ["*_test"], "match": { "type": ["page", "screen"] } }, "to": ["a"] },
+                    { "name": "rest", "else": true, "to": ["a"] } ] }
+                """)
+        func reasons(_ event: String) throws -> [String] { try explain(yard, event).map { "\($0.verdict): \($0.reason)" } }
+        #expect(
+            try reasons(#"{"event":"item_viewed"}"#) == [
+                "admitted: event is 'item_viewed', as item_*; no consent section, the gate is off", "filtered: taken before, by named",
+            ])
+        #expect(
+            try reasons(#"{"event":"item_test"}"#) == [
+                "filtered: event is 'item_test', kept out by *_test",
+                "admitted: no route took it before; no consent section, the gate is off",
+            ])
+        #expect(try reasons(#"{"event":"item_x","type":"page"}"#)[0] == "filtered: type is 'page', kept out by 'page', 'screen'")
+    }
+
     @Test("--json has exactly the keys that are promised, whatever the verdict")
     func keys() throws {
         let yard = try Yard(routes: Self.rich)

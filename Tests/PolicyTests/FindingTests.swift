@@ -37,6 +37,9 @@ import Testing
                     if chance(2) { $0.events = pick([[Glob("a*")], [Glob("b_z"), Glob("c")]]) }
                     if chance(2) { $0.match = [MatchPlan(path: path("n"), anyOf: [.number("1"), .number("2")])] }
                     if chance(4) { $0.match.append(MatchPlan(path: path("type"), anyOf: [.string("track")])) }
+                    if chance(4) { $0.not.events = pick([[Glob("*z")], [Glob("c"), Glob("a*")]]) }
+                    if chance(4) { $0.not.match = [MatchPlan(path: path("type"), anyOf: [.string("page")])] }
+                    if chance(4) { $0.takesRest = true }
                     if chance(3) {
                         $0.condition = try! Expression.condition(
                             pick(["n < 3 && type == 'track'", "!has(this.userId) || n == 1", "glob(event, 'a*')", "string(n) != '2'"]))
@@ -121,6 +124,8 @@ import Testing
     /// What speaks against the finding as the reason for its verdict; nil: nothing.
     private func doubt(_ finding: Finding, _ route: RoutePlan, _ plan: Plan) -> String? {
         if (finding.mismatch != nil) != (finding.verdict == .filtered(.match)) { return "a mismatch that decides nothing" }
+        if (finding.takenBy != nil) != (finding.verdict == .filtered(.else)) { return "a route that took it, and decides nothing" }
+        if finding.exclusion != nil, finding.verdict != .filtered(.not) { return "a member that keeps out, and decides nothing" }
         switch finding.verdict {
         case .filtered(.where): if finding.condition?.holds ?? true || finding.condition?.fault != nil { return "a condition that holds" }
         case .filtered(.whereErrors): if finding.condition?.fault == nil { return "an error without its reason" }
@@ -174,6 +179,19 @@ import Testing
         #expect(Bench(plan).findings(#"{"a":1.0,"b":false}"#)[0].mismatch == 1)
         #expect(Bench(plan).findings(#"{"a":2,"b":false}"#)[0].mismatch == 0)
         #expect(Bench(plan).findings(#"{"a":1,"b":null}"#)[0].mismatch == nil)
+    }
+
+    @Test("the route that took an event, and the member that kept it out, are named")
+    func takenAndKeptOut() {
+        let others = ExclusionPlan(
+            events: [Glob("x")], match: [MatchPlan(path: path("a"), anyOf: [.number("1")]), MatchPlan(path: path("b"), anyOf: [.null])])
+        let bench = Bench(
+            plan(
+                route { $0.events = [Glob("a")] }, route { $0.not = others }, route { $0.takesRest = true }))
+        #expect(bench.findings(#"{"event":"a"}"#)[2].takenBy == 0)
+        #expect(bench.findings(#"{"event":"b"}"#)[2].takenBy == 1)
+        #expect(bench.findings(#"{"event":"x","b":null}"#)[1].exclusion == nil)
+        #expect(bench.findings(#"{"event":"y","b":null}"#)[1].exclusion == 1)
     }
 
     @Test("each member that carries consent is heard alone")

@@ -92,6 +92,13 @@ extension Form {
         }
     }
 
+    /// The form of an object that refuses an empty one, to editors too.
+    var notEmpty: Form {
+        var form = self
+        form.schema = String(schema.dropLast()) + #","minProperties":1}"#
+        return form
+    }
+
     /// Any of several types, told apart by what stands there.
     static func either(_ forms: [Form], by choose: @escaping @Sendable (Node, Reading) -> Form?) -> Form {
         Form("{\"anyOf\":\(JSONText.list(forms.map(\.schema)))}") { node, reading in choose(node, reading)?.read(node, reading) }
