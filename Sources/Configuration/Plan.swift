@@ -200,22 +200,6 @@ public enum Scalar: Sendable, Equatable {
     case string(String)
 }
 
-public struct SamplePlan: Sendable {
-    /// From 0 (none) to 1 (all).
-    public var rate: Double
-    /// The member whose value decides; nil: the event's `messageId`, or else its bytes.
-    public var by: Path?
-    /// Events whose name matches are always in.
-    public var keep: [Glob] = []
-    /// Events of which it holds are always in.
-    public var keepCondition: Expression?
-    public init(rate: Double, by: Path? = nil, keep: [Glob] = []) {
-        self.rate = rate
-        self.by = by
-        self.keep = keep
-    }
-}
-
 public enum TransformPlan: Sendable {
     case drop([Path])
     /// Each member with its new value, as JSON text.

@@ -28,6 +28,11 @@ public struct SampleFinding: Sendable {
     public var isKept: Bool
     /// What decided over the expression of those that are always in; nil: there is none.
     public var keepCondition: Evaluator.Decision?
+    public var rate: Double
+    /// Which of the rates by name that is: an index into them; nil: none of them.
+    public var named: Int?
+    /// Whether the event is within the limit; nil: the event did not come as far, or there is no limit.
+    public var isWithinLimit: Bool?
     /// In when the hash, taken for a fraction of 2 to the 64th, is below the rate.
     public var hash: UInt64
     public var basis: SampleBasis
@@ -104,20 +109,29 @@ extension Judge {
         case .filtered(.where), .filtered(.whereErrors):
             finding.condition = evaluator.decision(route.condition, event, around)
             return finding
-        case .denied, .sampledOut, .admitted:
+        case .denied, .sampledOut, .limited, .admitted:
             if route.condition >= 0 { finding.condition = evaluator.decision(route.condition, event, around) }
         }
         let demand = UnsafePointer(rules.routes.baseAddress! + index).pointer(to: \.gate)!
         finding.gate = gate.finding(on: event, demand: demand, name: &name, nameSlot: rules.nameSlot, slots: ruleset.paths.count)
         if case .denied = verdict { return finding }
-        if let sample = route.sample?.pointee {
-            let isKept = isNamed(sample.keep, event)
-            finding.sample = SampleFinding(
-                isKept: isKept,
-                keepCondition: sample.keepCondition < 0 ? nil : evaluator.decision(sample.keepCondition, event, around),
-                hash: sampler.hash(sample.member, event, turn), basis: sampler.basis(sample.member, event))
-        }
+        if let sample = route.sample { finding.sample = self.finding(sample, verdict, event) }
         return finding
+    }
+
+    private mutating func finding(_ rule: UnsafePointer<SampleRule>, _ verdict: Verdict, _ event: ScannedEvent) -> SampleFinding {
+        let sample = rule.pointee
+        isTrial = true
+        defer { isTrial = false }
+        let rate = rate(rule, event)
+        let isKept = isNamed(sample.keep, event)
+        let keepCondition = sample.keepCondition < 0 ? nil : evaluator.decision(sample.keepCondition, event, around)
+        let isBeforeLimit = sample.limit == nil || verdict == .sampledOut || isKept || keepCondition?.holds ?? false
+        return SampleFinding(
+            isKept: isKept, keepCondition: keepCondition, rate: sample.rates[rate].value,
+            named: sample.target == nil && rate >= SampleRule.firstNamed ? rate - SampleRule.firstNamed : nil,
+            isWithinLimit: isBeforeLimit ? nil : verdict == .admitted,
+            hash: sampler.hash(sample.member, event, turn), basis: sampler.basis(sample.member, event))
     }
 
     private mutating func isNamed(_ globs: Globs, _ event: ScannedEvent) -> Bool {

@@ -7,6 +7,8 @@ public enum Verdict: Hashable, Sendable {
     case filtered(FilterStage)
     case denied(Denial)
     case sampledOut
+    /// In the sample, and over its limit.
+    case limited
 
     /// Whether the route took the event from those with `else`: its filter let it in, and consent and the sample decided only
     /// what became of it. Else what was denied or sampled out would leave by another door.
@@ -56,8 +58,8 @@ public struct Tally: Sendable {
 
     /// Every verdict that can fall, in the order of the columns.
     public static let columns: [Verdict] =
-        [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut]
-    private static let width = 12
+        [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut, .limited]
+    private static let width = 13
 
     /// The place of a verdict in `columns`.
     public static func column(of verdict: Verdict) -> Int {
@@ -74,6 +76,7 @@ public struct Tally: Sendable {
         case .denied(.purpose): 9
         case .denied(.broken): 10
         case .sampledOut: 11
+        case .limited: 12
         }
     }
 

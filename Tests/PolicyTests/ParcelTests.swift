@@ -100,6 +100,7 @@ import Testing
                 $0.condition = try! Expression.condition("id % 7 != 3 && (id % 11 != 4 || gone)")
                 $0.consent = ConsentDemand(level: 1, purposes: ["p"])
                 $0.sample = SamplePlan(rate: 0.5, by: path("id"))
+                $0.sample?.limit = LimitPlan(EventRate(perDay: 86_400), burst: 2)
             }, route { $0.consent = ConsentDemand(level: 0) }, route { $0.takesRest = true })
         plan.consent = ConsentPlan()
         plan.consent!.levels = [.init(name: "none", purposes: []), .init(name: "some", purposes: ["q"])]

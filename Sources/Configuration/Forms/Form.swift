@@ -92,10 +92,13 @@ extension Form {
         }
     }
 
-    /// The form of an object that refuses an empty one, to editors too.
-    var notEmpty: Form {
+    /// The form of an object of which its own reading refuses an empty one; so that editors do too.
+    var notEmpty: Form { with(#""minProperties":1"#) }
+
+    /// With more members of its schema.
+    func with(_ members: String) -> Form {
         var form = self
-        form.schema = String(schema.dropLast()) + #","minProperties":1}"#
+        form.schema = "\(schema.dropLast()),\(members)}"
         return form
     }
 

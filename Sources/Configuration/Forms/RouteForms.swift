@@ -58,7 +58,7 @@ enum RouteForms {
             Member("where", ExpressionForms.condition, "An expression in CEL that must hold of the event.", into: \.route.condition),
             Member("else", Forms.boolean, "Whether it takes only what no route before it took.", into: \.route.takesRest),
             Member("consent", consent, "The level, or the level and purposes, that the route demands.", into: \.route.consent),
-            Member("sample", sample, "The share of events that passes.", into: \.route.sample),
+            Member("sample", SampleForms.sample, "The share of events that passes.", into: \.route.sample),
             Member("transform", Transforms.steps, "Changes to the route's copy of the event, in turn.", into: \.route.transforms),
             Member("to", destinations, required: true, "The providers that get the event.", into: \.route.providers),
         ]
@@ -129,7 +129,7 @@ enum RouteForms {
         }
     }
 
-    // MARK: - Consent, sample, destinations
+    // MARK: - Consent, destinations
 
     private static let consent = Form<ConsentDemand>(ConsentForms.demand.schema) { node, reading in
         guard reading.consent != nil else {
@@ -137,55 +137,6 @@ enum RouteForms {
             return nil
         }
         return ConsentForms.demand.read(node, reading)
-    }
-
-    private static let sample = Form<SampleDraft>.object(
-        SampleDraft(),
-        [
-            Member("rate", Forms.number(0...1), required: true, "From 0 (none) to 1 (all).", into: \.sample.rate),
-            Member("by", Forms.path, "The member whose value decides, so that a user is in or out as a whole.", into: \.sample.by),
-            Member("keep", keep, "Which events are always in: globs on their names, or an expression.", into: \.kept),
-        ]
-    ).then { draft, _, _ in
-        var sample = draft.sample
-        sample.keep = draft.kept.events
-        sample.keepCondition = draft.kept.condition
-        return sample
-    }
-
-    private struct SampleDraft: Sendable {
-        var sample = SamplePlan(rate: 1)
-        var kept = Kept()
-    }
-
-    private struct Kept: Sendable {
-        var events: [Glob] = []
-        var condition: Expression?
-    }
-
-    private static let keptEvents = Form<Kept>.object(
-        Kept(),
-        [
-            Member("events", globs, "Globs on the event's name.", into: \.events),
-            Member("where", ExpressionForms.condition, "An expression in CEL that holds of the event.", into: \.condition),
-        ]
-    ).then { kept, node, reading -> Kept? in
-        if node.entries?.isEmpty ?? false { reading.fault(node, "must not be empty, expected events, where, or both") }
-        return kept
-    }
-
-    private static let keptByObject = keptEvents.notEmpty
-
-    private static let keptNames = someGlobs.then { globs, _, _ in Kept(events: globs) }
-
-    private static let keep = Form<Kept>.either([keptNames, keptByObject]) { node, reading in
-        switch node.value {
-        case .list: return keptNames
-        case .object: return keptEvents
-        default:
-            reading.refuseType(node, "a list of globs, or an object with events or where")
-            return nil
-        }
     }
 
     private static let destination = Form<Int>(SchemaParts.text) { node, reading in
