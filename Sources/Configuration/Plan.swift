@@ -216,6 +216,8 @@ public enum TransformPlan: Sendable {
     case set([(path: Path, json: String)])
     /// HMAC-SHA-256 under the key at this index of `Plan.keys`, written as 64 hex digits.
     case hash([Path], key: Int)
+    /// Another operation, each on the event as the ones before have left it.
+    case step(StepPlan)
 }
 
 // MARK: - Providers

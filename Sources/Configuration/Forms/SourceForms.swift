@@ -49,7 +49,8 @@ enum SourceForms {
     }
 
     private static let standard = Form<SourcePlan>.object(
-        SourcePlan(name: "", plugin: Kind.stdin.rawValue), [Member("plugin", Forms.choice(Standard.self), required: true, "Standard input.")])
+        SourcePlan(name: "", plugin: Kind.stdin.rawValue),
+        [Member("plugin", Forms.choice(Standard.self), required: true, "Standard input.")])
 
     // MARK: - HTTP
 
