@@ -8,7 +8,7 @@ final class PickChange: Changing {
     /// By the slot of the field: those of the members that stay.
     private var slots: [Int: [Int]] = [:]
 
-    init(_ names: [String]) { self.names = names }
+    init(_ names: [String]) { self.names = Array(Set(names)) }
 
     func prepare(_ paths: PathTrie, _ fields: [MemberPath]) {
         for field in fields {
