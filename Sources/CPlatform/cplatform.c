@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -37,6 +38,11 @@ int64_t cplatform_birth(int fd) {
   struct statx status;
   if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0 || !(status.stx_mask & STATX_BTIME)) return -1;
   return status.stx_btime.tv_sec * 1000000000ll + status.stx_btime.tv_nsec;
+}
+
+int cplatform_columns(int descriptor) {
+  struct winsize size;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 void cplatform_widen_pipe(int descriptor, int size) { fcntl(descriptor, F_SETPIPE_SZ, size); }

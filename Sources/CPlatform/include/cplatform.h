@@ -19,6 +19,9 @@ int cplatform_watch_folder(const char *path);
 /* When the file was made, in nanoseconds since 1970; -1 where the file system does not say. */
 int64_t cplatform_birth(int fd);
 
+/* How wide a terminal is; 0: it does not say, or is none. */
+int cplatform_columns(int descriptor);
+
 /* Asks for a larger pipe; without effect on anything else. */
 void cplatform_widen_pipe(int descriptor, int size);
 
