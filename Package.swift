@@ -57,9 +57,8 @@ let package = Package(
         .executableTarget(
             name: "switchyard",
             dependencies: [
-                "Router", "Sending", "Control", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Expressions", "Events",
-                "Platform",
-                "CPlatform",
+                "Router", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration",
+                "Expressions", "Events", "Platform", "CPlatform",
             ],
             swiftSettings: lean,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),

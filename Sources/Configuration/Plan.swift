@@ -10,7 +10,8 @@ public struct Plan: Sendable {
     public var messageID = MessageIDPlan()
     public var state = StatePlan()
     public var shutdown = ShutdownPlan()
-    public var sources: [SourcePlan] = [SourcePlan(name: "stdin", plugin: "stdin")]
+    /// Those that the file names; nil: it names none.
+    public var namedSources: [SourcePlan]?
     public var consent: ConsentPlan?
     public var providers: [ProviderPlan] = []
     public var routes: [RoutePlan] = []
@@ -93,6 +94,16 @@ public struct SourcePlan: Sendable, Equatable {
         self.name = name
         self.plugin = plugin
     }
+
+    /// Whether it is standard input.
+    public var isInput: Bool { plugin == "stdin" }
+}
+
+extension Plan {
+    /// Where events come from: standard input when nothing else is said.
+    public var sources: [SourcePlan] { namedSources ?? [SourcePlan(name: "stdin", plugin: "stdin")] }
+    /// Whether events come from standard input alone.
+    public var readsOnlyInput: Bool { sources.allSatisfy(\.isInput) }
 }
 
 // MARK: - Consent

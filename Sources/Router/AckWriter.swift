@@ -6,18 +6,15 @@ internal import Platform
 
 final class AckWriter: Sendable {
     private struct State {
-        /// By number of the block: the last of its lines, once the block is done.
-        var done: [Int: Int] = [:]
-        var blocks = 0
         var lines = 0
-        /// How many blocks from the first on are done, and the last of their lines.
-        var frontier = 0
+        /// The last line of which all before are safe too.
         var safe = 0
         var told = 0
         var isClosed = false
     }
 
     private let state = Monitor(State())
+    private let frontier = Frontier()
     private let isOver = Monitor(false)
 
     init(_ descriptor: Int32, say: @escaping @Sendable (String) -> Void) {
@@ -30,20 +27,16 @@ final class AckWriter: Sendable {
 
     /// Of the next block of the input, which has so many lines: what is to be called when they are safe.
     func next(lines: Int) -> @Sendable () -> Void {
-        let (block, last) = state.withLock { state in
+        let block = frontier.enter()
+        let last = state.withLock { state in
             state.lines += lines
-            state.blocks += 1
-            return (state.blocks - 1, state.lines)
+            return state.lines
         }
-        return { [state] in
-            state.withLock { state in
-                state.done[block] = last
-                while let last = state.done.removeValue(forKey: state.frontier) {
-                    state.frontier += 1
-                    state.safe = last
-                }
+        return { [state, frontier] in
+            frontier.settle(block) {
+                state.withLock { $0.safe = last }
+                state.wake()
             }
-            state.wake()
         }
     }
 

@@ -36,6 +36,8 @@ final class FaultLog {
     private let rejects: Rejects?
     private let say: @Sendable (String) -> Void
     private(set) var count = 0
+    /// How many lines of the source came so far.
+    private var before = 0
     private var nextMilestone = 100
     /// Lines that `--rejects` asked to keep and that could not be kept.
     private(set) var unkept = 0
@@ -47,8 +49,9 @@ final class FaultLog {
         self.say = say
     }
 
-    /// `before`: how many lines of the source came before the block.
-    func note(_ faults: [LineFault], before: Int, in block: borrowing Block) {
+    /// Of the next block of the source, which had so many lines.
+    func note(_ faults: [LineFault], lines: Int, in block: borrowing Block) {
+        defer { before += lines }
         guard !faults.isEmpty else { return }
         for fault in faults {
             count += 1
@@ -62,7 +65,7 @@ final class FaultLog {
             say("\(source): \(grouped(count)) invalid lines so far")
             while nextMilestone <= count { nextMilestone *= 10 }
         }
-        keep(faults, before, block)
+        keep(faults, block)
     }
 
     /// The last word on what was not told one by one.
@@ -78,7 +81,7 @@ final class FaultLog {
         return printable(bytes.prefix(shown)) + (bytes.count > shown ? "…" : "")
     }
 
-    private func keep(_ faults: [LineFault], _ before: Int, _ block: borrowing Block) {
+    private func keep(_ faults: [LineFault], _ block: borrowing Block) {
         guard let rejects else { return }
         var lines = ByteBuffer(capacity: 4096)
         for fault in faults {

@@ -1,10 +1,11 @@
-// Plans at work, one after the other: one source, the workers that judge its events, and a lane for each provider. It promises that
-// the run ends when the input ends, when it is stopped, or when no lane is left; and that the account balances.
+// Plans at work, one after the other: the sources, the workers that judge their events, and a lane for each provider. It promises that
+// the run ends when the input ends, when it is stopped, or when no lane is left; and that the account balances. A run that has other
+// sources than standard input goes on until it is stopped.
 
 public import Configuration
 public import Delivery
 internal import Events
-internal import Ingest
+public import Ingest
 public import Platform
 public import Policy
 public import Spool
@@ -49,18 +50,22 @@ public struct RouterOptions: Sendable {
     /// The seed of the jitter between retries.
     public var seed: UInt64 = 0
     public var blockSize = 256 << 10
+    /// What may wait of sources other than standard input.
+    public var inbox = Inbox.Limits()
     public init(deadLetters: String) { self.deadLetters = deadLetters }
 }
 
 public final class Router: Sendable {
     private let seen: SeenIDs?
     private let seenFile: SeenFile?
-    private let turns: Turns<LineReader>
+    private let turns: Turns<Inflow>
     private let stop: WakeUp
+    private let inbox: Inbox?
     private let acks: AckWriter?
+    private let frontier = Frontier()
     private let totals = Monitor(Totals())
     /// Of what every plan of the run has in common.
-    private let source: String
+    private let sources: [SourcePlan]
     private let lineLimit: Int
 
     let options: RouterOptions
@@ -89,9 +94,13 @@ public final class Router: Sendable {
         let names = options.names ?? RouteNames(plan.routes.map(\.name))
         // The lanes tell of one that has closed before there is a roster to tell; they start later.
         let later = Monitor<Roster?>(nil)
+        let inbox = Monitor<Inbox?>(nil)
         let clerk = NewsClerk(deadLetters: options.deadLetters, say: say) { lane in
             let left = later.withLock { $0 }?.note(gone: lane) ?? 0
-            if left == 0 { stop.raise() }
+            if left == 0 {
+                stop.raise()
+                inbox.withLock { $0 }?.close()
+            }
             return left
         }
         var chance = Chance(seed: options.seed)
@@ -111,7 +120,7 @@ public final class Router: Sendable {
         self.deadLetters = deadLetters
         self.say = say
         self.names = names
-        source = plan.sources.first?.name ?? "stdin"
+        sources = plan.sources
         lineLimit = plan.limits.line
         ending = Monitor(Ending(shutdown: options.shutdown))
         acks = options.acks.map { AckWriter($0, say: say) }
@@ -120,25 +129,46 @@ public final class Router: Sendable {
         if let seenFile { seen?.recall(seenFile.recall()) }
         let pace = Pace(posts.map(\.lane))
         self.pace = pace
-        turns = Turns(
-            LineReader(
-                descriptor: options.input, lineLimit: plan.limits.line, blockSize: options.blockSize, stop: stop,
-                onPause: { isPaused in isPaused ? pace.waitBegins() : pace.waitEnds() }))
+        let onPause: @Sendable (Bool) -> Void = { isPaused in isPaused ? pace.waitBegins() : pace.waitEnds() }
+        if plan.readsOnlyInput {
+            self.inbox = nil
+            turns = Turns(Inflow(Router.reader(plan, options, stop, onPause)))
+        } else {
+            let made = Inbox(limits: options.inbox, clock: options.clock, onPause: onPause)
+            inbox.withLock { $0 = made }
+            self.inbox = made
+            turns = Turns(Inflow(made))
+        }
+    }
+
+    private static func reader(
+        _ plan: Plan, _ options: RouterOptions, _ stop: WakeUp, _ onPause: @escaping @Sendable (Bool) -> Void = { _ in }
+    ) -> LineReader {
+        LineReader(
+            descriptor: options.input, lineLimit: plan.limits.line, blockSize: options.blockSize, stop: stop, onPause: onPause)
     }
 
     // MARK: - From outside, while it runs
 
+    /// Where listeners and the like leave what they get; nil when the plan has only standard input.
+    public var sink: (any EventSink)? { inbox }
+
     /// Reads no more; what was read is delivered within the time that draining may take.
     public func stopReading() {
-        stop.raise()
+        stopSources()
         beginEnding(within: ending.withLock { $0.shutdown })
     }
 
     /// Delivers no more: what is left goes to the dead letters.
     public func hurry() {
-        stop.raise()
+        stopSources()
         ending.withLock { $0.isHurried = true }
         for post in roster.posts { post.lane.giveUp(Router.hurried) }
+    }
+
+    private func stopSources() {
+        stop.raise()
+        inbox?.close()
     }
 
     static let hurried = Answer("the router was told to end at once")
@@ -155,26 +185,57 @@ public final class Router: Sendable {
     /// Runs to the end; the account of it.
     public func run() -> Account {
         for post in roster.posts { post.lane.start() }
-        let faults = FaultLog(source: source, showInput: options.showInput, rejects: options.rejects, say: say)
-        // The log is used by one worker at a time, in turn; the threads have ended before it is read here.
-        nonisolated(unsafe) let log = faults
-        let helpers = (1..<max(1, options.workers)).map { number in
-            ThreadHandle(Thread.start("worker \(number)") { self.work(log) })
+        let faults = sources.map {
+            FaultLog(source: $0.name, showInput: options.showInput, rejects: options.rejects, say: say)
         }
-        work(log)
-        for helper in helpers { helper.join() }
+        // The logs are used by one worker at a time, in turn; the threads have ended before they are read here.
+        nonisolated(unsafe) let logs = faults
+        let sideThreads = startSources()
+        let helpers = (1..<max(1, options.workers)).map { number in
+            ThreadHandle(Thread.start("worker \(number)") { self.work(logs) })
+        }
+        work(logs)
+        for helper in helpers + sideThreads { helper.join() }
         endLanes()
         acks?.close(by: options.clock.now() + .seconds(1), options.clock)
-        faults.sumUp()
+        for log in faults { log.sumUp() }
         let account = account(faults)
-        if let fault = account.inputFault { say("\(source): the input could not be read: \(fault)") }
+        if let fault = account.inputFault { say("\(inputName): the input could not be read: \(fault)") }
         return account
     }
 
-    private func account(_ faults: FaultLog) -> Account {
+    /// What runs beside the workers when there is more than standard input.
+    private func startSources() -> [ThreadHandle] {
+        guard let inbox else { return [] }
+        var threads = [ThreadHandle(Thread.start("inbox") { inbox.keepWatch() })]
+        guard let source = inputSource else { return threads }
+        inbox.join()
+        let feeder = Feeder(inbox: inbox, source: source) { [self] in note(end: $0) }
+        let plan = roster.current.plan
+        threads.append(ThreadHandle(Thread.start("input") { [options, stop] in feeder.run(Router.reader(plan, options, stop)) }))
+        return threads
+    }
+
+    /// The index of the source that is standard input.
+    private var inputSource: Int? { sources.firstIndex { $0.isInput } }
+    private var inputName: String { inputSource.map { sources[$0].name } ?? "stdin" }
+
+    /// The last words of standard input.
+    private func note(end intake: Intake) {
+        switch intake {
+        case .stopped(let unfinished) where unfinished > 0:
+            say("\(inputName): a line that had not ended was left, of \(grouped(unfinished)) bytes")
+        case .failed(let fault): totals.withLock { $0.inputFault = fault }
+        case .stopped, .end, .lines, .overlong: break
+        }
+    }
+
+    private func account(_ logs: [FaultLog]) -> Account {
         let total = totals.withLock { $0 }
+        let rejected = logs.reduce(0) { $0 + $1.count }
         return Account(
-            received: total.tally.events + total.tally.duplicates + faults.count, rejected: faults.count, unkeptRejects: faults.unkept,
+            received: total.tally.events + total.tally.duplicates + rejected, rejected: rejected,
+            unkeptRejects: logs.reduce(0) { $0 + $1.unkept },
             inputFault: total.inputFault, routes: names.all, ownRoutes: roster.routes.map(Int.init), verdicts: total.tally,
             judged: total.judged,
             providers: roster.posts.map { post in
@@ -187,14 +248,14 @@ public final class Router: Sendable {
     /// Events that came in so far and were valid.
     var events: Int { totals.withLock { $0.tally.events } }
 
-    private func work(_ log: FaultLog) {
+    private func work(_ logs: [FaultLog]) {
         var known = roster.current
         var worker = Worker(
             known.ruleset, lineLimit: lineLimit, depth: known.plan.limits.depth, blockSize: options.blockSize, seen: seen)
         while true {
             // Which plan judges a block is settled in turn with the reading, so that the plans change between two blocks.
             let ((intake, generation), turn) = turns.read { source in
-                let intake = source.next(&worker.block.text)
+                let intake = source.next(&worker.block, &worker.portions)
                 return (intake, roster.enter())
             }
             if generation !== known {
@@ -206,28 +267,24 @@ public final class Router: Sendable {
                 worker.block.arrival = options.clock.wall()
                 worker.work()
             case .overlong(let bytes): worker.skipLine(bytes: bytes)
-            case .stopped(let unfinished):
-                if unfinished > 0 { say("\(source): a line that had not ended was left, of \(grouped(unfinished)) bytes") }
-                beginEnding(within: ending.withLock { $0.shutdown })
+            case .stopped: beginEnding(within: ending.withLock { $0.shutdown })
             case .end, .failed: beginEnding()
             }
-            turns.pass(turn) { handOver(&worker, generation, log) }
+            turns.pass(turn) { handOver(&worker, generation, logs) }
             roster.leave(generation)
             worker.reset()
             switch intake {
             case .lines, .overlong: continue
-            case .failed(let fault): totals.withLock { $0.inputFault = fault }
-            case .end, .stopped: break
+            case .failed, .end, .stopped: return note(end: intake)
             }
-            return
         }
     }
 
     /// In turn: what a worker made goes to the lanes, and the account is kept.
-    private func handOver(_ worker: inout Worker, _ generation: Generation, _ log: FaultLog) {
+    private func handOver(_ worker: inout Worker, _ generation: Generation, _ logs: [FaultLog]) {
         // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
         let parcels = worker.parcels
-        let receipt = receipt(for: worker.lines, worker.sightings)
+        let receipt = receipt(for: worker)
         for (index, post) in generation.posts.enumerated() {
             let own = parcels[index].isEmpty ? nil : receipt
             own?.add()
@@ -236,23 +293,31 @@ public final class Router: Sendable {
             post.lane.waitAndTake(&parcels[index], own)
             pace.waitEnds()
         }
+        totals.withLock { $0.add(worker.tally, of: generation) }
+        // Told before they are answered for.
+        logs[worker.block.source].note(worker.faults, lines: worker.lines, in: worker.block)
         receipt?.settle()
-        let before = totals.withLock { totals in
-            defer { totals.lines += worker.lines }
-            totals.add(worker.tally, of: generation)
-            return totals.lines
-        }
-        log.note(worker.faults, before: before, in: worker.block)
     }
 
     /// Of a block: settled when all that came of it is safe. nil: nobody asks.
-    private func receipt(for lines: Int, _ sightings: [SeenIDs.Sighting]) -> Receipt? {
-        let acknowledge = acks?.next(lines: lines)
-        guard let seenFile, !sightings.isEmpty else { return acknowledge.map { Receipt($0) } }
-        // An id counts as seen by the next run when its event is safe, and not before: or the event could be lost with it.
-        return Receipt {
-            seenFile.append(sightings)
+    private func receipt(for worker: borrowing Worker) -> Receipt? {
+        let acknowledge = worker.block.source == inputSource ? acks?.next(lines: worker.lines) : nil
+        let answer = Answers.make(worker.portions, worker.faults)
+        let sightings = worker.sightings
+        // With duplicates let go, a block is not safe by itself: the first of the two may be on its way still.
+        let block = seen == nil || inbox == nil ? nil : frontier.enter()
+        guard acknowledge != nil || answer != nil || block != nil || seenFile != nil && !sightings.isEmpty else { return nil }
+        let hasDuplicates = worker.tally.duplicates > 0
+        return Receipt { [seenFile, frontier] in
+            // An id counts as seen by the next run when its event is safe, and not before: or the event could be lost with it.
+            seenFile?.append(sightings)
             acknowledge?()
+            guard let block, hasDuplicates else {
+                answer?()
+                if let block { frontier.settle(block) }
+                return
+            }
+            frontier.settle(block, then: answer)
         }
     }
 

@@ -4,7 +4,6 @@ internal import Platform
 internal import Policy
 
 struct Totals {
-    var lines = 0
     /// By the numbers of all routes of the run.
     private(set) var tally = Tally(routes: 0)
     /// By route: how many events it judged.

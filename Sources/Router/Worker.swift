@@ -3,6 +3,7 @@
 
 internal import Events
 internal import Glibc
+internal import Ingest
 internal import Policy
 
 struct Worker: ~Copyable {
@@ -12,6 +13,8 @@ struct Worker: ~Copyable {
     private(set) var tally: Tally
     private(set) var faults: [LineFault] = []
     private(set) var lines = 0
+    /// Who submitted which lines of the block; none when the source asks for no answers.
+    var portions: [Inbox.Portion] = []
     /// The message ids that came for the first time.
     private(set) var sightings: [SeenIDs.Sighting] = []
 
@@ -102,6 +105,7 @@ struct Worker: ~Copyable {
         lines = 0
         faults.removeAll(keepingCapacity: true)
         sightings.removeAll(keepingCapacity: true)
+        portions.removeAll(keepingCapacity: true)
         tally = Tally(routes: routeCount)
         // One huge line must not cost its memory for good.
         if block.text.capacity > 8 * blockSize { block = Block(capacity: blockSize) }

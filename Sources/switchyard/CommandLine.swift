@@ -7,6 +7,8 @@ struct Option: Sendable {
     var short: String?
     /// What its value is called in the help; nil: it takes none.
     var value: String?
+    /// Whether it may be given without its value.
+    var isValueOptional = false
     var about: String
 }
 
@@ -83,6 +85,7 @@ extension Command {
         case (nil, 1): arguments.values[option.name] = ""
         case (nil, _): throw UsageFault("\(option.name) takes no value, was given '\(parts[1])'")
         case (_?, 2): arguments.values[option.name] = parts[1]
+        case (_?, _) where option.isValueOptional && (rest.first?.hasPrefix("-") ?? true): arguments.values[option.name] = ""
         case (let value?, _):
             guard let next = rest.popFirst() else { throw UsageFault("\(option.name) needs a value: \(option.name) \(value)") }
             arguments.values[option.name] = next
@@ -105,7 +108,7 @@ extension Command {
 
 extension Option {
     /// As the help spells it: `-c, --config FILE`.
-    var spelled: String { (short.map { $0 + ", " } ?? "    ") + name + (value.map { " " + $0 } ?? "") }
+    var spelled: String { (short.map { $0 + ", " } ?? "    ") + name + (value.map { isValueOptional ? " [\($0)]" : " " + $0 } ?? "") }
 }
 
 /// Two columns, the first as wide as its widest cell.

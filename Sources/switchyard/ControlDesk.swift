@@ -6,6 +6,7 @@ import Router
 
 struct ControlDesk: Sendable {
     let router: Router
+    let listeners: Listeners
     let reloader: Reloader
     let folder: String
     let started: Int64
@@ -25,7 +26,7 @@ struct ControlDesk: Sendable {
     }
 
     private func status(_ query: String) -> Response {
-        let report = StatusReport(router, folder: folder, configuration: reloader.file, started: started)
+        let report = StatusReport(router, listeners.status, folder: folder, configuration: reloader.file, started: started)
         let words = query.split(separator: "&")
         guard words.contains("format=text") else { return Response(200, report.json) }
         return Response(200, type: "text/plain; charset=utf-8", report.text(Style(isColoured: words.contains("colour=1"))))

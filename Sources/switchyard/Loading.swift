@@ -13,9 +13,10 @@ struct ConfigurationFailure: Error {
 enum Loading {
     static let defaultFile = "routes.json"
 
-    /// The plan as a run goes by it.
-    static func runnable(_ file: String, _ catalog: ModuleFolders) throws -> Plan {
+    /// The plan as a run goes by it; `http` is one more address to listen at.
+    static func runnable(_ file: String, _ catalog: ModuleFolders, http: ListenAddress? = nil) throws -> Plan {
         var plan = try plan(file, catalog)
+        if let http { plan.listen(at: http) }
         // The one who hosts a module's process keeps its deadline: a process can be ended, a thread cannot.
         for index in plan.providers.indices where plan.providers[index].isolation != nil { plan.providers[index].delivery.deadline = .zero }
         return plan
@@ -83,5 +84,17 @@ enum Loading {
         if let state = variable("XDG_STATE_HOME") { return state + "/switchyard" }
         let home = variable("HOME") ?? getpwuid(getuid()).flatMap { $0.pointee.pw_dir }.map { String(cString: $0) } ?? ""
         return home + "/.local/state/switchyard"
+    }
+}
+
+extension Plan {
+    /// One more source, in place of the one that a plan without sources has.
+    fileprivate mutating func listen(at address: ListenAddress) {
+        guard !sources.contains(where: { $0.http?.listen == address }) else { return }
+        let named = namedSources ?? []
+        var source = SourcePlan(name: named.contains { $0.name == "http" } ? "--http" : "http", plugin: "http")
+        source.http = HTTPSourcePlan()
+        source.http?.listen = address
+        namedSources = named + [source]
     }
 }

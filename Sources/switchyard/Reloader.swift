@@ -14,6 +14,7 @@ final class Reloader: Sendable {
     }
 
     let file: String
+    private let http: ListenAddress?
     private let folders: ModuleFolders
     private let router: Router
     private let storage: Storage
@@ -23,10 +24,11 @@ final class Reloader: Sendable {
     private let isBusy = Monitor(false)
 
     init(
-        _ file: String, _ folders: ModuleFolders, _ router: Router, _ storage: Storage, _ masks: Masks,
+        _ file: String, _ http: ListenAddress?, _ folders: ModuleFolders, _ router: Router, _ storage: Storage, _ masks: Masks,
         say: @escaping @Sendable (String) -> Void
     ) {
         self.file = file
+        self.http = http
         self.folders = folders
         self.router = router
         self.storage = storage
@@ -58,7 +60,7 @@ final class Reloader: Sendable {
 
     private func attempt() -> Outcome {
         do {
-            let plan = try Loading.runnable(file, folders)
+            let plan = try Loading.runnable(file, folders, http: http)
             masks.add(plan.hidden)
             let changes = try router.changes(to: plan)
             if storage.path == nil, plan.keepsState {

@@ -12,9 +12,12 @@ import Spool
 
 let runCommand = Command(
     name: "run",
-    about: "Routes events from standard input, JSON, one a line, as routes.json says.",
+    about: "Routes events from standard input, JSON, one a line, or from the sources of routes.json, as it says.",
     options: [
         configOption,
+        Option(
+            name: "--http", value: "ADDRESS", isValueOptional: true,
+            about: "take events over HTTP too (default: 127.0.0.1:8088), instead of standard input unless 'sources' names it"),
         Option(name: "--workers", value: "N", about: "how many blocks are worked on at once (default: the cores)"),
         Option(name: "--strict", about: "exit with 65 when some input was invalid"),
         Option(name: "--rejects", value: "FILE", about: "keep invalid lines, with the reason, in FILE"),
@@ -39,6 +42,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     guard file != "-" else {
         throw UsageFault("the configuration cannot come from standard input, where the events come from; name a file")
     }
+    let http = try address(arguments)
     let stats = try arguments["--stats"].map(AccountFormat.init(word:))
 
     Signals.take()
@@ -46,7 +50,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     for warning in folders.warnings { Console.say(warning.description) }
     let started = Clock.system.wall()
     let watch = arguments.has("--watch") ? try watch(file) : nil
-    let plan = try Loading.runnable(file, folders)
+    let plan = try Loading.runnable(file, folders, http: http)
     let masks = Masks(plan.hidden)
     let say: @Sendable (String) -> Void = { Console.say(masks.masked($0)) }
     var outlets = try Outlets.make(plan, folders, say: say).map(\.outlet)
@@ -74,13 +78,20 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     }
 
     let router = Router(plan, outlets: outlets, options: options, say: say)
-    let reloader = Reloader(file, folders, router, storage, masks, say: say)
-    let control = try storage.path.map { try listen(ControlDesk(router: router, reloader: reloader, folder: $0, started: started)) }
+    let listeners = Listeners(plan, router)
+    let reloader = Reloader(file, http, folders, router, storage, masks, say: say)
+    let control = try storage.path.map { path in
+        try listen(ControlDesk(router: router, listeners: listeners, reloader: reloader, folder: path, started: started))
+    }
     defer { control?.close() }
+    try listeners.start(say: say)
     watch?.start { reloader.reload() }
-    Signals.serve(router, reload: { reloader.reload() }, say: say)
+    Signals.serve(router, ending: { listeners.quiesce() }, reload: { reloader.reload() }, say: say)
+    ServiceManager.notify("READY=1")
     // Until then the folder is this router's.
     let account = withExtendedLifetime(storage) { router.run() }
+    ServiceManager.notify("STOPPING=1")
+    listeners.stop()
     Signals.settle()
     switch stats ?? (account.lostSome ? .text : AccountFormat.none) {
     case .text: Console.note(account.text)
@@ -96,6 +107,18 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     }
     if !account.isComplete || account.inputFault != nil || account.unkeptRejects > 0 { return ExitCode.undelivered }
     return account.rejected > 0 && arguments.has("--strict") ? ExitCode.invalidInput : ExitCode.delivered
+}
+
+/// The address that `--http` names.
+private func address(_ arguments: Arguments) throws(UsageFault) -> ListenAddress? {
+    guard let text = arguments["--http"] else { return nil }
+    guard let address = ListenAddress(text.isEmpty ? "127.0.0.1:8088" : text) else {
+        throw UsageFault("--http must be an address such as 127.0.0.1:8088, [::1]:8088 or unix:/run/switchyard.sock, is '\(text)'")
+    }
+    guard address.isLocal else {
+        throw UsageFault("--http: \(text) can be reached over the network, so it needs keys; name it in 'sources'")
+    }
+    return address
 }
 
 private func listen(_ desk: ControlDesk) throws -> ControlServer {

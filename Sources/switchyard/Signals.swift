@@ -10,6 +10,8 @@ enum Signals {
     fileprivate struct State: Sendable {
         /// nil: the run is still being prepared.
         var router: Router?
+        /// What else is to be done when the run is told to end; it must not wait.
+        var ending: @Sendable () -> Void = {}
         var reload: @Sendable () -> Void = {}
         var say = Console.say
         /// How often it was told to end.
@@ -42,9 +44,13 @@ enum Signals {
     }
 
     /// From now on the signals are the router's.
-    static func serve(_ router: Router, reload: @escaping @Sendable () -> Void, say: @escaping @Sendable (String) -> Void) {
+    static func serve(
+        _ router: Router, ending: @escaping @Sendable () -> Void, reload: @escaping @Sendable () -> Void,
+        say: @escaping @Sendable (String) -> Void
+    ) {
         state.withLock { state in
             state.router = router
+            state.ending = ending
             state.reload = reload
             state.say = say
         }
@@ -61,13 +67,14 @@ enum Signals {
     private static func act(on number: Int32) {
         guard let router = state.withLock({ $0.router }) else { return endByDefault(number) }
         if number == SIGHUP { return reopen(router) }
-        let (count, say) = state.withLock { state in
+        let (count, ending, say) = state.withLock { state in
             state.ends += 1
             if state.ends <= 2 { state.underWay += 1 }
-            return (state.ends, state.say)
+            return (state.ends, state.ending, state.say)
         }
         switch count {
         case 1:
+            ending()
             router.stopReading()
             aside { say("ending: delivering what was read; again to end at once") }
         case 2:

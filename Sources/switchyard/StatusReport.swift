@@ -2,6 +2,7 @@
 
 import Delivery
 import Glibc
+import Listener
 import Platform
 import Router
 import Spool
@@ -9,6 +10,8 @@ import Spool
 struct StatusReport {
     /// nil: no router runs.
     var router: RouterStatus?
+    /// Its HTTP sources.
+    var sources: [SourceStatus] = []
     var pid: Int32?
     var configuration: String?
     /// When the router was started, in nanoseconds since 1970.
@@ -26,9 +29,10 @@ struct StatusReport {
         self.at = at
     }
 
-    init(_ router: Router, folder: String, configuration: String, started: Int64) {
+    init(_ router: Router, _ sources: [SourceStatus], folder: String, configuration: String, started: Int64) {
         let status = router.status
         self.router = status
+        self.sources = sources
         at = status.at
         pid = getpid()
         state = folder
@@ -47,6 +51,7 @@ struct StatusReport {
             parts += ["\"started\":\(jsonQuoted(timestamp(started)))", "\"uptime_s\":\(seconds(at - started))"]
             parts += ["\"generation\":\(router.generation)", "\"events\":\(router.events)"]
         }
+        parts.append("\"sources\":[\(sources.map(json).joined(separator: ","))]")
         parts.append("\"lanes\":[\((router?.lanes ?? []).map(json).joined(separator: ","))]")
         parts.append("\"spools\":\(spoolsJSON)")
         return "{\(parts.joined(separator: ","))}\n"
@@ -73,6 +78,13 @@ struct StatusReport {
         return "{\(parts.joined(separator: ","))}"
     }
 
+    private func json(_ source: SourceStatus) -> String {
+        let counts = source.counts
+        return "{\"name\":\(jsonQuoted(source.name)),\"address\":\(jsonQuoted(source.address)),\"requests\":\(counts.requests),"
+            + "\"waiting\":\(counts.waiting),\"connections\":\(counts.connections),\"slow_connections\":\(counts.slowConnections),"
+            + "\"body_bytes\":\(counts.memory)}"
+    }
+
     private func json(_ spool: SpoolSummary) -> String {
         let fault = spool.fault.map(jsonQuoted) ?? "null"
         return "{\"provider\":\(jsonQuoted(spool.provider)),\"file\":\(jsonQuoted(spool.path)),\"events\":\(spool.events),"
@@ -95,6 +107,12 @@ struct StatusReport {
             lines.append(
                 style.strong("switchyard \(version)") + ", process \(pid), runs for \(brief(at - started)) by \(printable(configuration)), "
                     + "plan \(router.generation); \(grouped(router.events)) events came in")
+            for source in sources {
+                let counts = source.counts
+                lines.append(
+                    "  \(printable(source.name)) at \(source.address): \(grouped(counts.requests)) requests, \(grouped(counts.waiting)) waiting, "
+                        + "\(grouped(counts.connections)) connections")
+            }
             lines.append("")
             lines += table(router.lanes, style)
             for lane in router.lanes { lines += troubles(lane, style) }

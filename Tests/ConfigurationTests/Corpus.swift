@@ -429,14 +429,14 @@ extension Broken {
                 "1:12: sources: must not be empty, expected an object of sources"
             ]),
         Broken(
-            "a source that is not built",
+            "an unknown kind of source",
             #"""
-            {"sources":{"web":{"plugin":"http"}},
+            {"sources":{"web":{"plugin":"httpd"}},
             "providers":{"out":{"plugin":"console"}},
             "routes":[{"to":["out"]}]}
             """#,
             [
-                #"1:29: sources.web.plugin must be "stdin", is "http""#
+                #"1:29: sources.web.plugin must be "stdin" or "http", is "httpd", did you mean "http"?"#
             ]),
         Broken(
             "two of standard input",
@@ -456,7 +456,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                #"1:17: sources.a: lacks 'plugin': the kind of source: "stdin""#
+                #"1:17: sources.a: lacks 'plugin': the kind of source: "stdin" or "http""#
             ]),
     ]
 

@@ -38,7 +38,8 @@ struct OperationTests {
         let status = try yard.status()
         #expect(
             Set(status.keys) == [
-                "running", "version", "state", "pid", "configuration", "started", "uptime_s", "generation", "events", "lanes", "spools",
+                "running", "version", "state", "pid", "configuration", "started", "uptime_s", "generation", "events", "sources", "lanes",
+                "spools",
             ])
         #expect(status["pid"] as? Int32 == run.process.processIdentifier)
         #expect(status["running"] as? Bool == true)

@@ -16,7 +16,7 @@ enum RootForm {
             Member("message_id", messageID, "What becomes of the messageId of events.", into: \.messageID),
             Member("state", state, "How events are kept in the state folder.", into: \.state),
             Member("shutdown", shutdown, "What happens when the router is told to end.", into: \.shutdown),
-            Member("sources", sources, "Where events come from; standard input when left out.", into: \.sources),
+            Member("sources", SourceForms.sources, "Where events come from; standard input when left out.", into: \.namedSources),
             Member("consent", ConsentForms.section, "What routes may take of whom. Without it the gate is off.", into: \.consent),
             Member("providers", ProviderForms.providers, required: true, "Where events go, by name.", into: \.providers),
             Member("routes", RouteForms.routes, required: true, "What each provider gets. Every route sees every event.", into: \.routes),
@@ -92,22 +92,4 @@ enum RootForm {
             Member("for", Forms.time(1...(366 * 86_400_000)), "How long an id is remembered; 10m when left out.", into: \.window),
             Member("most", Forms.integer(1...100_000_000), "How many are, 32 bytes each; 1000000 when left out.", into: \.most),
         ])
-
-    private enum SourceKind: String, CaseIterable { case stdin }
-
-    private struct Source: Sendable { var plugin: SourceKind? }
-
-    private static let source = Form<Source>.object(
-        Source(), [Member("plugin", Forms.choice(SourceKind.self), required: true, "The kind of source: \"stdin\".", into: \.plugin)])
-
-    private static let sources = Forms.table("sources", by: Forms.anyKey, of: source).then { table, node, reading -> [SourcePlan]? in
-        let plans = table.compactMap { name, source in source.plugin.map { SourcePlan(name: name, plugin: $0.rawValue) } }
-        for plan in plans.dropFirst() {
-            guard let entry = node.entries?.first(where: { $0.key.name == plan.name }) else { continue }
-            let first = Words.quoted(plans[0].name)
-            reading.fault(
-                entry.node, at: entry.key.range.lowerBound, "standard input is read already by \(first), expected one such source")
-        }
-        return plans
-    }
 }

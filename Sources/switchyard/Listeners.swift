@@ -1,0 +1,59 @@
+// The HTTP sources of a run: made for its plan, started before the first event is read, and ended so that no request stays without an
+// answer.
+
+import Configuration
+import Glibc
+import Ingest
+import Listener
+import Platform
+import Router
+
+struct Listeners: Sendable {
+    private let listeners: [HTTPListener]
+    private let names: [String]
+    /// How long requests that were taken may wait for their answer when everything they asked for is over.
+    private static let farewell = Duration.seconds(2)
+
+    init(_ plan: Plan, _ router: Router) {
+        let inherited = ServiceManager.inherited { name in getenv(name).map { String(cString: $0) } }
+        var listeners: [HTTPListener] = []
+        var names: [String] = []
+        for (index, source) in plan.sources.enumerated() {
+            guard let http = source.http, let sink = router.sink else { continue }
+            listeners.append(HTTPListener(name: source.name, plan: http, source: index, sink: sink, inherited: inherited))
+            names.append(source.name)
+        }
+        self.listeners = listeners
+        self.names = names
+    }
+
+    /// Listens, all or none.
+    func start(say: @Sendable (String) -> Void) throws {
+        do throws(ListenerFault) {
+            for listener in listeners { try listener.start() }
+        } catch {
+            stop()
+            throw StateFailure(error.description)
+        }
+        for (name, listener) in zip(names, listeners) {
+            if let address = listener.address { say("\(name): listening at \(address)") }
+        }
+    }
+
+    /// Takes no more: clients are told to come back.
+    func quiesce() { for listener in listeners { listener.quiesce() } }
+
+    /// Ends when every request has its answer, or has waited long enough.
+    func stop() { for listener in listeners { listener.stop(within: Listeners.farewell) } }
+
+    var status: [SourceStatus] {
+        zip(names, listeners).map { SourceStatus(name: $0, address: $1.address?.description ?? "-", counts: $1.counts) }
+    }
+}
+
+/// What one source does at the moment.
+struct SourceStatus: Sendable {
+    var name: String
+    var address: String
+    var counts: ListenerCounts
+}

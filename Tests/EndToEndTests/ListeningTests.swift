@@ -1,0 +1,217 @@
+// A router that services post to: what it answers, and that the answers are true.
+
+import Foundation
+import Glibc
+import Testing
+
+/// A router that listens at a port of the system's choice.
+private final class Post: Sendable {
+    let run: Run
+    let port: UInt16
+
+    init(_ yard: Yard, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
+        run = try yard.start(arguments, environment: environment)
+        let said = run.waitForError("listening at 127.0.0.1:")
+        let digits = said.components(separatedBy: "listening at 127.0.0.1:").last!.prefix { $0.isNumber }
+        port = try #require(UInt16(digits), "\(said)")
+    }
+
+    /// Posts, and gives the status and the body of the answer.
+    func send(_ body: String, path: String = "/v1/events", headers: [String] = []) throws -> (status: Int, body: String) {
+        let answer = try exchange(body, path, headers)
+        let parts = answer.components(separatedBy: "\r\n\r\n")
+        return (Int(parts[0].split(separator: " ")[1]) ?? 0, parts.dropFirst().joined(separator: "\r\n\r\n"))
+    }
+
+    /// The whole answer, as it came.
+    func exchange(_ body: String, _ path: String = "/v1/events", _ headers: [String] = []) throws -> String {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try #require(status == 0)
+        let head = ["POST \(path) HTTP/1.1", "Host: localhost", "Connection: close", "Content-Length: \(body.utf8.count)"] + headers
+        let request = Array((head.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
+        #expect(Glibc.send(socket, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
+        var answer: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65536)
+        while true {
+            let n = recv(socket, &chunk, chunk.count, 0)
+            if n <= 0 { break }
+            answer += chunk[..<n]
+        }
+        return String(decoding: answer, as: UTF8.self)
+    }
+
+    /// Ends it as an operator would.
+    func finish() -> Result {
+        run.signal(SIGTERM)
+        return run.finish()
+    }
+}
+
+private func routes(_ provider: String, sources: String = #""http": { "plugin": "http", "listen": "127.0.0.1:0" }"#, more: String = "")
+    -> String
+{
+    #"{ "sources": { \#(sources) }, "providers": { "out": { \#(provider) } }, "routes": [ { "to": ["out"] } ]\#(more) }"#
+}
+
+private let console = #""plugin": "console", "format": "ndjson", "delivery": { "batch": { "wait": "1ms" } }"#
+
+@Suite("A router that listens")
+struct ListeningTests {
+    @Test("takes a request's good events, refuses the bad one alone, and says which")
+    func badEvent() throws {
+        let yard = try Yard(routes: routes(console))
+        let post = try Post(yard)
+        let answer = try post.send("{\"n\":1}\n{\"n\":}\n{\"n\":3}\n", path: "/v1/events?results=each")
+        #expect(answer.status == 200)
+        #expect(
+            answer.body
+                == #"{"accepted":2,"rejected":1,"results":[{"status":"accepted"},{"status":"rejected","error":"expected a value, found 0x7d '}', at byte 6"},{"status":"accepted"}]}"#
+                + "\n")
+        #expect(post.run.outputLines(2) == [#"{"n":1}"#, #"{"n":3}"#])
+        let result = post.finish()
+        #expect(result.code == 0)
+        #expect(result.errors.contains("http:2:6: expected a value, found 0x7d '}'"))
+    }
+
+    @Test("listens by --http with the smallest file, and leaves standard input alone")
+    func smallest() throws {
+        let yard = try Yard(routes: passThrough)
+        let post = try Post(yard, ["run", "--http", "127.0.0.1:0"])
+        #expect(try post.send("{\"n\":1}").status == 200)
+        #expect(post.run.outputLines(1) == [#"{"n":1}"#])
+        #expect(post.finish().code == 0)
+    }
+
+    @Test("refuses with --http what is no address, or needs keys")
+    func badAddress() throws {
+        let yard = try Yard(routes: passThrough)
+        let wrong = try yard.run(["run", "--http", "nowhere"])
+        #expect(wrong.code == 64 && wrong.errors.contains("--http must be an address such as 127.0.0.1:8088"))
+        let wide = try yard.run(["run", "--http=0.0.0.0:80"])
+        #expect(wide.code == 64 && wide.errors.contains("can be reached over the network"))
+    }
+
+    @Test("reads standard input beside it when it is asked to, and goes on when that ends")
+    func both() throws {
+        let yard = try Yard(
+            routes: routes(console, sources: #""http": { "plugin": "http", "listen": "127.0.0.1:0" }, "in": { "plugin": "stdin" }"#))
+        let post = try Post(yard)
+        post.run.send("{\"n\":1}\nbad\n")
+        #expect(post.run.outputLines(1) == [#"{"n":1}"#])
+        post.run.endInput()
+        #expect(try post.send("{\"n\":2}").status == 200)
+        #expect(post.run.outputLines(1) == [#"{"n":2}"#])
+        let result = post.finish()
+        #expect(result.code == 0)
+        #expect(result.errors.contains("in:2:1: "))
+    }
+
+    @Test("has stored what it answered for: the event outlives a kill, and the next run delivers it")
+    func killed() throws {
+        let yard = try Yard(
+            routes: routes(#""plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "10MB" } }"#))
+        let post = try Post(yard)
+        for number in 1...20 { #expect(try post.send("{\"messageId\":\"m\(number)\"}").status == 200) }
+        post.run.signal(SIGKILL)
+        post.run.process.waitUntilExit()
+        try yard.write(
+            routes(console.replacingOccurrences(of: "\"delivery\": {", with: "\"delivery\": { \"queue\": { \"disk\": \"10MB\" },")),
+            to: "routes.json")
+        let next = try Post(yard)
+        #expect(next.run.outputLines(20) == (1...20).map { "{\"messageId\":\"m\($0)\"}" })
+        #expect(next.finish().code == 0)
+    }
+
+    @Test("tells clients to come back when a lane is full, and loses none of what it took")
+    func overload() throws {
+        let yard = try Yard(
+            routes: routes(
+                #""plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "memory": "2KB" }, "batch": { "bytes": "1KB" }, "retry": { "first": "1m" } }"#
+            ))
+        let post = try Post(yard, ["run", "--workers", "1", "--stats", "json"])
+        let event = "{\"pad\":\"" + String(repeating: "x", count: 900) + "\"}"
+        // Those that fill the lane are answered; the next waits for room, in the worker's hands.
+        for _ in 0..<2 { #expect(try post.send(event).status == 200) }
+        let body = String(repeating: event + "\n", count: 20)
+        let held = Held()
+        for _ in 0..<2 { held.start { (try? post.send(body).status) ?? 0 } }
+        // Ended, the router answers for what it had in hand, and sends away the rest.
+        waitUntil("both are there") { (try! yard.status()["sources"] as! [[String: Any]])[0]["waiting"] as? Int == 2 }
+        post.run.signal(SIGTERM)
+        post.run.signal(SIGTERM)
+        let result = post.run.finish()
+        let statuses = held.wait(for: 2)
+        #expect(statuses.allSatisfy { $0 == 200 || $0 == 503 })
+        let account = result.errorLines.first { $0.hasPrefix("{") } ?? ""
+        #expect(account.contains("\"received\":\(2 + 20 * statuses.filter { $0 == 200 }.count),"), "\(account) \(statuses)")
+    }
+
+    @Test("names the address that another process has, and ends with 69")
+    func taken() throws {
+        let yard = try Yard(routes: routes(console))
+        let post = try Post(yard)
+        let other = try Yard(routes: passThrough)
+        let result = try other.run(["run", "--http", "127.0.0.1:\(post.port)"])
+        #expect(result.code == 69)
+        #expect(
+            result.errors
+                == "switchyard: http: cannot listen at 127.0.0.1:\(post.port): Address already in use; another process listens there\n"
+        )
+        #expect(post.finish().code == 0)
+    }
+
+    @Test("answers for a duplicate when the first of the two is safe")
+    func duplicates() throws {
+        let yard = try Yard(routes: routes(console, more: #", "message_id": { "deduplicate": {} }"#))
+        let post = try Post(yard)
+        #expect(try post.send("{\"messageId\":\"a\"}").body == "{\"accepted\":1,\"rejected\":0}\n")
+        #expect(try post.send("{\"messageId\":\"a\"}").body == "{\"accepted\":1,\"rejected\":0}\n")
+        #expect(try post.send("{\"messageId\":\"b\"}").status == 200)
+        #expect(post.run.outputLines(2) == [#"{"messageId":"a"}"#, #"{"messageId":"b"}"#])
+        #expect(post.finish().code == 0)
+    }
+
+    @Test("is reloaded like any other, by the address of --http too")
+    func reloaded() throws {
+        let yard = try Yard(routes: passThrough)
+        let post = try Post(yard, ["run", "--http", "127.0.0.1:0"])
+        try yard.write(
+            #"{ "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "transform": [ { "set": { "v": 2 } } ], "to": ["out"] } ] }"#,
+            to: "routes.json")
+        #expect(try yard.command("reload").code == 0)
+        #expect(try post.send("{}").status == 200)
+        #expect(post.run.outputLines(1) == [#"{"v":2}"#])
+        #expect(post.finish().code == 0)
+    }
+}
+
+/// Requests under way, on threads of their own.
+private final class Held: @unchecked Sendable {
+    private let lock = NSCondition()
+    private var results: [Int] = []
+
+    func start(_ body: @escaping @Sendable () -> Int) {
+        Thread.detachNewThread { [self] in
+            let result = body()
+            lock.withLock { results.append(result) }
+            lock.broadcast()
+        }
+    }
+
+    func wait(for count: Int) -> [Int] {
+        lock.lock()
+        defer { lock.unlock() }
+        while results.count < count { lock.wait() }
+        return results
+    }
+}

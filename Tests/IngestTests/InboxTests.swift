@@ -1,0 +1,194 @@
+// What waits between the sources and the workers: its order, its limits, and that everybody is answered.
+
+import Events
+import Platform
+import Testing
+
+@testable import Ingest
+
+private func buffer(_ text: String) -> ByteBuffer {
+    var buffer = ByteBuffer()
+    buffer.append(text)
+    return buffer
+}
+
+/// Remembers what it was told.
+private final class Log: Sendable {
+    private let all = Monitor<[String]>([])
+    func add(_ text: String) {
+        all.withLock { $0.append(text) }
+        all.wake()
+    }
+    var entries: [String] { all.withLock { $0 } }
+    func wait(for count: Int) { all.wait { $0.count < count } }
+}
+
+private final class HandClock: Sendable {
+    private let time = Monitor(Int64(1_000_000_000))
+    var clock: Clock { Clock(now: { Instant(nanoseconds: self.time.withLock { $0 }) }, wall: { self.time.withLock { $0 } }) }
+    func advance(_ duration: Duration) { time.withLock { $0 += duration.nanoseconds } }
+}
+
+@Suite("An inbox")
+struct InboxTests {
+    private struct Taken: Equatable {
+        var intake: Intake
+        var text: String
+        var source: Int
+        var lines: [Int]
+    }
+
+    private func take(_ inbox: Inbox) -> Taken {
+        var block = Block()
+        var portions: [Inbox.Portion] = []
+        let intake = inbox.next(&block, &portions)
+        let text = String(decoding: block.text.bytes, as: UTF8.self)
+        for portion in portions { portion.answer(.stored(invalid: [])) }
+        return Taken(intake: intake, text: text, source: block.source, lines: portions.map(\.lines))
+    }
+
+    private func submit(_ inbox: Inbox, _ text: String, source: Int = 0, _ log: Log, as name: String) -> Bool {
+        inbox.submit(buffer(text), source: source) { submission in log.add("\(name): \(submission)") }
+    }
+
+    @Test("joins what waits of one source into a block, each submission on lines of its own, and answers each")
+    func joins() {
+        let inbox = Inbox()
+        let log = Log()
+        #expect(submit(inbox, "1\n2\n", log, as: "a"))
+        #expect(submit(inbox, "3", log, as: "b"))
+        #expect(submit(inbox, "4\n", log, as: "c"))
+        #expect(submit(inbox, "5\n", source: 1, log, as: "d"))
+        #expect(take(inbox) == Taken(intake: .lines, text: "1\n2\n3\n4\n", source: 0, lines: [2, 1, 1]))
+        #expect(take(inbox) == Taken(intake: .lines, text: "5\n", source: 1, lines: [1]))
+        #expect(log.entries == ["a", "b", "c", "d"].map { "\($0): stored(invalid: [])" })
+    }
+
+    @Test("fills no block beyond its size, but takes a larger submission whole")
+    func blockSize() {
+        var limits = Inbox.Limits()
+        limits.block = 6
+        let inbox = Inbox(limits: limits)
+        let log = Log()
+        for text in ["123\n", "45\n", "6\n", "789012345\n"] { #expect(submit(inbox, text, log, as: "x")) }
+        #expect(take(inbox).text == "123\n")
+        #expect(take(inbox).text == "45\n6\n")
+        #expect(take(inbox).text == "789012345\n")
+    }
+
+    @Test("refuses what there is no room for, and takes one that is too large when nothing else waits")
+    func room() {
+        var limits = Inbox.Limits()
+        limits.bytes = 4
+        let inbox = Inbox(limits: limits)
+        let log = Log()
+        #expect(submit(inbox, "12345678\n", log, as: "large"))
+        #expect(!submit(inbox, "1\n", log, as: "refused"))
+        #expect(take(inbox).text == "12345678\n")
+        #expect(submit(inbox, "1\n", log, as: "small"))
+        #expect(submit(inbox, "2\n", log, as: "small"))
+        #expect(!submit(inbox, "3\n", log, as: "refused"))
+        #expect(log.entries.count == 1, "who was refused at once is not answered besides")
+    }
+
+    @Test("closed, it sends away what comes, gives out what waits, and then ends")
+    func closing() {
+        let inbox = Inbox()
+        let log = Log()
+        #expect(submit(inbox, "1\n", log, as: "a"))
+        inbox.close()
+        #expect(submit(inbox, "2\n", log, as: "b"))
+        #expect(log.entries == ["b: closing"])
+        #expect(take(inbox).text == "1\n")
+        #expect(take(inbox).intake == .end)
+        #expect(take(inbox).intake == .end)
+    }
+
+    @Test("waits with its end for a source that still puts what it has read")
+    func feeders() {
+        let inbox = Inbox()
+        inbox.join()
+        inbox.close()
+        inbox.put(buffer("1\n"), source: 2)
+        inbox.put(overlong: 99, source: 2)
+        #expect(take(inbox) == Taken(intake: .lines, text: "1\n", source: 2, lines: []))
+        #expect(take(inbox).intake == .overlong(bytes: 99))
+        let log = Log()
+        Thread.start("leaves") {
+            log.add("leaves")
+            inbox.leave()
+        }.detach()
+        #expect(take(inbox).intake == .end)
+        #expect(log.entries == ["leaves"])
+    }
+
+    @Test("makes a source that puts wait for room")
+    func backpressure() {
+        var limits = Inbox.Limits()
+        limits.bytes = 4
+        let inbox = Inbox(limits: limits)
+        inbox.put(buffer("123\n"), source: 0)
+        let log = Log()
+        Thread.start("puts") {
+            inbox.put(buffer("456\n"), source: 0)
+            log.add("put")
+        }.detach()
+        #expect(inbox.waiting.submissions == 1)
+        #expect(take(inbox).text == "123\n")
+        log.wait(for: 1)
+        #expect(take(inbox).text == "456\n")
+    }
+
+    @Test("gives back what no worker took in time, and keeps what was put and what came later")
+    func patience() {
+        let time = HandClock()
+        let inbox = Inbox(clock: time.clock)
+        let log = Log()
+        inbox.put(buffer("0\n"), source: 0)
+        #expect(submit(inbox, "1\n", log, as: "early"))
+        time.advance(.seconds(6))
+        #expect(submit(inbox, "2\n", log, as: "late"))
+        time.advance(.seconds(5))
+        inbox.giveBackLate()
+        #expect(log.entries == ["early: overloaded(retryAfter: 1)"])
+        #expect(inbox.waiting.bytes == 4)
+        #expect(take(inbox).text == "0\n2\n")
+        #expect(log.entries.count == 2)
+    }
+
+    @Test("looks after what waits by itself, and ends that with the closing")
+    func watch() {
+        var limits = Inbox.Limits()
+        limits.patience = .milliseconds(1)
+        let inbox = Inbox(limits: limits)
+        let log = Log()
+        let ended = Log()
+        Thread.start("watch") {
+            inbox.keepWatch()
+            ended.add("over")
+        }.detach()
+        for number in 1...3 {
+            #expect(submit(inbox, "1\n", log, as: "\(number)"))
+            log.wait(for: number)
+        }
+        #expect(log.entries.last == "3: overloaded(retryAfter: 1)")
+        inbox.close()
+        ended.wait(for: 1)
+    }
+
+    @Test("tells when workers have nothing to do, and when they have again")
+    func pauses() {
+        let log = Log()
+        let inbox = Inbox(onPause: { log.add("\($0)") })
+        let answers = Log()
+        #expect(submit(inbox, "1\n", answers, as: "a"))
+        _ = take(inbox)
+        #expect(log.entries == ["false"], "it counts as paused at first")
+        Thread.start("waits") {
+            log.wait(for: 2)
+            _ = self.submit(inbox, "2\n", answers, as: "b")
+        }.detach()
+        _ = take(inbox)
+        #expect(log.entries == ["false", "true", "false"])
+    }
+}
