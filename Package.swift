@@ -110,6 +110,7 @@ let package = Package(
         tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
         tests("ListenerTests", ["Listener", "Ingest", "Configuration", "Events", "Platform", "CZlib", "CZstd"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"]),
+        tests("PlatformTests", ["Platform"]),
         tests("ControlTests", ["Control", "Platform"]),
         tests("SendingTests", ["Sending", "TestSupport", "Platform"]),
         // The modules are compiled by the tests, against the header alone.

@@ -10,6 +10,8 @@ public struct Plan: Sendable {
     public var messageID = MessageIDPlan()
     public var state = StatePlan()
     public var shutdown = ShutdownPlan()
+    /// Where besides its control socket the router can be asked how it is; nil: nowhere.
+    public var admin: AdminPlan?
     /// Those that the file names; nil: it names none.
     public var namedSources: [SourcePlan]?
     public var consent: ConsentPlan?
@@ -61,6 +63,14 @@ public struct StatePlan: Sendable, Equatable {
 public struct ShutdownPlan: Sendable, Equatable {
     /// How long a router that is told to end may go on delivering.
     public var deadline = Duration.seconds(10)
+    public init() {}
+}
+
+/// Where those who look after a router can ask it, and change nothing.
+public struct AdminPlan: Sendable, Equatable {
+    public var listen = ListenAddress.tcp(host: "127.0.0.1", port: 9464)
+    /// Whether others on the network may look.
+    public var isOpen = false
     public init() {}
 }
 

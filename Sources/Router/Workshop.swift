@@ -10,6 +10,7 @@ final class Workshop: Sendable {
     private let key: [UInt8]
     private let deadLetters: DeadLetters
     private let clock: Clock
+    private let vitals: Vitals
     private let news: @Sendable (Lane, Lane.News) -> Void
     private let state: Monitor<State>
 
@@ -19,13 +20,14 @@ final class Workshop: Sendable {
     }
 
     init(
-        names: RouteNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, seed: UInt64,
+        names: RouteNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, vitals: Vitals, seed: UInt64,
         news: @escaping @Sendable (Lane, Lane.News) -> Void
     ) {
         self.names = names
         self.key = key
         self.deadLetters = deadLetters
         self.clock = clock
+        self.vitals = vitals
         self.news = news
         state = Monitor(State(chance: Chance(seed: seed)))
     }
@@ -38,7 +40,8 @@ final class Workshop: Sendable {
         }
         let lane = Lane(
             name: provider.name, provider: seat, plan: provider.delivery, concurrency: outlet.concurrency, routes: names,
-            store: outlet.store, deadLetters: deadLetters, clock: clock, chance: Chance(seed: seed), news: news)
+            store: outlet.store, deadLetters: deadLetters, clock: clock, chance: Chance(seed: seed), vitals: vitals,
+            news: news)
         return Post(index: index, lane: lane, seat: seat)
     }
 

@@ -244,7 +244,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'spool', expected version, keys, limits, message_id, state, shutdown, sources, consent, providers or routes"
+                "1:2: unknown key 'spool', expected version, keys, limits, message_id, state, shutdown, admin, sources, consent, providers or routes"
             ]),
         Broken(
             "sections that are not built yet",
@@ -254,7 +254,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'where', expected version, keys, limits, message_id, state, shutdown, sources, consent, providers or routes"
+                "1:2: unknown key 'where', expected version, keys, limits, message_id, state, shutdown, admin, sources, consent, providers or routes"
             ]),
         Broken(
             "duplicate sections",
@@ -427,6 +427,26 @@ extension Broken {
             """#,
             [
                 "1:12: sources: must not be empty, expected an object of sources"
+            ]),
+        Broken(
+            "an address of admin that others can reach",
+            #"""
+            {"admin":{"listen":"0.0.0.0:9464"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:20: admin.listen: '0.0.0.0:9464' can be reached over the network, expected "open": true"#
+            ]),
+        Broken(
+            "a socket for admin",
+            #"""
+            {"admin":{"listen":"unix:/run/a.sock"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:20: admin.listen must be an address of the network such as "127.0.0.1:9464", is "unix:/run/a.sock""#
             ]),
         Broken(
             "an unknown kind of source",

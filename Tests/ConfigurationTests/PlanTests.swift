@@ -163,7 +163,7 @@ struct PlanTests {
         #expect(faults.isEmpty)
         #expect(
             root["properties"]?.entries?.map(\.key.name) == [
-                "version", "keys", "limits", "message_id", "state", "shutdown", "sources", "consent", "providers", "routes",
+                "version", "keys", "limits", "message_id", "state", "shutdown", "admin", "sources", "consent", "providers", "routes",
             ])
         #expect(root["required"]?.items?.compactMap(\.text?.value) == ["providers", "routes"])
         let rate = root["properties"]?["routes"]?["items"]?["properties"]?["sample"]?["properties"]?["rate"]

@@ -41,14 +41,17 @@ private final class Store: Provider, @unchecked Sendable {
 }
 
 /// A router over a pipe that the test writes to.
-private final class Rig: @unchecked Sendable {
+final class Rig: @unchecked Sendable {
     let router: Router
     let said = Monitor<[String]>([])
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
     private var ends: [Int32] = [0, 0]
     private let account = Monitor<Account?>(nil)
 
-    init(_ stores: [Store], routes: [RoutePlan]? = nil, memory: Int = 4_000_000, workers: Int = 2, drain: Duration = .seconds(60)) {
+    init(
+        _ stores: [any Provider], routes: [RoutePlan]? = nil, memory: Int = 4_000_000, workers: Int = 2, drain: Duration = .seconds(60),
+        vitals: Vitals = Vitals()
+    ) {
         pipe(&ends)
         var plan = Plan()
         plan.providers = stores.indices.map { index in
@@ -65,6 +68,7 @@ private final class Rig: @unchecked Sendable {
         options.workers = workers
         options.drain = drain
         options.blockSize = 4096
+        options.vitals = vitals
         let said = said
         router = Router(plan, outlets: stores.map { Outlet(provider: $0, concurrency: 1) }, options: options) { line in
             said.withLock { $0.append(line) }

@@ -48,8 +48,8 @@ struct Member<Whole>: Sendable {
     }
 
     /// A member that is checked, and kept by its form or not at all.
-    init<Value>(_ name: String, _ form: Form<Value>, _ about: String) {
-        self.init(name, false, about, form.schema) { node, _, reading in _ = form.read(node, reading) }
+    init<Value>(_ name: String, _ form: Form<Value>, required: Bool = false, _ about: String) {
+        self.init(name, required, about, form.schema) { node, _, reading in _ = form.read(node, reading) }
     }
 
     private init(
