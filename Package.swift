@@ -70,8 +70,10 @@ let package = Package(
         module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
-        module("Policy", ["Configuration", "Expressions", "Events", "Platform", "CCrypto"]),
+        module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CCrypto"]),
         module("Configuration", ["Expressions", "Events", "CJansson"]),
+        // Finds and masks in the strings of an event.
+        module("Redaction", ["Expressions", "Events"]),
         module("Expressions", ["Events", "Platform", "CPlatform"]),
         module("Events", ["CSIMD"]),
         // Request bodies of vendors' client libraries to lines of events.
@@ -105,6 +107,7 @@ let package = Package(
         tests("EventsTests", ["Events"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
+        tests("RedactionTests", ["Redaction", "Expressions", "Events"]),
         tests("ConfigurationTests", ["Configuration"]),
         tests("PolicyTests", ["Policy", "Configuration", "Expressions", "Events"]),
         tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),

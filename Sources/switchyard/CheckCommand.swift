@@ -99,6 +99,7 @@ extension Plan {
             case .hash(let paths, let key):
                 stages.append(
                     "transform: hash \(shown(paths.map(\.description)).joined(separator: ", ")) with key \(hidden.masked(keys[key].name))")
+            case .step(let step): stages.append("transform: \(hidden.masked(step.summary))")
             }
         }
         return stages
