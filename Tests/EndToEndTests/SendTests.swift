@@ -148,6 +148,19 @@ struct SendTests {
         #expect(result.code == code && result.errors == "switchyard: \(message)\n")
     }
 
+    @Test("a router takes what is sent to its Unix socket, and tells which line is no event")
+    func router() throws {
+        let yard = try Yard(routes: passThrough)
+        let run = try yard.start(["run", "--http", "unix:\(yard.path("s"))"])
+        _ = run.waitForError("listening at")
+        try yard.write("{\"n\":0}\n\nno\n{\"n\":1}\n", to: "a")
+        let result = try yard.run(["send", "a", "--to", "unix:\(yard.path("s"))"], environment: ["STATE_DIRECTORY": yard.path("other")])
+        #expect(result.code == 65 && result.errors.contains("switchyard: a:3: rejected: "), "\(result.errors)")
+        #expect(run.outputLines(2) == events(0..<2))
+        run.signal(SIGTERM)
+        #expect(run.finish().code == 0)
+    }
+
     @Test("the program links no libcurl")
     func lean() throws {
         let maps = try Yard().run(["--version"], environment: ["LD_TRACE_LOADED_OBJECTS": "1"])
