@@ -100,6 +100,8 @@ public struct SourcePlan: Sendable, Equatable {
     public var plugin: String
     /// Of the plugin `http`.
     public var http: HTTPSourcePlan?
+    /// Of the plugin `file`.
+    public var file: FileSourcePlan?
     public init(name: String, plugin: String) {
         self.name = name
         self.plugin = plugin
