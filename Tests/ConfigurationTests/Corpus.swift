@@ -1166,13 +1166,38 @@ extension Broken {
                 "4:31: routes[2].sample.keep: unknown key 'were', did you mean 'where'?",
             ]),
         Broken(
-            "an expression as the value of a set",
+            "steps with wrong settings",
             #"""
-            {"providers":{"out":{"plugin":"console"}},
-            "routes":[{"transform":[{"set":{"a":{"cel":"1 + 1"}}}],"to":["out"]}]}
+            {"keys":{"ids":"0123456789abcdef"},"providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"keep":[]},{"rename":{"a":""}},{"rename":{"a":5}},{"move":{"a":"a.b","c":"d..e"}},
+            {"default":{"a":{"cel":"b +"}}},{"bin":{"a":[]}},{"bin":{"a":[1,1]}},{"bin":{"a":["x"]}},{"bin":{"a":3}},
+            {"round":{"a":0}},{"round":{"a":"week"}},{"round":{"a":1e3}},{"round":{"a":[]}},
+            {"ip":{"fields":["a"],"v4":33}},{"ip":5},{"ip":{"v6":1}},{"limit":{"a":-1}},{"lower":"a"},
+            {"geo":{"fields":["a"],"keep":["x","x"]}},{"hash":{"fields":["a"],"key":"ids","length":7}},{"set":{"a":{"cel":5}}}],"to":["out"]}]}
             """#,
             [
-                "2:37: routes[0].transform[0].set.a: an object of the one member 'cel' cannot be set; expressions as values are not supported"
+                #"2:33: routes[0].transform[0].keep: must not be empty, expected a list of paths"#,
+                #"2:52: routes[0].transform[1].rename.a must be the name of a member, not empty, is """#,
+                #"2:72: routes[0].transform[2].rename.a must be a string, is 5"#,
+                #"2:89: routes[0].transform[3].move.a: 'a.b' lies inside of what is moved, expected a place outside of it"#,
+                #"2:102: routes[0].transform[3].move.c: 'd..e' is not a path: expected a key"#,
+                #"3:28: routes[0].transform[4].default.a.cel: expected an expression, found the end of the expression"#,
+                #"3:45: routes[0].transform[5].bin.a: must not be empty, expected a list of rising numbers"#,
+                #"3:65: routes[0].transform[6].bin.a[1] must be greater than 1 before it, is 1"#,
+                #"3:83: routes[0].transform[7].bin.a[0] must be a number, is "x""#,
+                #"3:102: routes[0].transform[8].bin.a must be a list of rising numbers, is 3"#,
+                #"4:15: routes[0].transform[9].round.a must be above 0, written without an exponent, with at most 9 digits behind the point, is 0"#,
+                #"4:33: routes[0].transform[10].round.a must be "minute", "hour" or "day", is "week""#,
+                #"4:56: routes[0].transform[11].round.a must be above 0, written without an exponent, with at most 9 digits behind the point, is 1e3"#,
+                #"4:76: routes[0].transform[12].round.a must be a number, or "minute", "hour" or "day", is a list"#,
+                #"5:28: routes[0].transform[13].ip.v4 must be between 0 and 32, is 33"#,
+                #"5:39: routes[0].transform[14].ip must be a list of paths, or an object with 'fields', is 5"#,
+                #"5:48: routes[0].transform[15].ip: lacks 'fields': the members that hold addresses"#,
+                #"5:72: routes[0].transform[16].limit.a must be between 0 and 1000000, is -1"#,
+                #"5:86: routes[0].transform[17].lower must be a list of paths, is "a""#,
+                #"6:36: routes[0].transform[18].geo.keep[1]: 'x' is there twice, expected once"#,
+                #"6:88: routes[0].transform[19].hash.length must be between 8 and 64, is 7"#,
+                #"6:111: routes[0].transform[20].set.a.cel must be an expression in CEL, as a string, is 5"#,
             ]),
         Broken(
             "expressions, with their places behind escapes",
@@ -1223,8 +1248,9 @@ extension Broken {
             """#,
             [
                 "2:26: routes[0].transform[0]: unknown operation 'dorp', did you mean 'drop'?",
-                "2:41: routes[0].transform[1]: unknown operation 'rename', expected drop, set or hash",
-                "2:54: routes[0].transform[2]: must not be empty, expected one of drop, set or hash",
+                "2:50: routes[0].transform[1].rename: must not be empty, expected an object of paths with names",
+                "2:54: routes[0].transform[2]: must not be empty, expected one of drop, set, hash, keep, rename, move, default, bin, round, ip, "
+                    + "limit, lower, geo or flatten",
                 "2:57: routes[0].transform[3] must be an object of one operation, is 5",
             ]),
         Broken(

@@ -60,7 +60,7 @@ enum StepForms {
             reading.refuseType(node, "a list of rising numbers")
             return nil
         }
-        guard reading.accept(node, count: items.count, in: 1...1000, of: "numbers", as: "a list of rising numbers") else { return nil }
+        guard reading.accept(node, count: items.count, in: 1...1000, of: "rising numbers", as: "a list") else { return nil }
         var texts: [String] = []
         for item in items {
             guard case .number(let text) = item.value, let number = Double(text), number.isFinite else {
