@@ -1,4 +1,5 @@
 import Configuration
+import Dialects
 import Foundation
 import Ingest
 import Platform
@@ -267,10 +268,8 @@ import Testing
 struct LongWindedService: Service {
     let name = "long"
     let endpoints = [Endpoint("/long")]
-    func translate(_ body: UnsafeRawBufferPointer, of request: Request, into translation: inout Translation) throws(Refusal) {
-        try translation.add(body)
-    }
-    func answer(_ request: Request, events: Int, faults: [EventFault]) -> Reply {
+    func dialect(of request: Request) throws(Refusal) -> any Dialect { Native() }
+    func answer(_ request: Request, events: Int, faults: [RefusedEvent]) -> Reply {
         Reply(status: 200, body: [UInt8](repeating: 0x20, count: 20_000_000))
     }
 }
