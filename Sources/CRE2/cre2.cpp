@@ -29,4 +29,26 @@ extern "C" int switchyard_pattern_matches(void *pattern, const void *text, size_
     }
 }
 
+extern "C" int switchyard_pattern_groups(void *pattern) { return static_cast<RE2 *>(pattern)->NumberOfCapturingGroups(); }
+
+extern "C" int switchyard_pattern_find(void *pattern, const void *text, size_t count, size_t from, ptrdiff_t *spans,
+                                       int count_of_spans) {
+    enum { most = 10 };
+    re2::StringPiece found[most];
+    const char *start = static_cast<const char *>(text);
+    if (count_of_spans > most) return 0;
+    try {
+        const RE2 *compiled = static_cast<RE2 *>(pattern);
+        if (!compiled->Match(re2::StringPiece(start, count), from, count, RE2::UNANCHORED, found, count_of_spans)) return 0;
+    } catch (...) {
+        return 0;
+    }
+    for (int i = 0; i < count_of_spans; i++) {
+        const bool took_part = found[i].data() != nullptr;
+        spans[2 * i] = took_part ? found[i].data() - start : -1;
+        spans[2 * i + 1] = took_part ? found[i].data() - start + static_cast<ptrdiff_t>(found[i].size()) : -1;
+    }
+    return 1;
+}
+
 extern "C" void switchyard_pattern_free(void *pattern) { delete static_cast<RE2 *>(pattern); }

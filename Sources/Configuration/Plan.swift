@@ -100,6 +100,8 @@ public struct SourcePlan: Sendable, Equatable {
     public var plugin: String
     /// Of the plugin `http`.
     public var http: HTTPSourcePlan?
+    /// Of the plugin `file`.
+    public var file: FileSourcePlan?
     public init(name: String, plugin: String) {
         self.name = name
         self.plugin = plugin
@@ -168,6 +170,9 @@ public struct RoutePlan: Sendable {
     /// Any of these globs on the event's name; empty: every event, also one without a name.
     public var events: [Glob] = []
     public var match: [MatchPlan] = []
+    public var not = ExclusionPlan()
+    /// Whether it takes only what no route before it took.
+    public var takesRest = false
     /// What must hold of the event.
     public var condition: Expression?
     public var consent: ConsentDemand?
@@ -189,6 +194,16 @@ public struct MatchPlan: Sendable {
     }
 }
 
+/// What keeps an event out, each glob and each member by itself.
+public struct ExclusionPlan: Sendable {
+    public var events: [Glob] = []
+    public var match: [MatchPlan] = []
+    public init(events: [Glob] = [], match: [MatchPlan] = []) {
+        self.events = events
+        self.match = match
+    }
+}
+
 public enum Scalar: Sendable, Equatable {
     case null
     case bool(Bool)
@@ -197,28 +212,14 @@ public enum Scalar: Sendable, Equatable {
     case string(String)
 }
 
-public struct SamplePlan: Sendable {
-    /// From 0 (none) to 1 (all).
-    public var rate: Double
-    /// The member whose value decides; nil: the event's `messageId`, or else its bytes.
-    public var by: Path?
-    /// Events whose name matches are always in.
-    public var keep: [Glob] = []
-    /// Events of which it holds are always in.
-    public var keepCondition: Expression?
-    public init(rate: Double, by: Path? = nil, keep: [Glob] = []) {
-        self.rate = rate
-        self.by = by
-        self.keep = keep
-    }
-}
-
 public enum TransformPlan: Sendable {
     case drop([Path])
     /// Each member with its new value, as JSON text.
     case set([(path: Path, json: String)])
     /// HMAC-SHA-256 under the key at this index of `Plan.keys`, written as 64 hex digits.
     case hash([Path], key: Int)
+    /// Another operation, each on the event as the ones before have left it.
+    case step(StepPlan)
 }
 
 // MARK: - Providers

@@ -13,6 +13,8 @@ final class Workshop: Sendable {
     private let vitals: Vitals
     private let news: @Sendable (Lane, Lane.News) -> Void
     private let state: Monitor<State>
+    /// A route of a plan that takes over goes on where the one of its name was.
+    private let memories = RouteMemories()
 
     private struct State {
         var chance: Chance
@@ -47,7 +49,8 @@ final class Workshop: Sendable {
 
     func generation(_ number: Int, _ plan: Plan, _ posts: [Post], routes: [UInt16]) -> Generation {
         // One key for all of them: a subject stays the same subject.
-        let ruleset = Ruleset(plan, numbers: routes, subjectKey: key, locatesMessageIDs: posts.contains { $0.lane.isDurable })
+        let ruleset = Ruleset(
+            plan, numbers: routes, subjectKey: key, locatesMessageIDs: posts.contains { $0.lane.isDurable }, memories: memories)
         return Generation(number: number, plan: plan, ruleset: ruleset, posts: posts, routes: routes)
     }
 }

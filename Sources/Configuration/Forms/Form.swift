@@ -92,6 +92,16 @@ extension Form {
         }
     }
 
+    /// The form of an object of which its own reading refuses an empty one; so that editors do too.
+    var notEmpty: Form { with(#""minProperties":1"#) }
+
+    /// With more members of its schema.
+    func with(_ members: String) -> Form {
+        var form = self
+        form.schema = "\(schema.dropLast()),\(members)}"
+        return form
+    }
+
     /// Any of several types, told apart by what stands there.
     static func either(_ forms: [Form], by choose: @escaping @Sendable (Node, Reading) -> Form?) -> Form {
         Form("{\"anyOf\":\(JSONText.list(forms.map(\.schema)))}") { node, reading in choose(node, reading)?.read(node, reading) }

@@ -1,0 +1,81 @@
+// The settings of `mask`, but for the places that it looks at: a pattern, and the text that takes the place of each match.
+
+internal import Expressions
+
+public struct MaskFault: Error, Equatable {
+    public enum Part: Sendable { case pattern, text }
+
+    public var part: Part
+    /// To stand behind the setting's name: "must …".
+    public var message: String
+}
+
+public struct Mask: Sendable {
+    public static let longestText = 256
+
+    let pattern: CompiledPattern
+    let pieces: [Piece]
+
+    /// A part of the new text: bytes as they stand in JSON, or what a group matched.
+    struct Piece: Sendable, Equatable {
+        var bytes: [UInt8] = []
+        /// -1: the bytes.
+        var group = -1
+    }
+
+    public init(pattern text: String, with replacement: String) throws(MaskFault) {
+        if Mask.matchesBytes(text) {
+            throw MaskFault(part: .pattern, message: #"must not hold \C, which could cut a character in two"#)
+        }
+        do throws(PatternFault) {
+            pattern = try CompiledPattern(Array(text.utf8))
+        } catch {
+            let what = error.isMissing ? "cannot be used" : "is no pattern"
+            throw MaskFault(part: .pattern, message: "\(what): \(error.message)")
+        }
+        pieces = try Mask.pieces(of: replacement, groups: pattern.groups)
+    }
+
+    /// The most groups that the new text names.
+    var spans: Int { 1 + pieces.reduce(0) { max($0, $1.group) } }
+
+    private static func matchesBytes(_ pattern: String) -> Bool {
+        var isEscaped = false
+        for byte in pattern.utf8 {
+            if isEscaped, byte == UInt8(ascii: "C") { return true }
+            isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+        }
+        return false
+    }
+
+    /// `\0` is the whole match, `\1` to `\9` are its groups, `\\` is a backslash.
+    private static func pieces(of text: String, groups: Int) throws(MaskFault) -> [Piece] {
+        guard text.utf8.count <= longestText else {
+            throw MaskFault(part: .text, message: "must have at most \(longestText) bytes, has \(text.utf8.count)")
+        }
+        var pieces: [Piece] = []
+        var literal = Piece()
+        var isEscaped = false
+        for byte in text.utf8 {
+            if isEscaped, Byte.isDigit(byte) {
+                let group = Int(byte - 0x30)
+                guard group <= groups else {
+                    let count = groups == 0 ? "none" : "\(groups)"
+                    throw MaskFault(part: .text, message: "names group \\\(group), and the pattern has \(count)")
+                }
+                if !literal.bytes.isEmpty { pieces.append(literal) }
+                literal = Piece()
+                pieces.append(Piece(group: group))
+            } else if isEscaped || byte != UInt8(ascii: "\\") {
+                guard !isEscaped || byte == UInt8(ascii: "\\") else { throw MaskFault(part: .text, message: stray) }
+                JSONText.escape(byte) { literal.bytes.append($0) }
+            }
+            isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+        }
+        if isEscaped { throw MaskFault(part: .text, message: stray) }
+        if !literal.bytes.isEmpty { pieces.append(literal) }
+        return pieces
+    }
+
+    private static var stray: String { #"must have \0 to \9 or \\ where it has a backslash"# }
+}

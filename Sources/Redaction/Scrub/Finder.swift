@@ -1,0 +1,87 @@
+// Finds what tells of a person in one text: from left to right, at each place in the order of `Sensitive`; what is found is not
+// looked into again. A find begins where no letter or digit of ASCII stands before it. Time is in proportion to the text.
+
+struct Find {
+    let start: Int
+    let end: Int
+    let kind: Sensitive
+}
+
+struct Finder {
+    let text: Subject
+    private let seen: Seen
+    private let kinds: SensitiveSet
+
+    /// nil when a text of this length with these sorts of bytes cannot hold any of the kinds.
+    @inline(__always) init?(_ text: Subject, _ seen: Seen, _ kinds: SensitiveSet) {
+        guard text.count > 2 else { return nil }
+        let possible = Finder.possible(seen, text.count).intersection(kinds)
+        if possible.isEmpty { return nil }
+        self.text = text
+        self.seen = seen
+        self.kinds = possible
+    }
+
+    /// By the shortest find of each kind.
+    @inline(__always) private static func possible(_ seen: Seen, _ count: Int) -> SensitiveSet {
+        var kinds: UInt8 = 0
+        if seen.contains(.digit) {
+            if count >= 9 { kinds |= 1 << Sensitive.phone.rawValue }
+            if count >= 13 { kinds |= 1 << Sensitive.card.rawValue }
+            if count >= 15 { kinds |= 1 << Sensitive.iban.rawValue }
+            if seen.contains(.colon) || seen.contains(.dot) && count >= 7 { kinds |= 1 << Sensitive.ip.rawValue }
+        }
+        if seen.contains(.at), count >= 6 { kinds |= 1 << Sensitive.email.rawValue }
+        if seen.contains(.dot) && seen.contains(.upperJ) && count >= 22 || seen.contains(.blank) && count >= 15 {
+            kinds |= 1 << Sensitive.token.rawValue
+        }
+        return SensitiveSet(rawValue: kinds)
+    }
+
+    /// The first find that begins at or behind i.
+    func next(_ from: Int) -> Find? {
+        var i = from
+        while i < text.count {
+            let c = text.base[i]
+            if !text.isAlphanumeric(i - 1), let find = find(i, c) { return find }
+            i += 1
+            // No find begins inside a word.
+            if Byte.isAlphanumeric(c) {
+                while i < text.count, Byte.isAlphanumeric(text.base[i]) { i += 1 }
+            }
+        }
+        return nil
+    }
+
+    @inline(__always) private func find(_ i: Int, _ c: UInt8) -> Find? {
+        if Byte.isLetter(c) { return findAtLetter(i, c) }
+        if Byte.isDigit(c) { return findAtDigit(i) }
+        switch c {
+        case UInt8(ascii: ":"): return kinds.contains(.ip) ? made(i, Address.end(text, i, hasColons: true), .ip) : nil
+        case UInt8(ascii: "+"), UInt8(ascii: "("): return kinds.contains(.phone) ? made(i, Phone.end(text, i), .phone) : nil
+        case UInt8(ascii: "_"), 0xc3...0xdf: return kinds.contains(.email) ? made(i, Email.end(text, i), .email) : nil
+        default: return nil
+        }
+    }
+
+    private func findAtLetter(_ i: Int, _ c: UInt8) -> Find? {
+        if kinds.contains(.token), let end = Token.end(text, i) { return Find(start: i, end: end, kind: .token) }
+        if kinds.contains(.email), let end = Email.end(text, i) { return Find(start: i, end: end, kind: .email) }
+        if kinds.contains(.iban), let end = IBAN.end(text, i) { return Find(start: i, end: end, kind: .iban) }
+        guard kinds.contains(.ip), seen.contains(.colon), Byte.isHex(c) else { return nil }
+        return made(i, Address.end(text, i, hasColons: true), .ip)
+    }
+
+    private func findAtDigit(_ i: Int) -> Find? {
+        if kinds.contains(.email), let end = Email.end(text, i) { return Find(start: i, end: end, kind: .email) }
+        if kinds.contains(.card), let end = Card.end(text, i) { return Find(start: i, end: end, kind: .card) }
+        if kinds.contains(.ip), let end = Address.end(text, i, hasColons: seen.contains(.colon)) {
+            return Find(start: i, end: end, kind: .ip)
+        }
+        return kinds.contains(.phone) ? made(i, Phone.end(text, i), .phone) : nil
+    }
+
+    @inline(__always) private func made(_ start: Int, _ end: Int?, _ kind: Sensitive) -> Find? {
+        end.map { Find(start: start, end: $0, kind: kind) }
+    }
+}

@@ -1,0 +1,101 @@
+// The removal of members: given the strings that hold a find, which stretches of the event go. A member goes with its comma and
+// the spaces up to the next member, and the last one with the comma before it; an element of a list becomes null.
+
+internal import Events
+
+struct Remover: ~Copyable {
+    /// An object or a list while it is read.
+    private struct Level {
+        var isList: Bool
+        /// Where its first member begins.
+        var first = 0
+        /// Where its last member that stays ends; 0: none has stayed yet.
+        var kept = 0
+        /// Where the member that is being read begins.
+        var key = 0
+        var isKeyNext = true
+        /// Whether it goes.
+        var goes = false
+    }
+
+    /// The opening quotes of the strings with finds, in order.
+    private var hits = [Int]()
+    private var levels = [Level]()
+    private var null = 0
+
+    init() {}
+
+    mutating func keepTexts(_ replacements: inout Replacements) { null = replacements.keep(Array("null".utf8)) }
+
+    @inline(__always) mutating func removeAll() { hits.removeAll(keepingCapacity: true) }
+
+    mutating func note(_ string: Int) { hits.append(string) }
+
+    /// Appends the stretches that go, in order.
+    mutating func remove(_ block: Bytes, _ start: Int, _ end: Int, _ replacements: inout Replacements) {
+        levels.removeAll(keepingCapacity: true)
+        var hit = 0
+        var valueEnd = start
+        var i = start
+        while i < end {
+            switch block[i] {
+            case UInt8(ascii: "\""):
+                let stringEnd = Remover.stringEnd(block, i)
+                let isHit = hit < hits.count && hits[hit] == i
+                if isHit { hit += 1 }
+                read(i, stringEnd, isHit, &replacements)
+                i = stringEnd
+                valueEnd = i
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): levels.append(Level(isList: block[i] == UInt8(ascii: "[")))
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                close(valueEnd, &replacements)
+                valueEnd = i + 1
+            case UInt8(ascii: ","): endMember(valueEnd)
+            case 0x20, 0x09, 0x0d: break
+            default: valueEnd = i + 1
+            }
+            i += 1
+        }
+    }
+
+    private mutating func read(_ start: Int, _ end: Int, _ isHit: Bool, _ replacements: inout Replacements) {
+        let top = levels.count - 1
+        if levels[top].isList {
+            if isHit { replacements.append(start, end, text: null, count: 4) }
+        } else if levels[top].isKeyNext {
+            // The member before went, up to this one.
+            if levels[top].goes { replace(levels[top].key, start, &replacements) }
+            if levels[top].first == 0 { levels[top].first = start }
+            levels[top].key = start
+            levels[top].goes = isHit
+            levels[top].isKeyNext = false
+        } else if isHit {
+            levels[top].goes = true
+        }
+    }
+
+    private mutating func endMember(_ valueEnd: Int) {
+        let top = levels.count - 1
+        if levels[top].isList { return }
+        if !levels[top].goes { levels[top].kept = valueEnd }
+        levels[top].isKeyNext = true
+    }
+
+    private mutating func close(_ valueEnd: Int, _ replacements: inout Replacements) {
+        let level = levels.removeLast()
+        if level.goes { replace(level.kept > 0 ? level.kept : level.first, valueEnd, &replacements) }
+    }
+
+    /// What was to become of bytes inside goes with them.
+    private func replace(_ start: Int, _ end: Int, _ replacements: inout Replacements) {
+        replacements.removeLast(from: start)
+        replacements.append(start, end, text: 0, count: 0)
+    }
+
+    private static func stringEnd(_ block: Bytes, _ quote: Int) -> Int {
+        var i = quote + 1
+        while block[i] != UInt8(ascii: "\"") { i += block[i] == UInt8(ascii: "\\") ? 2 : 1 }
+        return i + 1
+    }
+}

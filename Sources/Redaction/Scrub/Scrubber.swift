@@ -1,0 +1,118 @@
+// `scrub`: finds what tells of a person anywhere in the strings of an event, its keys included, and says what becomes of the
+// event's bytes. One pass; only a string that could hold a find is looked at twice. Numbers are not looked at.
+// Where nothing is found nothing is allocated, and no byte changes.
+
+public import Events
+
+public struct Scrubber: ~Copyable {
+    /// What becomes of the event that was scrubbed last.
+    public private(set) var replacements = Replacements()
+    /// What was found in it; with `reject`, only the first find.
+    public private(set) var found: SensitiveSet = []
+
+    private let kinds: SensitiveSet
+    private let action: Scrub.Action
+    private let strings = Strings()
+    private var unescaped = Unescaped()
+    private var remover = Remover()
+    /// The places of the texts, by kind.
+    private let texts: UnsafeMutablePointer<(place: Int, count: Int)>
+    /// How many keys of this event have changed.
+    private var keys = 0
+
+    public init(_ scrub: Scrub) {
+        kinds = scrub.kinds
+        action = scrub.action
+        texts = .allocate(capacity: scrub.texts.count)
+        for (i, text) in scrub.texts.enumerated() {
+            let json = JSONText.body(text)
+            (texts + i).initialize(to: (replacements.keep(json), json.count))
+        }
+        remover.keepTexts(&replacements)
+    }
+
+    deinit { texts.deallocate() }
+
+    /// Scrubs the values of these slots, or the whole event when there are none; true when something was found, and then
+    /// `replacements` holds what becomes of it, unless the event is to be rejected. The string in the slot `spared` stays as it
+    /// is; 0: none does.
+    public mutating func scrub(_ event: ScannedEvent, in slots: UnsafeBufferPointer<Int>, sparing spared: Int = 0) -> Bool {
+        replacements.removeAll()
+        remover.removeAll()
+        found = []
+        keys = 0
+        let sparedStart = event.slots[spared].isPresent ? Int(event.slots[spared].start) : -1
+        if slots.isEmpty {
+            look(event.block, Int(event.start), Int(event.end), sparedStart)
+        } else {
+            var at: UInt32 = 0
+            while let slot = Spans.next(event, slots, at) {
+                look(event.block, Int(slot.start), Int(slot.end), sparedStart)
+                at = slot.end
+            }
+        }
+        if action == .drop, !found.isEmpty { remover.remove(event.block, Int(event.start), Int(event.end), &replacements) }
+        return !found.isEmpty
+    }
+
+    private mutating func look(_ block: Bytes, _ start: Int, _ end: Int, _ spared: Int) {
+        var i = start
+        while let span = strings.next(block, &i, end) {
+            if span.seen.contains(.escape) {
+                lookAtEscaped(block, span, spared)
+            } else {
+                let text = Subject(base: block + span.bodyStart, count: span.bodyEnd - span.bodyStart)
+                guard let finder = Finder(text, span.seen, kinds), span.start != spared else { continue }
+                take(finder, block, span)
+            }
+            if action == .reject, !found.isEmpty { return }
+        }
+    }
+
+    @inline(never) private mutating func lookAtEscaped(_ block: Bytes, _ span: StringSpan, _ spared: Int) {
+        guard span.start != spared else { return }
+        unescaped.decode(block, span.bodyStart, span.bodyEnd)
+        guard let finder = Finder(unescaped.text, strings.seen(unescaped.text), kinds) else { return }
+        take(finder, block, span)
+    }
+
+    private mutating func take(_ finder: Finder, _ block: Bytes, _ span: StringSpan) {
+        var find = finder.next(0)
+        guard find != nil else { return }
+        switch action {
+        case .reject: found.insert(SensitiveSet(find!.kind))
+        case .drop:
+            remover.note(span.start)
+            while let one = find {
+                found.insert(SensitiveSet(one.kind))
+                find = finder.next(one.end)
+            }
+        case .replace:
+            let isEscaped = span.seen.contains(.escape)
+            while let one = find {
+                found.insert(SensitiveSet(one.kind))
+                let text = texts[Int(one.kind.rawValue)]
+                let start = isEscaped ? unescaped.place(one.start) : span.bodyStart + one.start
+                let end = isEscaped ? unescaped.place(one.end) : span.bodyStart + one.end
+                replacements.append(start, end, text: text.place, count: text.count)
+                find = finder.next(one.end)
+            }
+            if span.isKey(block) { numberKey(span.bodyEnd) }
+        }
+    }
+
+    /// Two keys that become the same text must not become the same key: from the second on they get a number.
+    private mutating func numberKey(_ end: Int) {
+        keys += 1
+        guard keys > 1 else { return }
+        let begun = replacements.textEnd
+        replacements.put(UInt8(ascii: "-"))
+        var tens = 1
+        while keys / tens >= 10 { tens *= 10 }
+        while tens > 0 {
+            replacements.put(UInt8(truncatingIfNeeded: keys / tens % 10) + 0x30)
+            tens /= 10
+        }
+        replacements.append(end, end, textSince: begun)
+    }
+}

@@ -1,0 +1,93 @@
+// The decoded text of a string that holds escapes, and where each of its bytes stands in the event. Recycled for every string.
+
+internal import Events
+
+struct Unescaped: ~Copyable {
+    private var room: UnsafeMutablePointer<UInt8>
+    private var places: UnsafeMutablePointer<UInt32>
+    private var capacity = 256
+    private var count = 0
+
+    init() {
+        room = .allocate(capacity: capacity)
+        places = .allocate(capacity: capacity + 1)
+    }
+
+    deinit {
+        room.deallocate()
+        places.deallocate()
+    }
+
+    var text: Subject { Subject(base: Bytes(room), count: count) }
+
+    /// Where the character of the text's byte i begins in the event; for its end, the end of the string's body.
+    func place(_ i: Int) -> Int { Int(places[i]) }
+
+    /// Decodes the body of a valid string. Half a pair of surrogates stands for no character and counts as U+FFFD.
+    mutating func decode(_ block: Bytes, _ start: Int, _ end: Int) {
+        if end - start > capacity { grow(end - start) }
+        count = 0
+        var i = start
+        while i < end {
+            let at = i
+            if block[i] != UInt8(ascii: "\\") {
+                put(block[i], at)
+                i += 1
+            } else if block[i + 1] == UInt8(ascii: "u") {
+                putCharacter(Unescaped.code(block, &i, end), at)
+            } else {
+                put(Unescaped.plain(block[i + 1]), at)
+                i += 2
+            }
+        }
+        places[count] = UInt32(truncatingIfNeeded: end)
+    }
+
+    @inline(__always) private mutating func put(_ byte: UInt8, _ place: Int) {
+        room[count] = byte
+        places[count] = UInt32(truncatingIfNeeded: place)
+        count += 1
+    }
+
+    private mutating func putCharacter(_ code: UInt32, _ place: Int) {
+        guard let encoded = UTF8.encode(Unicode.Scalar(code) ?? "\u{fffd}") else { return }
+        for byte in encoded { put(byte, place) }
+    }
+
+    /// The character that the escape `\u` at i writes, with its other half when one follows.
+    private static func code(_ block: Bytes, _ i: inout Int, _ end: Int) -> UInt32 {
+        let first = hex(block + i + 2)
+        i += 6
+        let isHalf = first & 0xfc00 == 0xd800
+        guard isHalf, i + 6 <= end, block[i] == UInt8(ascii: "\\"), block[i + 1] == UInt8(ascii: "u") else { return first }
+        let second = hex(block + i + 2)
+        guard second & 0xfc00 == 0xdc00 else { return first }
+        i += 6
+        return 0x10000 + (first & 0x3ff) << 10 + (second & 0x3ff)
+    }
+
+    private static func hex(_ p: Bytes) -> UInt32 {
+        var value: UInt32 = 0
+        for i in 0..<4 { value = value << 4 | UInt32(Byte.isDigit(p[i]) ? p[i] - 0x30 : (p[i] | 0x20) - 0x57) }
+        return value
+    }
+
+    private static func plain(_ letter: UInt8) -> UInt8 {
+        switch letter {
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0c
+        case UInt8(ascii: "n"): 0x0a
+        case UInt8(ascii: "r"): 0x0d
+        case UInt8(ascii: "t"): 0x09
+        default: letter
+        }
+    }
+
+    private mutating func grow(_ wanted: Int) {
+        room.deallocate()
+        places.deallocate()
+        capacity = max(wanted, capacity * 2)
+        room = .allocate(capacity: capacity)
+        places = .allocate(capacity: capacity + 1)
+    }
+}
