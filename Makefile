@@ -15,7 +15,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance bench fuzz crash simulate check contract tsan asan schema install clean
+.PHONY: help run test conformance bench fuzz crash simulate check contract tsan asan schema metrics install clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -92,6 +92,10 @@ asan: ## Run every test under the address sanitizer
 schema: ## Check the JSON Schema of routes.json against a validator from PyPI
 	@Scripts/packages.sh build test schema
 	@$(toolchain); Scripts/schema.sh
+
+metrics: ## Let Prometheus' promtool read what a router counts
+	@Scripts/packages.sh build metrics
+	@$(toolchain); $(say) "building"; swift build; Scripts/check-metrics.sh
 
 install: ## Install under PREFIX=/usr/local (DESTDIR=FOLDER to put the tree there instead)
 	@Scripts/packages.sh build

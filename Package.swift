@@ -111,6 +111,7 @@ let package = Package(
         tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
         tests("ListenerTests", ["Listener", "Ingest", "Configuration", "Events", "Platform", "CZlib", "CZstd"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"]),
+        tests("PlatformTests", ["Platform"]),
         tests("ControlTests", ["Control", "Platform"]),
         // The modules are compiled by the tests, against the header alone.
         tests(

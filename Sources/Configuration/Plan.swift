@@ -10,6 +10,8 @@ public struct Plan: Sendable {
     public var messageID = MessageIDPlan()
     public var state = StatePlan()
     public var shutdown = ShutdownPlan()
+    /// Where besides its control socket the router can be asked how it is; nil: nowhere.
+    public var admin: AdminPlan?
     /// Those that the file names; nil: it names none.
     public var namedSources: [SourcePlan]?
     public var consent: ConsentPlan?
@@ -61,6 +63,14 @@ public struct StatePlan: Sendable, Equatable {
 public struct ShutdownPlan: Sendable, Equatable {
     /// How long a router that is told to end may go on delivering.
     public var deadline = Duration.seconds(10)
+    public init() {}
+}
+
+/// Where those who look after a router can ask it, and change nothing.
+public struct AdminPlan: Sendable, Equatable {
+    public var listen = ListenAddress.tcp(host: "127.0.0.1", port: 9464)
+    /// Whether others on the network may look.
+    public var isOpen = false
     public init() {}
 }
 
@@ -158,6 +168,9 @@ public struct RoutePlan: Sendable {
     /// Any of these globs on the event's name; empty: every event, also one without a name.
     public var events: [Glob] = []
     public var match: [MatchPlan] = []
+    public var not = ExclusionPlan()
+    /// Whether it takes only what no route before it took.
+    public var takesRest = false
     /// What must hold of the event.
     public var condition: Expression?
     public var consent: ConsentDemand?
@@ -179,28 +192,22 @@ public struct MatchPlan: Sendable {
     }
 }
 
+/// What keeps an event out, each glob and each member by itself.
+public struct ExclusionPlan: Sendable {
+    public var events: [Glob] = []
+    public var match: [MatchPlan] = []
+    public init(events: [Glob] = [], match: [MatchPlan] = []) {
+        self.events = events
+        self.match = match
+    }
+}
+
 public enum Scalar: Sendable, Equatable {
     case null
     case bool(Bool)
     /// The number as the file writes it; compared by value, exactly.
     case number(String)
     case string(String)
-}
-
-public struct SamplePlan: Sendable {
-    /// From 0 (none) to 1 (all).
-    public var rate: Double
-    /// The member whose value decides; nil: the event's `messageId`, or else its bytes.
-    public var by: Path?
-    /// Events whose name matches are always in.
-    public var keep: [Glob] = []
-    /// Events of which it holds are always in.
-    public var keepCondition: Expression?
-    public init(rate: Double, by: Path? = nil, keep: [Glob] = []) {
-        self.rate = rate
-        self.by = by
-        self.keep = keep
-    }
 }
 
 public enum TransformPlan: Sendable {

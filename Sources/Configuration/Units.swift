@@ -1,8 +1,8 @@
-// Sizes and times as configurations write them: a number and its unit, `16MB`, `512KiB`, `500ms`, `24h`.
+// Sizes, times and rates as configurations write them: a number and its unit, `16MB`, `512KiB`, `500ms`, `24h`, `100/s`.
 
 struct Unit {
     var name: String
-    /// In bytes, or in milliseconds.
+    /// In bytes, in milliseconds, or in events a day.
     var scale: Int
 }
 
@@ -11,6 +11,12 @@ struct Quantity {
     var name: String
     var examples: String
     var units: [Unit]
+    /// What there is no part of.
+    var atom: String
+    /// The most that may be written.
+    var most: Int
+    /// The units that a number without one may have meant; empty: those that make it shortest.
+    var usual: [String] = []
 
     static let size = Quantity(
         name: "size", examples: "\"16MB\" or \"512KiB\"",
@@ -18,23 +24,26 @@ struct Quantity {
             Unit(name: "B", scale: 1), Unit(name: "KB", scale: 1000), Unit(name: "MB", scale: 1_000_000),
             Unit(name: "GB", scale: 1_000_000_000),
             Unit(name: "KiB", scale: 1 << 10), Unit(name: "MiB", scale: 1 << 20), Unit(name: "GiB", scale: 1 << 30),
-        ])
+        ], atom: "B", most: 1 << 62)
+    /// At most a century, which is still a number of nanoseconds.
     static let time = Quantity(
         name: "time", examples: "\"500ms\" or \"24h\"",
         units: [
             Unit(name: "ms", scale: 1), Unit(name: "s", scale: 1000), Unit(name: "m", scale: 60_000), Unit(name: "h", scale: 3_600_000),
             Unit(name: "d", scale: 86_400_000),
-        ])
-
-    /// The most that may be written: far beyond any use, and a century (which is still a number of nanoseconds).
-    var most: Int { name == "time" ? 36_525 * 86_400_000 : 1 << 62 }
+        ], atom: "ms", most: 36_525 * 86_400_000, usual: ["ms", "s"])
+    static let rate = Quantity(
+        name: "rate", examples: "\"100/s\" or \"30/m\"",
+        units: [
+            Unit(name: "/d", scale: 1), Unit(name: "/h", scale: 24), Unit(name: "/m", scale: 1440), Unit(name: "/s", scale: 86_400),
+        ], atom: "events a day", most: 1_000_000_000 * 86_400, usual: ["/s"])
 
     struct Fault: Error {
         /// Follows "must be a size such as …, is …"; empty when there is nothing to add.
         var hint = ""
     }
 
-    /// In bytes, or in milliseconds. The range is that of what a fault suggests.
+    /// In bytes, in milliseconds, or in events a day. The range is that of what a fault suggests.
     func parse(_ text: String, in range: ClosedRange<Int> = 1 ... .max) throws(Fault) -> Int {
         let bytes = Array(text.utf8)
         let whole = bytes.prefix(while: Lexer.isDigit)
@@ -55,7 +64,7 @@ struct Quantity {
             throw Fault(hint: near.map { ", did you mean \"\(number)\($0.name)\"?" } ?? ", the units are \(Words.all(units.map(\.name)))")
         }
         guard let value = Quantity.multiply(whole, fraction, by: unit.scale) else {
-            throw Fault(hint: ", which is no whole number of \(units[0].name)")
+            throw Fault(hint: ", which is no whole number of \(atom)")
         }
         guard value <= most else { throw Fault(hint: ", which is too much") }
         return value
@@ -64,7 +73,7 @@ struct Quantity {
     /// What a number without a unit may have meant; nothing that is out of the range would help.
     func hint(forUnitless number: String, in range: ClosedRange<Int>) -> String {
         guard let value = Int(number), value >= 0 else { return ", it needs a unit" }
-        let meanings = name == "size" ? [text(value)] : ["\(value)ms", "\(value)s"]
+        let meanings = usual.isEmpty ? [text(value)] : usual.map { "\(value)\($0)" }
         let possible = meanings.filter { (try? parse($0, in: range)).map(range.contains) == true }.map { "\"\($0)\"" }
         return possible.isEmpty ? "" : ", did you mean \(Words.either(possible))?"
     }
@@ -115,4 +124,9 @@ extension Duration {
         let unit = Quantity.time.units.last { milliseconds % $0.scale == 0 && milliseconds >= $0.scale } ?? Quantity.time.units[0]
         return "\(milliseconds / unit.scale)\(unit.name)"
     }
+}
+
+extension EventRate {
+    /// The shortest exact way to write it.
+    public var configured: String { Quantity.rate.text(perDay) }
 }

@@ -1,5 +1,5 @@
-// The control socket of a router: a Unix socket for its owner alone, which answers requests one at a time. One thread waits for all
-// connections; each has a time to ask and a time to listen, and there are so many at once at most, so that nobody can keep others out
+// Answers for a router: on its control socket, a Unix socket for its owner alone, and where its plan says so at an address. One thread
+// waits for all connections; each has a time to ask and a time to listen, and there are so many at once at most, so that nobody can keep others out
 // for long. It never waits for what it was asked to do: answers may come later, from any thread.
 
 internal import CPlatform
@@ -16,7 +16,10 @@ public final class ControlServer: Sendable {
         var isOver = false
     }
 
+    /// The control socket; empty when it listens at an address.
     public let path: String
+    /// The port, when it listens at an address.
+    public let port: UInt16?
     private let listener: Descriptor
     private let wakeUp: Descriptor
     private let answers = Monitor(Answers())
@@ -31,6 +34,7 @@ public final class ControlServer: Sendable {
     public init(folder: String, clock: Clock = .system, patience: Duration = .seconds(5), handler: @escaping Handler) throws(ControlFault) {
         let place = try SocketPlace(in: folder)
         path = place.path
+        port = nil
         let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         guard number >= 0 else { throw ControlFault(.failed, "\(place.path): \(SystemFault())") }
         listener = Descriptor(owning: number)
@@ -46,11 +50,25 @@ public final class ControlServer: Sendable {
         self.handler = handler
     }
 
+    /// Listens at an address in digits, with a port of the system's choice for 0.
+    public init(
+        host: String, port: UInt16, clock: Clock = .system, patience: Duration = .seconds(5), handler: @escaping Handler
+    ) throws(ControlFault) {
+        let socket = try AddressSocket(host: host, port: port)
+        path = ""
+        self.port = socket.port
+        listener = socket.takeDescriptor()
+        wakeUp = Descriptor(owning: cplatform_eventfd())
+        self.clock = clock
+        self.patience = patience
+        self.handler = handler
+    }
+
     public func start() { Thread.start("control") { self.run() }.detach() }
 
     /// Answers what it was asked so far, but waits for nobody, and takes the socket away.
     public func close() {
-        unlink(path)
+        if !path.isEmpty { unlink(path) }
         answers.withLock { $0.isClosed = true }
         raise()
         answers.wait(while: { !$0.isOver })

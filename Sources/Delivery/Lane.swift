@@ -38,6 +38,11 @@ public final class Lane: Sendable {
     private let news: @Sendable (Lane, News) -> Void
     private let state: Monitor<LaneState>
     private let watching = Monitor(Watching())
+    /// How many wait for room.
+    private let waiting = Monitor(0)
+    /// Of the lane's own thread, and of the one that has the store.
+    private let pulse: Vitals.Pulse
+    private let diskPulse: Vitals.Pulse
 
     /// Of the thread that looks after deadlines.
     private struct Watching {
@@ -51,8 +56,11 @@ public final class Lane: Sendable {
     /// `store`: where the lane keeps its queue; nil: in memory.
     public init(
         name: String, provider: any Provider, plan: DeliveryPlan, concurrency: Int, routes: RouteNames, store: (any SpoolStore)? = nil,
-        deadLetters: DeadLetters, clock: Clock, chance: Chance, news: @escaping @Sendable (Lane, News) -> Void
+        deadLetters: DeadLetters, clock: Clock, chance: Chance, vitals: Vitals = Vitals(),
+        news: @escaping @Sendable (Lane, News) -> Void
     ) {
+        pulse = vitals.pulse("lane \(name)")
+        diskPulse = vitals.pulse("spool \(name)")
         self.name = name
         self.provider = provider
         self.deadLetters = deadLetters
@@ -119,11 +127,16 @@ public final class Lane: Sendable {
 
     /// Takes what the parcel holds, as soon as there is room for it.
     public func waitAndTake(_ parcel: inout Parcel, _ receipt: Receipt? = nil) {
+        waiting.withLock { $0 += 1 }
+        defer { waiting.withLock { $0 -= 1 } }
         while !take(&parcel, receipt) {
             let bytes = parcel.byteCount
             state.wait(while: { $0.mustWait(for: bytes) })
         }
     }
+
+    /// Whether somebody waits for room in it.
+    public var isFull: Bool { waiting.withLock { $0 > 0 } }
 
     /// Told by the source when input flows, and when there is none at the moment.
     public func sourceIs(busy: Bool) {
@@ -190,15 +203,19 @@ public final class Lane: Sendable {
         while true {
             switch nextStep() {
             case .deliver(let token, let batch, let attempt):
-                provider.deliver(batch, attempt: attempt) { [weak self] outcome in
-                    guard let self else { return }
-                    carryOut(state.withLock { $0.completed(token, outcome, at: clock.now()) })
+                pulse.beat {
+                    provider.deliver(batch, attempt: attempt) { [weak self] outcome in
+                        guard let self else { return }
+                        carryOut(state.withLock { $0.completed(token, outcome, at: clock.now()) })
+                    }
                 }
             case .bury(let effects): carryOut(effects)
             case .flush:
-                provider.flush { [weak self] outcome in
-                    guard let self else { return }
-                    carryOut(state.withLock { $0.flushed(outcome) })
+                pulse.beat {
+                    provider.flush { [weak self] outcome in
+                        guard let self else { return }
+                        carryOut(state.withLock { $0.flushed(outcome) })
+                    }
                 }
             case .end:
                 endWatch()
@@ -229,11 +246,11 @@ public final class Lane: Sendable {
                 return .ready(step)
             }
             switch step {
-            case .commit(let work): carryOut(commit(work, store))
-            case .read(let row, let most): carryOut(read(after: row, most, store))
+            case .commit(let work): carryOut(diskPulse.beat { commit(work, store) })
+            case .read(let row, let most): carryOut(diskPulse.beat { read(after: row, most, store) })
             case .tidy:
                 // What it cannot give back now it will another time.
-                try? store.tidy()
+                diskPulse.beat { try? store.tidy() }
                 state.withLock { $0.tidied() }
             case .close:
                 store.close()

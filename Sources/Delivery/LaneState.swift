@@ -121,6 +121,10 @@ struct LaneState: ~Copyable {
     private var unburied = 0
     private(set) var failedAttempts = 0
     var rate = Rate()
+    /// How old events were when they were delivered.
+    private(set) var ages = Histogram.times
+    /// How many events a delivered batch had.
+    private(set) var sizes = Histogram.sizes
     /// The last answer of the provider that was not good, and when it came, where that is known.
     private(set) var lastFailure: (answer: Answer, at: Instant)?
     var flushDue: Instant?
@@ -383,13 +387,25 @@ struct LaneState: ~Copyable {
         return effects
     }
 
+    private mutating func noteDelivery(of batch: Batch, at now: Instant) {
+        rate.note(batch.count, at: now)
+        sizes.note(Int64(batch.count))
+        // Events of one block came in together.
+        let wall = epoch + now.nanoseconds
+        var first = 0
+        for index in 1...batch.count where index == batch.count || batch.arrivals[index] != batch.arrivals[first] {
+            ages.note(max(0, wall - batch.arrivals[first]), count: index - first)
+            first = index
+        }
+    }
+
     /// `isVerdictOnEvents`: a rejection is of these very events, so there is no need to halve them.
     private mutating func apply(
         _ outcome: Outcome, to waiting: Waiting, isVerdictOnEvents: Bool = false, at now: Instant, _ effects: inout [Effect]
     ) {
         switch outcome {
         case .delivered:
-            rate.note(waiting.batch.count, at: now)
+            noteDelivery(of: waiting.batch, at: now)
             settle(waiting, .delivered)
         case .rejected(let answer):
             if waiting.batch.count > 1, !isVerdictOnEvents {

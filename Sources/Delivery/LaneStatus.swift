@@ -1,7 +1,7 @@
 // How a lane does at the moment, for who asks. It changes nothing, and what it says was true at one instant.
 
 internal import Configuration
-internal import Platform
+public import Platform
 internal import Policy
 internal import Spool
 
@@ -38,6 +38,9 @@ public struct LaneStatus: Sendable, Equatable {
     public var storeFault: String?
     /// Events that took another end than delivery, by their fate.
     public var account: LaneAccount
+    /// How old events were when they were delivered, in nanoseconds; and how many of them a batch had.
+    public var ages: Histogram
+    public var sizes: Histogram
 }
 
 extension LaneState {
@@ -55,7 +58,7 @@ extension LaneState {
             phase: phase, events: account.totalWaiting, memory: heldBytes, disk: isDurable ? backlog.diskBytes + backlog.unstoredBytes : 0,
             oldest: account.totalWaiting > 0 ? oldest : nil, rate: rate.perSecond(at: now), underWay: inFlight.count, breaker: breaker,
             attempts: failedAttempts, lastError: lastFailure?.answer, lastErrorAge: lastFailure.map { now - $0.at },
-            storeFault: storeFault?.description, account: account)
+            storeFault: storeFault?.description, account: account, ages: ages, sizes: sizes)
     }
 
     /// Events are in order within a batch, so that the first of each tells.

@@ -34,16 +34,19 @@ public final class Inbox: EventSink, Sendable {
         let overlong: Int?
         let source: Int
         let lines: Int
+        let since: Instant
         let deadline: Instant
         let answer: (@Sendable (Submission) -> Void)?
 
         init(
-            _ text: consuming ByteBuffer, overlong: Int? = nil, source: Int, deadline: Instant, answer: (@Sendable (Submission) -> Void)?
+            _ text: consuming ByteBuffer, overlong: Int? = nil, source: Int, since: Instant, deadline: Instant,
+            answer: (@Sendable (Submission) -> Void)?
         ) {
             lines = answer == nil ? 0 : countLines(text.bytes)
             self.text = text
             self.overlong = overlong
             self.source = source
+            self.since = since
             self.deadline = deadline
             self.answer = answer
         }
@@ -83,6 +86,7 @@ public final class Inbox: EventSink, Sendable {
     private let clock: Clock
     private let onPause: @Sendable (Bool) -> Void
     private let state = Monitor(State())
+    private let latency = Monitor(Histogram.times)
     /// Whether somebody looks after those that have waited too long.
     private let watch = Monitor(Watch())
     private struct Watch {
@@ -100,7 +104,8 @@ public final class Inbox: EventSink, Sendable {
     // MARK: - Sources
 
     public func submit(_ lines: consuming ByteBuffer, source: Int, answer: @escaping @Sendable (Submission) -> Void) -> Bool {
-        let item = Item(lines, source: source, deadline: clock.now() + limits.patience, answer: answer)
+        let now = clock.now()
+        let item = Item(lines, source: source, since: now, deadline: now + limits.patience, answer: answer)
         enum Fate { case taken, refused, closing }
         let fate = state.withLock { state -> Fate in
             if state.isClosed { return .closing }
@@ -129,12 +134,13 @@ public final class Inbox: EventSink, Sendable {
 
     /// Adds lines, waiting while there is no room; nobody is answered.
     public func put(_ lines: consuming ByteBuffer, source: Int) {
-        add(Item(lines, source: source, deadline: Instant(nanoseconds: .max), answer: nil))
+        add(Item(lines, source: source, since: clock.now(), deadline: Instant(nanoseconds: .max), answer: nil))
     }
 
     /// Adds that a line of so many bytes was over the limit and is gone.
     public func put(overlong bytes: Int, source: Int) {
-        add(Item(ByteBuffer(), overlong: bytes, source: source, deadline: Instant(nanoseconds: .max), answer: nil))
+        let now = clock.now()
+        add(Item(ByteBuffer(), overlong: bytes, source: source, since: now, deadline: Instant(nanoseconds: .max), answer: nil))
     }
 
     private func add(_ item: Item) {
@@ -157,6 +163,9 @@ public final class Inbox: EventSink, Sendable {
 
     /// How much waits.
     public var waiting: (submissions: Int, bytes: Int) { state.withLock { ($0.items.count - $0.first, $0.bytes) } }
+
+    /// How long submissions took from their coming to their answer, in nanoseconds.
+    public var latencies: Histogram { latency.withLock { $0 } }
 
     // MARK: - Workers
 
@@ -183,7 +192,12 @@ public final class Inbox: EventSink, Sendable {
 
     private func note(_ item: Item, _ portions: inout [Portion]) {
         guard let answer = item.answer else { return }
-        portions.append(Portion(lines: item.lines, answer: answer))
+        portions.append(
+            Portion(lines: item.lines) { [clock, latency, since = item.since] submission in
+                let time = clock.now() - since
+                latency.withLock { $0.note(time.nanoseconds) }
+                answer(submission)
+            })
     }
 
     /// The next submission begins on a line of its own.

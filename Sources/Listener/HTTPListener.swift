@@ -41,6 +41,9 @@ public final class HTTPListener: @unchecked Sendable {
     let endpoints: [String: any Service]
     let queue = WorkQueue()
     let state: Monitor<State>
+    /// Of the thread that speaks HTTP.
+    let pulse: Vitals.Pulse
+    private let vitals: Vitals
     private let desk: Desk
     private let inherited: [ServiceManager.Inherited]
     private let calls: UnsafeMutablePointer<cmicrohttpd_calls>
@@ -48,9 +51,11 @@ public final class HTTPListener: @unchecked Sendable {
     /// `source` is its index among the plan's sources, and `inherited` what systemd has handed over.
     public init(
         name: String, plan: HTTPSourcePlan, source: Int, services: [any Service] = [NativeService()], sink: any EventSink,
-        clock: Clock = .system, inherited: [ServiceManager.Inherited] = []
+        clock: Clock = .system, vitals: Vitals = Vitals(), inherited: [ServiceManager.Inherited] = []
     ) {
         self.name = name
+        self.vitals = vitals
+        pulse = vitals.pulse("listener \(name)")
         self.plan = plan
         self.clock = clock
         self.inherited = inherited
@@ -122,7 +127,9 @@ public final class HTTPListener: @unchecked Sendable {
         // From here on the callbacks hold it; `stop` lets go.
         _ = Unmanaged.passRetained(self)
         var threads = (0..<max(1, workers)).map { number in
-            ThreadHandle(Thread.start("\(name) work \(number)") { [self] in queue.run { answer($0) } })
+            let pulse = vitals.pulse("listener \(name), worker \(number)")
+            return ThreadHandle(
+                Thread.start("\(name) work \(number)") { [self] in queue.run { exchange in pulse.beat { answer(exchange) } } })
         }
         threads.append(ThreadHandle(Thread.start("\(name) watch") { [self] in watch.run() }))
         let started = threads

@@ -13,7 +13,7 @@ final class WorkQueue: Sendable {
 
     func add(_ exchange: Exchange) {
         state.withLock { $0.waiting.append(exchange) }
-        state.wake()
+        state.wakeOne()
     }
 
     /// Works until the end, which comes when nothing waits any more.

@@ -1,5 +1,5 @@
-// A file of lines for its owner alone, appended to in whole lines: the dead letters, the rejects. It promises that no
-// line is ever glued to another, not even after a full disk or a kill in the middle of a write.
+// A file of lines for its owner alone, appended to in whole lines: the rejects. It promises that no line is ever
+// glued to another, not even after a full disk or a kill in the middle of a write.
 
 internal import Glibc
 

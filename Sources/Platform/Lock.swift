@@ -60,6 +60,9 @@ public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
         pthread_cond_timedwait(condition, mutex, &time)
     }
 
+    /// Wakes one of the threads that wait, where any of them will do.
+    public func wakeOne() { pthread_cond_signal(condition) }
+
     /// Wakes every thread that waits.
     public func wake() { pthread_cond_broadcast(condition) }
 }

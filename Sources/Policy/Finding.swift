@@ -6,8 +6,12 @@ public import Expressions
 
 public struct Finding: Sendable {
     public var verdict: Verdict
+    /// The first of the routes before it that took the event, where that decided.
+    public var takenBy: Int?
     /// The first of the route's matches that does not hold: an index into them.
     public var mismatch: Int?
+    /// The first of the members under `not` that keeps the event out, an index into them; nil: none of them does.
+    public var exclusion: Int?
     /// What decided over the route's expression; nil: the event did not come as far, or there is none.
     public var condition: Evaluator.Decision?
     /// nil: the event did not come as far, or there is no consent section.
@@ -24,6 +28,11 @@ public struct SampleFinding: Sendable {
     public var isKept: Bool
     /// What decided over the expression of those that are always in; nil: there is none.
     public var keepCondition: Evaluator.Decision?
+    public var rate: Double
+    /// Which of the rates by name that is: an index into them; nil: none of them.
+    public var named: Int?
+    /// Whether the event is within the limit; nil: the event did not come as far, or there is no limit.
+    public var isWithinLimit: Bool?
     /// In when the hash, taken for a fraction of 2 to the 64th, is below the rate.
     public var hash: UInt64
     public var basis: SampleBasis
@@ -77,36 +86,56 @@ extension Judge {
     /// What each route found out, in order. The verdicts are those of `verdicts(of:)`.
     public mutating func findings(on event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Finding] {
         let verdicts = verdicts(of: event, arrival: arrival, source: source)
-        return verdicts.indices.map { finding($0, verdicts[$0], event) }
+        return verdicts.indices.map { index in
+            var finding = finding(index, verdicts[index], event)
+            if finding.verdict == .filtered(.else) { finding.takenBy = verdicts.firstIndex { $0.isTaking } }
+            return finding
+        }
     }
 
     private mutating func finding(_ index: Int, _ verdict: Verdict, _ event: ScannedEvent) -> Finding {
         let route = rules.routes[index]
         var finding = Finding(verdict: verdict)
         switch verdict {
-        case .filtered(.events): return finding
+        case .filtered(.else), .filtered(.events): return finding
         case .filtered(.match):
             finding.mismatch = route.match.indices.first {
                 !route.match[$0].matches(event, &decoder)
             }
             return finding
+        case .filtered(.not):
+            if !isNamed(route.not.events, event) { finding.exclusion = route.not.matching(event, &decoder) }
+            return finding
         case .filtered(.where), .filtered(.whereErrors):
             finding.condition = evaluator.decision(route.condition, event, around)
             return finding
-        case .denied, .sampledOut, .admitted:
+        case .denied, .sampledOut, .limited, .admitted:
             if route.condition >= 0 { finding.condition = evaluator.decision(route.condition, event, around) }
         }
         let demand = UnsafePointer(rules.routes.baseAddress! + index).pointer(to: \.gate)!
         finding.gate = gate.finding(on: event, demand: demand, name: &name, nameSlot: rules.nameSlot, slots: ruleset.paths.count)
         if case .denied = verdict { return finding }
-        if let sample = route.sample?.pointee {
-            let isKept = name.read(event, slot: rules.nameSlot).map(sample.keep.match) ?? false
-            finding.sample = SampleFinding(
-                isKept: isKept,
-                keepCondition: sample.keepCondition < 0 ? nil : evaluator.decision(sample.keepCondition, event, around),
-                hash: sampler.hash(sample.member, event, turn), basis: sampler.basis(sample.member, event))
-        }
+        if let sample = route.sample { finding.sample = self.finding(sample, verdict, event) }
         return finding
+    }
+
+    private mutating func finding(_ rule: UnsafePointer<SampleRule>, _ verdict: Verdict, _ event: ScannedEvent) -> SampleFinding {
+        let sample = rule.pointee
+        isTrial = true
+        defer { isTrial = false }
+        let rate = rate(rule, event)
+        let isKept = isNamed(sample.keep, event)
+        let keepCondition = sample.keepCondition < 0 ? nil : evaluator.decision(sample.keepCondition, event, around)
+        let isBeforeLimit = sample.limit == nil || verdict == .sampledOut || isKept || keepCondition?.holds ?? false
+        return SampleFinding(
+            isKept: isKept, keepCondition: keepCondition, rate: sample.rates[rate].value,
+            named: sample.target == nil && rate >= SampleRule.firstNamed ? rate - SampleRule.firstNamed : nil,
+            isWithinLimit: isBeforeLimit ? nil : verdict == .admitted,
+            hash: sampler.hash(sample.member, event, turn), basis: sampler.basis(sample.member, event))
+    }
+
+    private mutating func isNamed(_ globs: Globs, _ event: ScannedEvent) -> Bool {
+        name.read(event, slot: rules.nameSlot).map(globs.match) ?? false
     }
 }
 

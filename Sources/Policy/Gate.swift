@@ -10,12 +10,18 @@ public struct Admitted: ~Copyable {
     /// An index into the plan's routes.
     let route: Int
     /// The edits that apply, those included that cut what the event's state of consent does not allow; -1: none.
-    let edit: Int
+    private(set) var edit: Int
+    /// Those edits, by the rate of the route's sample that they write on the event.
+    private let byRate: UnsafePointer<Int>
 
-    fileprivate init(route: Int, edit: Int) {
+    fileprivate init(route: Int, byRate: UnsafePointer<Int>) {
         self.route = route
-        self.edit = edit
+        self.byRate = byRate
+        edit = byRate[0]
     }
+
+    /// The event is in the sample at this one of its rates, which is to be written on it.
+    mutating func annotate(_ rate: Int) { edit = byRate[rate] }
 }
 
 /// What the gate says.
@@ -28,8 +34,10 @@ enum Passage: ~Copyable {
 struct RouteGate: BitwiseCopyable {
     var level = 0
     var purposes: Purposes?
-    /// By the level of the event's state; one for all where the gate is off or no fields are configured.
+    /// By the level of the event's state, where fields are configured; for each level by the rate of the sample, where it is written.
     var edits: UnsafeBufferPointer<Int>
+    /// How many rates there are; 1: none is written.
+    var rates = 1
 }
 
 struct Gate: ~Copyable {
@@ -76,11 +84,11 @@ struct Gate: ~Copyable {
         _ event: ScannedEvent, route: Int, demand: UnsafePointer<RouteGate>, name: inout EventName, nameSlot: Int
     ) -> Passage {
         let edits = demand.pointee.edits.baseAddress!
-        guard let rules else { return .admitted(Admitted(route: route, edit: edits[0])) }
+        guard let rules else { return .admitted(Admitted(route: route, byRate: edits)) }
         let level = level(demand, event, rules, &name, nameSlot)
         let isDemanding = level > 0 || demand.pointee.purposes != nil
         let cutsFields = rules.pointee.cutsFields
-        guard isDemanding || cutsFields else { return .admitted(Admitted(route: route, edit: edits[0])) }
+        guard isDemanding || cutsFields else { return .admitted(Admitted(route: route, byRate: edits)) }
 
         let state = state(of: event)
         if isDemanding {
@@ -94,7 +102,7 @@ struct Gate: ~Copyable {
                 return .denied(.purpose)
             }
         }
-        return .admitted(Admitted(route: route, edit: edits[cutsFields ? state.level : 0]))
+        return .admitted(Admitted(route: route, byRate: edits + (cutsFields ? state.level &* demand.pointee.rates : 0)))
     }
 
     /// The level that the route or the event's name demands, whichever is higher.

@@ -21,6 +21,10 @@ public struct Judge: ~Copyable {
     /// When and where the event came in.
     private(set) var around = Surroundings(now: 0)
     private var keepErrors = 0
+    /// Nothing of the event is remembered, so that the verdicts on the next ones are as if it had never been asked about.
+    var isTrial = false
+    /// A route took the event: its filter let it in, whatever consent and the sample said then.
+    private var isTaken = false
     private let immediate: UnsafeMutablePointer<Immediate>
 
     private struct Immediate: BitwiseCopyable {
@@ -75,8 +79,10 @@ public struct Judge: ~Copyable {
         return seen.note(id, at: time).map(Repetition.new) ?? .duplicate
     }
 
-    /// What each route says of the event, in order; nothing is appended.
+    /// What each route says of the event, in order; nothing is appended, and nothing remembered.
     public mutating func verdicts(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Verdict] {
+        isTrial = true
+        defer { isTrial = false }
         begin(arrival, source)
         return (0..<rules.routes.count).map { route in
             switch decide(event, route) {
@@ -95,6 +101,7 @@ public struct Judge: ~Copyable {
     @inline(__always) private mutating func begin(_ arrival: Int64, _ source: Int) {
         around = Surroundings(now: arrival, source: source)
         turn &+= 1
+        isTaken = false
         name.forget()
         gate.forget()
         subjects.forget()
@@ -102,12 +109,16 @@ public struct Judge: ~Copyable {
 
     @inline(__always) private mutating func decide(_ event: ScannedEvent, _ index: Int) -> Decision {
         let route = rules.routes.baseAddress! + index
+        if route.pointee.takesRest, isTaken { return .refused(.filtered(.else)) }
         if !route.pointee.events.isEmpty {
             guard let text = name.read(event, slot: rules.nameSlot), route.pointee.events.match(text) else {
                 return .refused(.filtered(.events))
             }
         }
         for rule in route.pointee.match where !rule.matches(event, &decoder) { return .refused(.filtered(.match)) }
+        if !route.pointee.not.isEmpty, route.pointee.not.holds(event, &name, nameSlot: rules.nameSlot, &decoder) {
+            return .refused(.filtered(.not))
+        }
         if route.pointee.condition >= 0 {
             switch evaluator.decide(route.pointee.condition, event, around) {
             case .yes: break
@@ -115,19 +126,24 @@ public struct Judge: ~Copyable {
             case .error: return .refused(.filtered(.whereErrors))
             }
         }
+        isTaken = true
         let demand = route.pointer(to: \.gate)!
         switch gate.pass(event, route: index, demand: demand, name: &name, nameSlot: rules.nameSlot) {
         case .denied(let denial): return .refused(.denied(denial))
         case .admitted(let admitted):
             guard let sample = route.pointee.sample else { return .admitted(admitted) }
-            if sample.pointee.keepCondition >= 0, isKept(sample.pointee.keepCondition, event) { return .admitted(admitted) }
-            let sampled = sampler.pass(admitted, sample, event, turn: turn, name: &name, nameSlot: rules.nameSlot)
-            guard let sampled else { return .refused(.sampledOut) }
-            return .admitted(sampled)
+            switch sampled(sample, event) {
+            case .out(let verdict): return .refused(verdict)
+            case .isIn(let rate):
+                guard demand.pointee.rates > 1 else { return .admitted(admitted) }
+                var annotated = admitted
+                annotated.annotate(rate)
+                return .admitted(annotated)
+            }
         }
     }
 
-    mutating func isKept(_ condition: Int, _ event: ScannedEvent) -> Bool {
+    mutating func keeps(_ condition: Int, _ event: ScannedEvent) -> Bool {
         let truth = evaluator.decide(condition, event, around)
         if truth == .error { keepErrors += 1 }
         return truth == .yes

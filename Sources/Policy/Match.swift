@@ -26,6 +26,30 @@ struct MatchRule: BitwiseCopyable {
     }
 }
 
+/// `not`: each glob and each member keeps an event out by itself. A name or a member that is absent keeps nothing out.
+struct Exclusion: BitwiseCopyable {
+    let events: Globs
+    let match: UnsafeBufferPointer<MatchRule>
+
+    init(_ plan: ExclusionPlan, slot: (Path) -> Int, in store: Store) {
+        events = Globs(plan.events, in: store)
+        match = store.list(plan.match.map { MatchRule($0, slot: slot($0.path), in: store) })
+    }
+
+    @inline(__always) var isEmpty: Bool { events.isEmpty && match.isEmpty }
+
+    func holds(_ event: ScannedEvent, _ name: inout EventName, nameSlot: Int, _ decoder: inout Decoder) -> Bool {
+        if !events.isEmpty, let text = name.read(event, slot: nameSlot), events.match(text) { return true }
+        return matching(event, &decoder) != nil
+    }
+
+    /// The first member that keeps the event out: an index into `match`.
+    func matching(_ event: ScannedEvent, _ decoder: inout Decoder) -> Int? {
+        for index in match.indices where match[index].matches(event, &decoder) { return index }
+        return nil
+    }
+}
+
 private struct ScalarRule: BitwiseCopyable {
     enum Kind: UInt8, BitwiseCopyable { case word, number, string }
 

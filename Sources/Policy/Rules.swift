@@ -8,6 +8,9 @@ struct RouteRules: BitwiseCopyable {
     let number: UInt16
     let events: Globs
     let match: UnsafeBufferPointer<MatchRule>
+    let not: Exclusion
+    /// Whether it takes only what no route before it took.
+    let takesRest: Bool
     /// Which of the ruleset's expressions must hold; -1: none.
     let condition: Int
     let gate: RouteGate

@@ -20,7 +20,7 @@ struct RulesCompiler {
 
     /// `numbers`: what the events of each route carry to tell that they came by it; `conditions`: which of the ruleset's
     /// expressions are theirs.
-    func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions) -> Rules {
+    func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions, memories: [RouteMemory]) -> Rules {
         var edits = EditCompiler(paths: paths, keys: keys, store: store)
         var sampled: [Int] = []
         let consent = compileConsent()
@@ -30,13 +30,17 @@ struct RulesCompiler {
                 number: number,
                 events: Globs(route.events, in: store),
                 match: store.list(route.match.map { MatchRule($0, slot: slot($0.path), in: store) }),
+                not: Exclusion(route.not, slot: slot, in: store),
+                takesRest: route.takesRest,
                 condition: conditions.filters[index],
                 gate: compileGate(route, consent, &edits),
                 sample: route.sample.map { sample in
                     let by = sample.by.map(slot) ?? -1
                     if !sampled.contains(by) { sampled.append(by) }
                     return store.one(
-                        SampleRule(sample, member: sampled.firstIndex(of: by)!, keepCondition: conditions.keeps[index], in: store))
+                        SampleRule(
+                            sample, member: sampled.firstIndex(of: by)!, keepCondition: conditions.keeps[index],
+                            memory: memories[index], in: store))
                 },
                 // Each once: a line that is copied must not be copied into the parcel where it lies.
                 providers: store.list(
@@ -69,28 +73,39 @@ struct RulesCompiler {
     }
 
     private func compileGate(_ route: RoutePlan, _ consent: Gate.Rules?, _ edits: inout EditCompiler) -> RouteGate {
+        let rates = route.sample?.annotation == nil ? 1 : route.sample?.possibleRates.count ?? 1
         guard let section = plan.consent, let consent else {
-            return RouteGate(edits: store.list([edits.add(Fate(route.transforms, keys: keys))]))
+            return RouteGate(edits: store.list(editsByRate(route, cut: [], &edits)), rates: rates)
         }
         // A route that nothing covers demands all there is.
         let demand = route.consent ?? ConsentDemand(level: section.levels.count - 1)
         return RouteGate(
             level: demand.level,
             purposes: demand.purposes.isEmpty ? nil : consent.consent.set(demand.purposes, in: store),
-            edits: store.list(fieldEdits(route, section, &edits)))
+            edits: store.list(fieldEdits(route, section, &edits)), rates: rates)
     }
 
     /// The route's edits by the level of the event's state. What the state does not allow is dropped before the
     /// transforms begin: the event is edited as if it had come without.
     private func fieldEdits(_ route: RoutePlan, _ section: ConsentPlan, _ edits: inout EditCompiler) -> [Int] {
-        guard section.fields.contains(where: { $0.level > 0 }) else { return [edits.add(Fate(route.transforms, keys: keys))] }
-        var known: [[Path]: Int] = [:]
-        return section.levels.indices.map { level in
+        guard section.fields.contains(where: { $0.level > 0 }) else { return editsByRate(route, cut: [], &edits) }
+        var known: [[Path]: [Int]] = [:]
+        return section.levels.indices.flatMap { level in
             let cut = section.fields.filter { $0.level > level }.map(\.path)
-            if let index = known[cut] { return index }
-            let index = edits.add(Fate([.drop(cut)] + route.transforms, keys: keys))
-            known[cut] = index
-            return index
+            if let list = known[cut] { return list }
+            let list = editsByRate(route, cut: cut, &edits)
+            known[cut] = list
+            return list
+        }
+    }
+
+    /// The route's edits by the rate that its sample writes on the event, last of all.
+    private func editsByRate(_ route: RoutePlan, cut: [Path], _ edits: inout EditCompiler) -> [Int] {
+        let transforms = (cut.isEmpty ? [] : [.drop(cut)]) + route.transforms
+        guard let sample = route.sample, let path = sample.annotation else { return [edits.add(Fate(transforms, keys: keys))] }
+        return sample.possibleRates.map { rate in
+            let json = rate == 1 ? "1" : "\(rate)"
+            return edits.add(Fate(transforms + [.set([(path: path, json: json)])], keys: keys))
         }
     }
 }

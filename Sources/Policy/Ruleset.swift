@@ -19,18 +19,20 @@ public final class Ruleset: Sendable {
     /// The conditions of the routes and samples, in this order of the plan.
     let conditions: ExpressionSet
     let sources: [String]
-    /// Owns what `rules` points to.
+    /// Own what `rules` points to.
     private let store: Store
+    private let memories: [RouteMemory]
 
     /// The subjects' keys are made under `subjectKey`, sixteen bytes; by default chance, so that they mean nothing
     /// outside of this process. `locatesMessageIDs` tells where each event's `messageId` stands, also when no rule asks.
     /// `keepsDigests`: the events have gone through a hash before, and what looks like a digest is not hashed again.
     /// Ids that are added to events are made by chance, unless `messageIDKey`, sixteen bytes, says otherwise.
+    /// `memories`: what the routes of the run remember of the events so far.
     /// `numbers`: what the events of each route carry to tell that they came by it, among the routes of all plans of a run; else
     /// the indices of the routes.
     public init(
         _ plan: Plan, numbers: [UInt16]? = nil, subjectKey: [UInt8]? = nil, locatesMessageIDs: Bool = false, messageIDKey: [UInt8]? = nil,
-        keepsDigests: Bool = false
+        keepsDigests: Bool = false, memories: RouteMemories = RouteMemories()
     ) {
         let locatesMessageIDs = locatesMessageIDs || plan.addsMessageIDs || plan.messageID.deduplicate != nil
         let wanted = WantedPaths(plan, locatesMessageIDs: locatesMessageIDs)
@@ -47,7 +49,9 @@ public final class Ruleset: Sendable {
         let conditions = Conditions(plan)
         self.conditions = ExpressionSet(conditions.expressions, paths: paths)
         sources = plan.sources.map(\.name)
-        rules = compiler.compile(subjectKey: SipKey(subjectKey ?? Ruleset.chance()), numbers: numbers, conditions: conditions)
+        self.memories = memories.recall(plan.routes.map(\.name))
+        rules = compiler.compile(
+            subjectKey: SipKey(subjectKey ?? Ruleset.chance()), numbers: numbers, conditions: conditions, memories: self.memories)
     }
 
     static func chance() -> [UInt8] {
@@ -92,14 +96,14 @@ struct WantedPaths {
 
         let sent = Set(routes.flatMap(\.providers))
         let readsName =
-            routes.contains { !$0.events.isEmpty || !($0.sample?.keep.isEmpty ?? true) }
+            routes.contains { !$0.events.isEmpty || !$0.not.events.isEmpty || ($0.sample?.readsName ?? false) }
             || !(section?.events.isEmpty ?? true) || sent.contains { !plan.providers[$0].delivery.immediate.isEmpty }
         if readsName { paths.append(name) }
         if locatesMessageIDs || routes.contains(where: { $0.sample != nil }) { paths.append(messageID) }
         for route in routes {
-            paths += route.match.map(\.path)
+            paths += (route.match + route.not.match).map(\.path)
             for condition in [route.condition, route.sample?.keepCondition] { paths += condition?.paths ?? [] }
-            if let by = route.sample?.by { paths.append(by) }
+            paths += [route.sample?.by, route.sample?.annotation].compactMap { $0 }
             for transform in route.transforms {
                 paths += transform.paths
             }

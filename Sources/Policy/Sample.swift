@@ -1,5 +1,5 @@
 // Sampling by a hash of one member: a user is in or out as a whole, on every machine, in every run, and the 5 % sample
-// lies inside the 10 % sample.
+// lies inside the 10 % sample. Whatever makes the rate, the same hash is held against it.
 
 internal import Configuration
 internal import Events
@@ -8,26 +8,57 @@ internal import Events
 /// changes, or every sample would.
 let samplingKey = SipKey(Array("switchyardsample".utf8))
 
-struct SampleRule: BitwiseCopyable {
-    /// An index into the sampled members.
-    let member: Int
+struct SampleRate: BitwiseCopyable {
+    let value: Double
     /// In when the hash is below it.
     private let threshold: UInt64
     private let takesAll: Bool
-    let keep: Globs
-    /// Which of the ruleset's expressions keeps an event in; -1: none.
-    let keepCondition: Int
 
-    init(_ plan: SamplePlan, member: Int, keepCondition: Int, in store: Store) {
-        self.keepCondition = keepCondition
-        self.member = member
-        takesAll = plan.rate >= 1
-        threshold = takesAll ? .max : plan.rate > 0 ? UInt64(plan.rate * 0x1p64) : 0
-        keep = Globs(plan.keep, in: store)
+    init(_ rate: Double) {
+        value = rate
+        takesAll = rate >= 1
+        threshold = takesAll ? .max : rate > 0 ? UInt64(rate * 0x1p64) : 0
     }
 
     @inline(__always) func takes(_ hash: UInt64) -> Bool { takesAll || hash < threshold }
     @inline(__always) var decidesAlone: Bool { takesAll || threshold == 0 }
+}
+
+struct SampleRule: BitwiseCopyable {
+    /// An index into the sampled members.
+    let member: Int
+    /// All that there can be. The first is 1, for what is kept; of a sample with a target the ladder; else the second is the usual
+    /// one, followed by those of `named`.
+    let rates: UnsafeBufferPointer<SampleRate>
+    let named: UnsafeBufferPointer<Globs>
+    let target: TargetRule?
+    let limit: LimitRule?
+    let keep: Globs
+    /// Which of the ruleset's expressions keeps an event in; -1: none.
+    let keepCondition: Int
+    /// Of a route whose verdicts depend on what came before. The ruleset holds it.
+    let memory: Unmanaged<RouteMemory>
+
+    init(_ plan: SamplePlan, member: Int, keepCondition: Int, memory: RouteMemory, in store: Store) {
+        self.keepCondition = keepCondition
+        self.member = member
+        self.memory = .passUnretained(memory)
+        rates = store.list(plan.possibleRates.map(SampleRate.init))
+        named = store.list(plan.target == nil ? plan.rates.map { Globs([$0.glob], in: store) } : [])
+        target = plan.target.map(TargetRule.init)
+        limit = plan.limit.map(LimitRule.init)
+        keep = Globs(plan.keep, in: store)
+    }
+
+    /// The place of the usual rate, and of the first named one, in `rates`.
+    static let usual = 1
+    static let firstNamed = 2
+}
+
+extension SamplePlan {
+    /// In the order of `SampleRule.rates`.
+    var possibleRates: [Double] { target == nil ? [1, rate] + rates.map(\.rate) : Traffic.ladder }
+    var readsName: Bool { !keep.isEmpty || !rates.isEmpty }
 }
 
 /// The hashes of one event, each computed at most once for all routes that sample by the same member.
@@ -53,17 +84,11 @@ struct Sampler: ~Copyable {
 
     deinit { hashes.deallocate() }
 
-    /// Whether the event is in the route's sample. `turn` tells one event from another.
-    @inline(__always) mutating func pass(
-        _ admitted: consuming Admitted, _ rule: UnsafePointer<SampleRule>, _ event: ScannedEvent, turn: UInt64,
-        name: inout EventName, nameSlot: Int
-    ) -> Admitted? {
-        if !rule.pointee.keep.isEmpty, let name = name.read(event, slot: nameSlot), rule.pointee.keep.match(name) {
-            return admitted
-        }
-        let hash = rule.pointee.decidesAlone ? 0 : hash(rule.pointee.member, event, turn)
-        guard rule.pointee.takes(hash) else { return nil }
-        return admitted
+    /// Whether the event is in at this rate. `turn` tells one event from another.
+    @inline(__always) mutating func takes(
+        _ rate: UnsafePointer<SampleRate>, by member: Int, _ event: ScannedEvent, turn: UInt64
+    ) -> Bool {
+        rate.pointee.takes(rate.pointee.decidesAlone ? 0 : hash(member, event, turn))
     }
 
     mutating func hash(_ member: Int, _ event: ScannedEvent, _ turn: UInt64) -> UInt64 {

@@ -7,11 +7,21 @@ public enum Verdict: Hashable, Sendable {
     case filtered(FilterStage)
     case denied(Denial)
     case sampledOut
+    /// In the sample, and over its limit.
+    case limited
+
+    /// Whether the route took the event from those with `else`: its filter let it in, and consent and the sample decided only
+    /// what became of it. Else what was denied or sampled out would leave by another door.
+    var isTaking: Bool { if case .filtered = self { false } else { true } }
 }
 
 /// The raw values are the words that accounts and metrics use.
 public enum FilterStage: String, Hashable, Sendable, CaseIterable {
+    /// A route before took the event, and this one takes only what is left.
+    case `else`
     case events, match
+    /// A name or a member that keeps the event out.
+    case not
     case `where`
     /// The expression of `where` errs on the event: a missing member, or a type that does not fit.
     case whereErrors = "where_errors"
@@ -48,22 +58,25 @@ public struct Tally: Sendable {
 
     /// Every verdict that can fall, in the order of the columns.
     public static let columns: [Verdict] =
-        [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut]
-    private static let width = 10
+        [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut, .limited]
+    private static let width = 13
 
     /// The place of a verdict in `columns`.
     public static func column(of verdict: Verdict) -> Int {
         switch verdict {
         case .admitted: 0
-        case .filtered(.events): 1
-        case .filtered(.match): 2
-        case .filtered(.where): 3
-        case .filtered(.whereErrors): 4
-        case .denied(.unknown): 5
-        case .denied(.level): 6
-        case .denied(.purpose): 7
-        case .denied(.broken): 8
-        case .sampledOut: 9
+        case .filtered(.else): 1
+        case .filtered(.events): 2
+        case .filtered(.match): 3
+        case .filtered(.not): 4
+        case .filtered(.where): 5
+        case .filtered(.whereErrors): 6
+        case .denied(.unknown): 7
+        case .denied(.level): 8
+        case .denied(.purpose): 9
+        case .denied(.broken): 10
+        case .sampledOut: 11
+        case .limited: 12
         }
     }
 

@@ -10,6 +10,8 @@ public struct Explanation: Sendable {
     public enum Outcome: String, Sendable {
         case admitted, filtered, denied
         case sampledOut = "sampled_out"
+        /// In the sample, and over its limit.
+        case limited
         /// It is no event, so no route saw it.
         case rejected
     }
@@ -53,6 +55,8 @@ public struct Explanation: Sendable {
         var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: text.count)
         text.withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
         worker.block.arrival = now
+        // First, since the worker's judge remembers what it has judged.
+        let found = worker.findings(ruleset.paths)
         worker.work()
         let count = worker.tally.events + worker.faults.count
         guard count == 1 else { throw WrongCount(events: count) }
@@ -64,7 +68,7 @@ public struct Explanation: Sendable {
             }
             return
         }
-        let (findings, came) = worker.findings(ruleset.paths)
+        guard let (findings, came) = found else { preconditionFailure("the worker has found an event in this block") }
         routes = plan.routes.indices.map { index in
             let teller = Teller(plan, plan.routes[index], findings[index], came)
             return Explanation.route(index, plan, teller, worker.line(of: index, plan), ruleset.paths)
@@ -79,6 +83,7 @@ public struct Explanation: Sendable {
         case .filtered: explained.outcome = .filtered
         case .denied: explained.outcome = .denied
         case .sampledOut: explained.outcome = .sampledOut
+        case .limited: explained.outcome = .limited
         }
         guard let line else { return explained }
         let left = EventMembers(of: line, paths)
@@ -102,7 +107,9 @@ extension RoutePlan {
 
 extension Worker {
     /// What the judge finds out about the one event of the block, and the members of it that rules name.
-    fileprivate mutating func findings(_ paths: PathTrie) -> ([Finding], EventMembers) {
+    /// nil: there is no event.
+    fileprivate mutating func findings(_ paths: PathTrie) -> ([Finding], EventMembers)? {
+        block.seal()
         var at: UInt32 = 0
         while at < UInt32(block.count) {
             if let event = scanner.scan(block.bytes, at) {
@@ -110,7 +117,7 @@ extension Worker {
             }
             at = scanner.lineEnd + 1
         }
-        preconditionFailure("the worker has found an event in this block")
+        return nil
     }
 
     /// The event as the route's lanes would get it; nil when the route did not admit it.

@@ -64,6 +64,7 @@ extension Router {
         if plan.limits.line != old.limits.line { keys.append("limits.line") }
         if plan.limits.disk != old.limits.disk { keys.append("limits.disk") }
         if plan.limits.diskFree != old.limits.diskFree { keys.append("limits.disk_free") }
+        if plan.admin != old.admin { keys.append("admin") }
         if plan.sources != old.sources { keys.append("sources") }
         if plan.messageID.deduplicate != old.messageID.deduplicate { keys.append("message_id.deduplicate") }
         func cipher(_ plan: Plan) -> [UInt8]? { plan.state.encrypt.map { plan.keys[$0].secret.bytes } }

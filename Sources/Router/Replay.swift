@@ -207,20 +207,22 @@ private final class Bench {
             parcels[provider].removeAll()
             return .sent(copies: copies)
         }
-        let routes = own == nil ? plan.routes.filter { $0.providers.contains(provider) }.count : 1
-        let isDenied = Denial.allCases.contains { denial in (0..<routes).contains { judging.worker.tally[$0, .denied(denial)] > 0 } }
+        let routes = own == nil ? plan.routes.indices.filter { plan.routes[$0].providers.contains(provider) } : [0]
+        let isDenied = Denial.allCases.contains { denial in routes.contains { judging.worker.tally[$0, .denied(denial)] > 0 } }
         return isDenied ? .denied : .filtered
     }
 
-    /// Of one route, or of all that send to the provider.
+    /// Of one route, or of all: those that do not send to the provider take from those with `else`.
     private func judging(_ own: Int?) -> Judging {
         if let known = judgings[own ?? -1] { return known }
-        let indices = own.map { [$0] } ?? plan.routes.indices.filter { plan.routes[$0].providers.contains(provider) }
+        let indices = own.map { [$0] } ?? Array(plan.routes.indices)
         var today = plan
         today.routes = indices.map { index in
             var route = plan.routes[index]
-            route.providers = [provider]
+            route.providers = route.providers.filter { $0 == provider }
             route.sample = nil
+            // It has come by it before, when no other took it.
+            if own != nil { route.takesRest = false }
             return route
         }
         let ruleset = Ruleset(today, numbers: indices.map { UInt16($0) }, keepsDigests: true)

@@ -47,6 +47,8 @@ public struct RouterOptions: Sendable {
     /// The descriptor that is told of input lines that are where the plan promises.
     public var acks: Int32?
     public var clock = Clock.system
+    /// Who is at work since when.
+    public var vitals = Vitals()
     /// The seed of the jitter between retries.
     public var seed: UInt64 = 0
     public var blockSize = 256 << 10
@@ -107,7 +109,8 @@ public final class Router: Sendable {
         var system = SystemRandomNumberGenerator()
         let key = options.key ?? (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
         let workshop = Workshop(
-            names: names, key: key, deadLetters: deadLetters, clock: options.clock, seed: chance.next(), news: clerk.tell)
+            names: names, key: key, deadLetters: deadLetters, clock: options.clock, vitals: options.vitals, seed: chance.next(),
+            news: clerk.tell)
         let posts = plan.providers.indices.map { workshop.post(plan.providers[$0], outlets[$0]) }
         // The names have these numbers from the beginning.
         let first = workshop.generation(1, plan, posts, routes: plan.routes.indices.map { UInt16($0) })
@@ -192,9 +195,9 @@ public final class Router: Sendable {
         nonisolated(unsafe) let logs = faults
         let sideThreads = startSources()
         let helpers = (1..<max(1, options.workers)).map { number in
-            ThreadHandle(Thread.start("worker \(number)") { self.work(logs) })
+            ThreadHandle(Thread.start("worker \(number)") { self.work(logs, self.options.vitals.pulse("worker \(number)")) })
         }
-        work(logs)
+        work(logs, options.vitals.pulse("worker 0"))
         for helper in helpers + sideThreads { helper.join() }
         endLanes()
         acks?.close(by: options.clock.now() + .seconds(1), options.clock)
@@ -245,10 +248,13 @@ public final class Router: Sendable {
             })
     }
 
-    /// Events that came in so far and were valid.
-    var events: Int { totals.withLock { $0.tally.events } }
+    /// What came in so far, and what became of it at the routes.
+    var sums: Totals { totals.withLock { $0 } }
+    /// What waits at the entrance, where sources other than standard input leave what they have.
+    var entrance: Inbox? { inbox }
+    var sourceNames: [String] { sources.map(\.name) }
 
-    private func work(_ logs: [FaultLog]) {
+    private func work(_ logs: [FaultLog], _ pulse: Vitals.Pulse) {
         var known = roster.current
         var worker = Worker(
             known.ruleset, lineLimit: lineLimit, depth: known.plan.limits.depth, blockSize: options.blockSize, seen: seen)
@@ -265,7 +271,9 @@ public final class Router: Sendable {
             switch intake {
             case .lines:
                 worker.block.arrival = options.clock.wall()
+                pulse.begin()
                 worker.work()
+                pulse.end()
             case .overlong(let bytes): worker.skipLine(bytes: bytes)
             case .stopped: beginEnding(within: ending.withLock { $0.shutdown })
             case .end, .failed: beginEnding()
@@ -293,7 +301,7 @@ public final class Router: Sendable {
             post.lane.waitAndTake(&parcels[index], own)
             pace.waitEnds()
         }
-        totals.withLock { $0.add(worker.tally, of: generation) }
+        totals.withLock { $0.add(worker.tally, rejected: worker.faults.count, source: worker.block.source, of: generation) }
         // Told before they are answered for.
         logs[worker.block.source].note(worker.faults, lines: worker.lines, in: worker.block)
         receipt?.settle()

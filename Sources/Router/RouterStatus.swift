@@ -1,7 +1,9 @@
 // What a router does at the moment: every lane of the current plan, and those that still drain.
 
 public import Delivery
-internal import Platform
+internal import Ingest
+public import Platform
+internal import Policy
 
 public struct RouterStatus: Sendable {
     public struct Lane: Sendable {
@@ -13,10 +15,35 @@ public struct RouterStatus: Sendable {
         public var status: LaneStatus
     }
 
+    public struct Source: Sendable {
+        public var name: String
+        public var counts: SourceCounts
+    }
+
+    public struct Route: Sendable {
+        public var name: String
+        /// How often each verdict fell, in the order of `Tally.columns`.
+        public var verdicts: [Int]
+        public var keepErrors: Int
+    }
+
+    public struct Inbox: Sendable {
+        public var submissions: Int
+        public var bytes: Int
+        /// From coming in to being answered, in nanoseconds.
+        public var latencies: Histogram
+    }
+
     /// Which plan of the run it goes by, from 1: each reload is one more.
     public var generation: Int
     /// Valid events that came in so far.
     public var events: Int
+    public var duplicates: Int
+    public var sources: [Source]
+    /// Those of all plans of the run that judged an event.
+    public var routes: [Route]
+    /// What waits for a worker; nil: there is only standard input.
+    public var inbox: Inbox?
     public var lanes: [Lane]
     /// When it was asked, in nanoseconds since 1970.
     public var at: Int64
@@ -26,8 +53,23 @@ extension Router {
     public var status: RouterStatus {
         let current = roster.current
         let draining = roster.posts.filter { post in roster.isRetiring(post) && !post.lane.isOver }
+        let sums = sums
+        let names = names.all
+        let inbox = entrance.map { inbox in
+            let waiting = inbox.waiting
+            return RouterStatus.Inbox(submissions: waiting.submissions, bytes: waiting.bytes, latencies: inbox.latencies)
+        }
         return RouterStatus(
-            generation: current.number, events: events,
+            generation: current.number, events: sums.tally.events, duplicates: sums.tally.duplicates,
+            sources: sourceNames.enumerated().map { index, name in
+                .init(name: name, counts: index < sums.sources.count ? sums.sources[index] : SourceCounts())
+            },
+            routes: roster.routes.map { route in
+                let number = Int(route)
+                return .init(
+                    name: names[number], verdicts: Tally.columns.map { sums.tally[number, $0] },
+                    keepErrors: sums.tally.keepErrors(route: number))
+            }, inbox: inbox,
             lanes: (current.posts + draining).map { post in
                 .init(
                     provider: post.lane.name, isRetiring: roster.isRetiring(post), isDurable: post.lane.isDurable,

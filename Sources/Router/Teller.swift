@@ -12,7 +12,7 @@ struct Teller {
     let finding: Finding
     /// The event as it came.
     let came: EventMembers
-    private let mask: Mask
+    let mask: Mask
     /// What some route hashes shows in no sentence.
     private let hashed: [Path]
 
@@ -41,6 +41,8 @@ struct Teller {
 
     private var filter: String {
         let name = Path(keys: ["event"])
+        if let other = finding.takenBy { return "taken before, by \(shown(plan.routes[other].name))" }
+        if finding.verdict == .filtered(.not) { return excluded(name) }
         let globs = route.events.map { shown($0.pattern) }
         if finding.verdict == .filtered(.events) { return "\(isNow(name)), \(noneOf(globs))" }
         if let mismatch = finding.mismatch {
@@ -51,50 +53,28 @@ struct Teller {
         let named = globs.isEmpty ? [] : ["\(isNow(name)), \(globs.count == 1 ? "as" : "one of") \(list(globs))"]
         let matched = route.match.map { isNow($0.path) }
         let all = named + matched + (finding.condition.map { [told($0)] } ?? [])
-        return all.isEmpty ? "takes every event" : all.joined(separator: "; ")
+        return all.isEmpty ? route.takesEvery : all.joined(separator: "; ")
+    }
+
+    private func excluded(_ name: Path) -> String {
+        guard let exclusion = finding.exclusion else {
+            return "\(isNow(name)), kept out by \(list(route.not.events.map { shown($0.pattern) }))"
+        }
+        let match = route.not.match[exclusion]
+        return "\(isNow(match.path)), kept out by \(list(match.anyOf.map(shown)))"
     }
 
     /// The part of an expression that decided, as it is written.
-    private func told(_ decision: Evaluator.Decision) -> String {
+    func told(_ decision: Evaluator.Decision) -> String {
         let part = printable(decision.part)
         guard let fault = decision.fault else { return "\(part) is \(decision.truth == .yes)" }
         let place = printable(fault.part)
         return (place == part ? part : "\(part) has no value, \(place)") + ": \(fault.message)"
     }
 
-    private func isNow(_ path: Path) -> String { "\(printable(path.description)) is \(value(path))" }
+    func isNow(_ path: Path) -> String { "\(printable(path.description)) is \(value(path))" }
 
     private func noneOf(_ choices: [String]) -> String { "\(choices.count == 1 ? "not" : "none of") \(list(choices))" }
-
-    // MARK: - Sample
-
-    private func sample(_ plan: SamplePlan, _ finding: SampleFinding) -> String {
-        if finding.isKept { return "\(isNow(Path(keys: ["event"]))), always in the sample" }
-        if let keep = finding.keepCondition, keep.holds { return "\(told(keep)), always in the sample" }
-        if plan.rate >= 1 { return "the sample takes every event" }
-        if plan.rate <= 0 { return "the sample takes no event" }
-        let by = plan.by.map { printable($0.description) }
-        let hashes =
-            switch finding.basis {
-            case .member: "\(by ?? "") hashes to"
-            case .messageID: (by.map { "\($0) cannot be hashed, " } ?? "") + "messageId hashes to"
-            case .wholeEvent: "\(by.map { "\($0) and " } ?? "")messageId cannot be hashed, the event's bytes hash to"
-            }
-        return "\(hashes) \(Teller.fraction(finding.hash, for: plan.rate)), the sample takes below \(plan.rate)"
-    }
-
-    /// The hash as a fraction, cut off behind at least as many digits as the rate has: so that it never seems to be on
-    /// the other side.
-    private static func fraction(_ hash: UInt64, for rate: Double) -> String {
-        var digits = 2
-        var scale: UInt64 = 100
-        while digits < 15, rate * Double(scale) != (rate * Double(scale)).rounded() {
-            digits += 1
-            scale *= 10
-        }
-        let shown = String(hash.multipliedFullWidth(by: scale).high)
-        return "0." + String(repeating: "0", count: digits - shown.utf8.count) + shown
-    }
 
     // MARK: - Transform
 
@@ -114,6 +94,7 @@ struct Teller {
             case .set(let members): for member in members { tell(member.path) }
             }
         }
+        if let annotation = route.sample?.annotation { tell(annotation) }
         let id = Path(keys: ["messageId"])
         if plan.addsMessageIDs, came[id] != left[id] { tell(id) }
         return told.map { "\($0.verb) \(list($0.paths))" }.joined(separator: "; ")
@@ -163,6 +144,14 @@ struct Teller {
     /// `a, b, c`; a long list is cut.
     func list(_ words: [String]) -> String {
         words.count <= 12 ? words.joined(separator: ", ") : words.prefix(12).joined(separator: ", ") + " and \(words.count - 12) more"
+    }
+}
+
+extension RoutePlan {
+    /// What there is to say of a filter that names nothing in particular.
+    fileprivate var takesEvery: String {
+        if !not.events.isEmpty || !not.match.isEmpty { return "nothing keeps it out" }
+        return takesRest ? "no route took it before" : "takes every event"
     }
 }
 

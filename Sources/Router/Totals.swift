@@ -4,6 +4,8 @@ internal import Platform
 internal import Policy
 
 struct Totals {
+    /// By source.
+    private(set) var sources: [SourceCounts] = []
     /// By the numbers of all routes of the run.
     private(set) var tally = Tally(routes: 0)
     /// By route: how many events it judged.
@@ -12,7 +14,10 @@ struct Totals {
     private(set) var routed: [[Int]] = []
     var inputFault: SystemFault?
 
-    mutating func add(_ block: Tally, of generation: Generation) {
+    mutating func add(_ block: Tally, rejected: Int, source: Int, of generation: Generation) {
+        while sources.count <= source { sources.append(SourceCounts()) }
+        sources[source].events += block.events + block.duplicates
+        sources[source].rejected += rejected
         tally.add(block, numbers: generation.routes)
         guard block.events > 0 else { return }
         for (route, number) in generation.routes.enumerated() {
@@ -30,4 +35,12 @@ struct Totals {
         if index >= counts.count { counts += Array(repeating: 0, count: index + 1 - counts.count) }
         counts[index] += count
     }
+}
+
+/// What came from one source.
+public struct SourceCounts: Sendable, Equatable {
+    /// Valid events, duplicates too.
+    public var events = 0
+    /// Lines that were no valid event.
+    public var rejected = 0
 }

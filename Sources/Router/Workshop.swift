@@ -10,8 +10,11 @@ final class Workshop: Sendable {
     private let key: [UInt8]
     private let deadLetters: DeadLetters
     private let clock: Clock
+    private let vitals: Vitals
     private let news: @Sendable (Lane, Lane.News) -> Void
     private let state: Monitor<State>
+    /// A route of a plan that takes over goes on where the one of its name was.
+    private let memories = RouteMemories()
 
     private struct State {
         var chance: Chance
@@ -19,13 +22,14 @@ final class Workshop: Sendable {
     }
 
     init(
-        names: RouteNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, seed: UInt64,
+        names: RouteNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, vitals: Vitals, seed: UInt64,
         news: @escaping @Sendable (Lane, Lane.News) -> Void
     ) {
         self.names = names
         self.key = key
         self.deadLetters = deadLetters
         self.clock = clock
+        self.vitals = vitals
         self.news = news
         state = Monitor(State(chance: Chance(seed: seed)))
     }
@@ -38,13 +42,15 @@ final class Workshop: Sendable {
         }
         let lane = Lane(
             name: provider.name, provider: seat, plan: provider.delivery, concurrency: outlet.concurrency, routes: names,
-            store: outlet.store, deadLetters: deadLetters, clock: clock, chance: Chance(seed: seed), news: news)
+            store: outlet.store, deadLetters: deadLetters, clock: clock, chance: Chance(seed: seed), vitals: vitals,
+            news: news)
         return Post(index: index, lane: lane, seat: seat)
     }
 
     func generation(_ number: Int, _ plan: Plan, _ posts: [Post], routes: [UInt16]) -> Generation {
         // One key for all of them: a subject stays the same subject.
-        let ruleset = Ruleset(plan, numbers: routes, subjectKey: key, locatesMessageIDs: posts.contains { $0.lane.isDurable })
+        let ruleset = Ruleset(
+            plan, numbers: routes, subjectKey: key, locatesMessageIDs: posts.contains { $0.lane.isDurable }, memories: memories)
         return Generation(number: number, plan: plan, ruleset: ruleset, posts: posts, routes: routes)
     }
 }

@@ -85,6 +85,7 @@ extension Verdict {
         case .filtered(let stage): "filtered (\(stage.rawValue))"
         case .denied(let reason): "denied (\(reason.rawValue))"
         case .sampledOut: "sampled out"
+        case .limited: "over the limit"
         }
     }
 
@@ -95,6 +96,7 @@ extension Verdict {
         case .filtered(let stage): stage == .whereErrors ? stage.rawValue : "filtered_\(stage.rawValue)"
         case .denied(let reason): "denied_\(reason.rawValue)"
         case .sampledOut: "sampled_out"
+        case .limited: "limited"
         }
     }
 }

@@ -25,7 +25,9 @@ let checkCommand = Command(
 
 extension Plan {
     fileprivate func summary(file: String, modules: [String]) -> String {
-        var text = "\(file) is good.\n\nSource: \(sources.map(\.name).joined(separator: ", "))\n"
+        var text = "\(file) is good.\n\nSources\n"
+        for source in sources { text += "  \(source.name): \(hidden.masked(source.summary))\n" }
+        if let admin { text += "\nAdmin: \(admin.listen)\n" }
         text += "\nMessage ids: \(messageIDSummary)\n"
         text += "\nConsent: \(consentSummary)\n\nRoutes\n"
         for route in routes {
@@ -40,6 +42,9 @@ extension Plan {
             let batch = delivery.batch
             text += "    batches of \(grouped(batch.events)) events, \(grouped(batch.bytes)) bytes or \(batch.wait.configured)"
             text += "; queue of \(grouped(delivery.queue.memory)) bytes, when full \(hidden.masked(delivery.queue.full.rawValue))"
+            if let disk = delivery.queue.disk {
+                text += ", on disk up to \(grouped(disk)) bytes, which survive \(delivery.queue.durability.summary)"
+            }
             text += "; retried for \(delivery.retry.total.configured)\(delivery.ordered ? "; in order" : "")\n"
         }
         return text
@@ -108,6 +113,26 @@ extension Plan {
         case .bool(let value): String(value)
         case .number(let text): text
         case .string(let text): hidden.contains(text.utf8) ? HiddenTexts.mask : jsonQuoted(hidden.masked(text))
+        }
+    }
+}
+
+extension SourcePlan {
+    fileprivate var summary: String {
+        guard let http else { return "standard input" }
+        var parts = ["\(plugin) at \(http.listen)"]
+        if http.tls != nil { parts.append("TLS") }
+        if http.tls?.clients != nil { parts.append("client certificates") }
+        parts.append(http.keys.isEmpty ? "no keys: whoever can connect may send" : "keys \(http.keys.map(\.name).joined(separator: ", "))")
+        return parts.joined(separator: ", ")
+    }
+}
+
+extension DeliveryPlan.Queue.Durability {
+    fileprivate var summary: String {
+        switch self {
+        case .process: "the end of the process"
+        case .power: "a loss of power"
         }
     }
 }

@@ -1,4 +1,5 @@
-// What a router answers over its control socket: GET /status and POST /reload.
+// What a router answers over its control socket, and, to those who only look, at the address of `admin`: how it is, what it counts, what
+// it does. A reload is for the socket alone, which is its owner's.
 
 import Control
 import Platform
@@ -11,18 +12,48 @@ struct ControlDesk: Sendable {
     let folder: String
     let started: Int64
 
-    func answer(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) {
-        let paths = ["/status": "GET", "/reload": "POST"]
-        guard let method = paths[request.path] else {
-            return done(.fault(404, "there is /status to GET and /reload to POST"))
+    private enum Page: String, CaseIterable {
+        case healthz, readyz, metrics, status, reload
+
+        var method: String { self == .reload ? "POST" : "GET" }
+    }
+
+    /// For the control socket.
+    func answer(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) { answer(request, Page.allCases, done) }
+
+    /// For the address of `admin`, which others may reach.
+    func answerLooking(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) {
+        answer(request, Page.allCases.filter { $0.method == "GET" }, done)
+    }
+
+    private func answer(_ request: Request, _ pages: [Page], _ done: @escaping @Sendable (Response) -> Void) {
+        guard let page = pages.first(where: { "/" + $0.rawValue == request.path }) else {
+            let known = pages.map { "/\($0.rawValue) to \($0.method)" }.joined(separator: ", ")
+            return done(.fault(404, "there is \(known)"))
         }
-        guard request.method == method else {
-            var response = Response.fault(405, "\(request.path) is for \(method)")
-            response.allow = method
+        guard request.method == page.method else {
+            var response = Response.fault(405, "\(request.path) is for \(page.method)")
+            response.allow = page.method
             return done(response)
         }
         // Aside: a disk or a module may be slow, and the socket has others to serve.
-        Thread.start("control \(request.path)") { done(request.path == "/status" ? status(request.query) : reload()) }.detach()
+        Thread.start("control \(request.path)") { done(response(page, request.query)) }.detach()
+    }
+
+    private func response(_ page: Page, _ query: String) -> Response {
+        switch page {
+        case .healthz: health(router.health)
+        case .readyz: health(router.readiness)
+        case .metrics:
+            Response(200, type: "text/plain; version=0.0.4; charset=utf-8", Metrics.text(router.status, listeners.status, started: started))
+        case .status: status(query)
+        case .reload: reload()
+        }
+    }
+
+    private func health(_ health: Health) -> Response {
+        if health.isGood { return Response(200, type: "text/plain; charset=utf-8", "ok\n") }
+        return .fault(503, health.troubles.joined(separator: "\n"))
     }
 
     private func status(_ query: String) -> Response {

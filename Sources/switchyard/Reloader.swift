@@ -52,7 +52,7 @@ final class Reloader: Sendable {
         if outcome.isGood {
             for line in outcome.lines { say(line) }
         } else {
-            Console.note(outcome.lines.map { masks.masked($0) + "\n" }.joined())
+            Console.report(outcome.lines.map(masks.masked))
             say("\(printable(file)) was not taken over; the router goes on as before")
         }
         return outcome

@@ -23,6 +23,7 @@ let runCommand = Command(
         Option(name: "--rejects", value: "FILE", about: "keep invalid lines, with the reason, in FILE"),
         Option(name: "--show-input", about: "quote invalid lines in messages; they may be private"),
         Option(name: "--stats", value: "FORMAT", about: "the account at the end: text, json or none (default: when something was lost)"),
+        Option(name: "--log", value: "FORMAT", about: "how messages are written on standard error: text (default), logfmt or json"),
         stateOption,
         Option(name: "--watch", about: "take the configuration over anew whenever its file changes"),
         Option(name: "--acks", value: "FD", about: "write to descriptor FD the number of the last input line that is safe, as it grows"),
@@ -43,6 +44,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
         throw UsageFault("the configuration cannot come from standard input, where the events come from; name a file")
     }
     let http = try address(arguments)
+    Console.use(try arguments["--log"].map(LogFormat.init(word:)) ?? .text)
     let stats = try arguments["--stats"].map(AccountFormat.init(word:))
 
     Signals.take()
@@ -78,12 +80,11 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     }
 
     let router = Router(plan, outlets: outlets, options: options, say: say)
-    let listeners = Listeners(plan, router)
+    let listeners = Listeners(plan, router, vitals: options.vitals)
     let reloader = Reloader(file, http, folders, router, storage, masks, say: say)
-    let control = try storage.path.map { path in
-        try listen(ControlDesk(router: router, listeners: listeners, reloader: reloader, folder: path, started: started))
-    }
-    defer { control?.close() }
+    let desk = ControlDesk(router: router, listeners: listeners, reloader: reloader, folder: state, started: started)
+    let servers = try ControlServers(plan, desk, folder: storage.path, say: say)
+    defer { servers.close() }
     try listeners.start(say: say)
     watch?.start { reloader.reload() }
     Signals.serve(router, ending: { listeners.quiesce() }, reload: { reloader.reload() }, say: say)
@@ -119,16 +120,6 @@ private func address(_ arguments: Arguments) throws(UsageFault) -> ListenAddress
         throw UsageFault("--http: \(text) can be reached over the network, so it needs keys; name it in 'sources'")
     }
     return address
-}
-
-private func listen(_ desk: ControlDesk) throws -> ControlServer {
-    do throws(ControlFault) {
-        let server = try ControlServer(folder: desk.folder, handler: desk.answer)
-        server.start()
-        return server
-    } catch {
-        throw StateFailure(error.description)
-    }
 }
 
 private func watch(_ file: String) throws -> FileWatch {

@@ -78,6 +78,6 @@ struct StateFailure: Error {
 }
 
 extension Plan {
-    /// Whether something of a run outlives it.
-    var keepsState: Bool { providers.contains { $0.delivery.queue.disk != nil } || messageID.deduplicate != nil }
+    /// Whether something of a run outlives it, or it is there for good, so that an operator must be able to ask it.
+    var keepsState: Bool { providers.contains { $0.delivery.queue.disk != nil } || messageID.deduplicate != nil || !readsOnlyInput }
 }

@@ -75,7 +75,7 @@ do {
     Console.say(printable(fault.message))
     exit(ExitCode.usage)
 } catch let failure as ConfigurationFailure {
-    Console.note(failure.lines.map { $0 + "\n" }.joined())
+    Console.report(failure.lines)
     exit(ExitCode.configuration)
 } catch let failure as StateFailure {
     Console.say(failure.message)

@@ -244,7 +244,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'spool', expected version, keys, limits, message_id, state, shutdown, sources, consent, providers or routes"
+                "1:2: unknown key 'spool', expected version, keys, limits, message_id, state, shutdown, admin, sources, consent, providers or routes"
             ]),
         Broken(
             "sections that are not built yet",
@@ -254,7 +254,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'where', expected version, keys, limits, message_id, state, shutdown, sources, consent, providers or routes"
+                "1:2: unknown key 'where', expected version, keys, limits, message_id, state, shutdown, admin, sources, consent, providers or routes"
             ]),
         Broken(
             "duplicate sections",
@@ -427,6 +427,26 @@ extension Broken {
             """#,
             [
                 "1:12: sources: must not be empty, expected an object of sources"
+            ]),
+        Broken(
+            "an address of admin that others can reach",
+            #"""
+            {"admin":{"listen":"0.0.0.0:9464"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:20: admin.listen: '0.0.0.0:9464' can be reached over the network, expected "open": true"#
+            ]),
+        Broken(
+            "a socket for admin",
+            #"""
+            {"admin":{"listen":"unix:/run/a.sock"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:20: admin.listen must be an address of the network such as "127.0.0.1:9464", is "unix:/run/a.sock""#
             ]),
         Broken(
             "an unknown kind of source",
@@ -872,7 +892,7 @@ extension Broken {
             "routes":[{"emit":"true","to":["out"]}]}
             """#,
             [
-                "2:12: routes[0]: unknown key 'emit', expected name, events, match, where, consent, sample, transform or to"
+                "2:12: routes[0]: unknown key 'emit', expected name, events, match, not, where, else, consent, sample, transform or to"
             ]),
         Broken(
             "events of the wrong type",
@@ -960,6 +980,36 @@ extension Broken {
                 "2:29: routes[0].match: 'a.b' is there twice, expected once"
             ]),
         Broken(
+            "what keeps events out, empty, of the wrong type, of another key and with broken parts",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"not":{},"to":["out"]},
+            {"not":["debug_*"],"to":["out"]},
+            {"not":{"where":"a"},"to":["out"]},
+            {"not":{"events":[],"match":{"a..b":1}},"to":["out"]}]}
+            """#,
+            [
+                "2:18: routes[0].not: must not be empty, expected events, match, or both",
+                "3:8: routes[1].not must be an object, is a list",
+                "4:9: routes[2].not: unknown key 'where', expected events or match",
+                "5:18: routes[3].not.events: must not be empty, expected a list of globs",
+                "5:33: routes[3].not.match: the key 'a..b' is not a path: expected a key",
+            ]),
+        Broken(
+            "an else before all, an else of the wrong type, and an else behind a route that takes all",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"else":true,"to":["out"]},
+            {"events":"a","else":"yes","to":["out"]},
+            {"to":["out"]},
+            {"events":"b","else":true,"to":["out"]}]}
+            """#,
+            [
+                "2:19: routes[0].else: no route stands before it, expected those that take first",
+                #"3:22: routes[1].else must be true or false, is "yes""#,
+                "5:22: routes[3].else: nothing is left for it, since routes[2] takes every event",
+            ]),
+        Broken(
             "a rate over one",
             #"""
             {"providers":{"out":{"plugin":"console"}},
@@ -984,7 +1034,7 @@ extension Broken {
             "routes":[{"sample":{"by":"userId"},"to":["out"]}]}
             """#,
             [
-                "2:21: routes[0].sample: lacks 'rate': from 0 (none) to 1 (all)"
+                "2:21: routes[0].sample: lacks 'rate', expected it, or rates, target or limit"
             ]),
         Broken(
             "a sample that is a number",
@@ -994,6 +1044,81 @@ extension Broken {
             """#,
             [
                 "2:21: routes[0].sample must be an object, is 0.5"
+            ]),
+        Broken(
+            "rates by name that are none, and for nothing",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"sample":{"rates":{"a*":1.5,"":0.1,"b":"half"}},"to":["out"]},
+            {"sample":{"rates":{}},"to":["out"]},
+            {"sample":{"rates":[0.1]},"to":["out"]}]}
+            """#,
+            [
+                "2:36: routes[0].sample.rates.a* must be between 0 and 1, is 1.5",
+                "2:40: routes[0].sample.rates: the key '' must be a glob on the event's name, not empty",
+                #"2:51: routes[0].sample.rates.b must be a number between 0 and 1, is "half""#,
+                "3:20: routes[1].sample.rates: must not be empty, expected an object of globs with rates",
+                "4:20: routes[2].sample.rates must be an object of globs with rates, is a list",
+            ]),
+        Broken(
+            "targets and limits that are no rates",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"sample":{"target":200},"to":["out"]},
+            {"sample":{"target":"200"},"to":["out"]},
+            {"sample":{"target":"200/sec"},"to":["out"]},
+            {"sample":{"limit":"0/s"},"to":["out"]},
+            {"sample":{"limit":"1/S"},"to":["out"]},
+            {"sample":{"limit":"0.3/d"},"to":["out"]},
+            {"sample":{"limit":"2000000000/s"},"to":["out"]},
+            {"sample":{"limit":true},"to":["out"]}]}
+            """#,
+            [
+                #"2:31: routes[0].sample.target must be a rate such as "100/s" or "30/m", is 200, did you mean "200/s"?"#,
+                #"3:21: routes[1].sample.target must be a rate such as "100/s" or "30/m", is "200", did you mean "200/s"?"#,
+                #"4:21: routes[2].sample.target must be a rate such as "100/s" or "30/m", is "200/sec", the units are /d, /h, /m and /s"#,
+                #"5:20: routes[3].sample.limit must be at least 1/d, is "0/s""#,
+                #"6:20: routes[4].sample.limit must be a rate such as "100/s" or "30/m", is "1/S", did you mean "1/s"?"#,
+                #"7:20: routes[5].sample.limit must be a rate such as "100/s" or "30/m", is "0.3/d", which is no whole number of events a day"#,
+                #"8:20: routes[6].sample.limit must be a rate such as "100/s" or "30/m", is "2000000000/s", which is too much"#,
+                #"9:20: routes[7].sample.limit must be a rate such as "100/s" or "30/m", is true"#,
+            ]),
+        Broken(
+            "limits with a burst that are none",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"sample":{"limit":{"burst":5}},"to":["out"]},
+            {"sample":{"limit":{"rate":"1/s","burst":0}},"to":["out"]},
+            {"sample":{"limit":{"rate":"1/s","burts":1}},"to":["out"]}]}
+            """#,
+            [
+                "2:30: routes[0].sample.limit: lacks 'rate': how many pass in a time",
+                "3:42: routes[1].sample.limit.burst must be between 1 and 100000000, is 0",
+                "4:34: routes[2].sample.limit: unknown key 'burts', did you mean 'burst'?",
+            ]),
+        Broken(
+            "a target beside a rate, and a limit by a member",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"sample":{"target":"1/s","rate":0.5},"to":["out"]},
+            {"sample":{"target":"1/s","rates":{"a":0.5}},"to":["out"]},
+            {"sample":{"limit":"1/s","by":"userId"},"to":["out"]}]}
+            """#,
+            [
+                "2:21: routes[0].sample: holds rate and target, expected one of them, since a target makes the rate",
+                "3:11: routes[1].sample: holds rates and target, expected one of them, since a target makes the rate",
+                "4:31: routes[2].sample.by: a limit does not ask for it, expected it beside rate, rates or target",
+            ]),
+        Broken(
+            "annotations that are no places",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"sample":{"rate":0.5,"annotate":1},"to":["out"]},
+            {"sample":{"rate":0.5,"annotate":"a..b"},"to":["out"]}]}
+            """#,
+            [
+                "2:44: routes[0].sample.annotate must be true, false or a path such as context.sampleRate, is 1",
+                "3:37: routes[1].sample.annotate: 'a..b' is not a path: expected a key",
             ]),
         Broken(
             "a sample by a broken path",

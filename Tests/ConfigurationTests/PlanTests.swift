@@ -157,13 +157,38 @@ struct PlanTests {
         }
     }
 
+    @Test("rates by name keep their order, and what a sample leaves out is as usual")
+    func samples() throws {
+        func sample(_ members: String) throws -> SamplePlan { try #require(read(file(route: #""sample":{\#(members)}"#)).routes[0].sample) }
+        let named = try sample(#""rates":{"b*":0.5,"a*":0,"*":1}"#)
+        #expect(named.rates.map(\.glob.pattern) == ["b*", "a*", "*"] && named.rates.map(\.rate) == [0.5, 0, 1])
+        #expect(named.rate == 1 && named.target == nil && named.limit == nil && named.annotation == nil)
+        let limited = try sample(#""limit":{"rate":"30/m","burst":7},"annotate":true"#)
+        #expect(limited.limit == LimitPlan(EventRate(perDay: 43_200), burst: 7) && limited.annotation == Path(keys: ["sampleRate"]))
+        #expect(limited.rate == 1)
+        let adaptive = try sample(#""target":"200/s","limit":"250/s","annotate":"context.r""#)
+        #expect(adaptive.target == EventRate(perDay: 200 * 86_400) && adaptive.limit?.burst == 250)
+        #expect(adaptive.annotation == Path(keys: ["context", "r"]))
+        #expect(try sample(#""rate":0.5,"annotate":false"#).annotation == nil)
+    }
+
+    @Test("what keeps events out and what takes the rest is understood")
+    func notAndElse() throws {
+        let first = #"{"events":"a","not":{"events":"b_*","match":{"type":["x",1]}},"to":["out"]}"#
+        let plan = try read(#"{"providers":{"out":{"plugin":"console"}},"routes":[\#(first),{"else":true,"to":["out"]}]}"#)
+        #expect(plan.routes[0].not.events == [Glob("b_*")])
+        #expect(plan.routes[0].not.match.map(\.path) == [Path(keys: ["type"])])
+        #expect(plan.routes[0].not.match[0].anyOf == [.string("x"), .number("1")])
+        #expect(plan.routes.map(\.takesRest) == [false, true])
+    }
+
     @Test("the schema for editors is JSON, and names what the checks know")
     func schema() throws {
         let (root, faults) = try Outline.read(Source(Array(RoutesFile.schema(for: []).utf8)), resolving: nil)
         #expect(faults.isEmpty)
         #expect(
             root["properties"]?.entries?.map(\.key.name) == [
-                "version", "keys", "limits", "message_id", "state", "shutdown", "sources", "consent", "providers", "routes",
+                "version", "keys", "limits", "message_id", "state", "shutdown", "admin", "sources", "consent", "providers", "routes",
             ])
         #expect(root["required"]?.items?.compactMap(\.text?.value) == ["providers", "routes"])
         let rate = root["properties"]?["routes"]?["items"]?["properties"]?["sample"]?["properties"]?["rate"]

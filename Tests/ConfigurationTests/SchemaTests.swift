@@ -71,6 +71,7 @@ struct SchemaTests {
             #""drop_oldest""#,
             #""a['b.c'].d""#, #""*""#, "[]", "{}", #"["a"]"#, #"["archive"]"#, #"{"assume":"none"}"#, #"{"level":"none"}"#,
             #"{"purposes":["operations"]}"#, #"{"events":"x*"}"#,
+            #""100/s""#, #"{"rate":"1/m","burst":3}"#,
         ]
         return ranges.flatMap { range in
             values.map { value in
@@ -102,6 +103,12 @@ enum Good {
         file(route: #""match":{"a":["$","$$","a$b","$$${x","$${env}","$${env:}${env:OUT}$"]},"transform":[{"set":{"b":["$${"]}}]"#),
         file(route: #""where":"properties.price > 10 && type == 'track'","sample":{"rate":0.5,"keep":{"where":"has(userId)"}}"#),
         file(route: #""sample":{"rate":0.5,"keep":{"where":"a == \"$\"","events":["a*"]}}"#),
+        file(route: #""not":{"events":"debug_*","match":{"type":["page","screen"]}},"else":false"#),
+        file(route: #""not":{"match":{"a":null}}"#),
+        file(route: #""sample":{"rates":{"a*":0,"*":1},"by":"userId","annotate":true,"limit":"30/m"}"#),
+        file(route: #""sample":{"target":"0.5/s","by":"userId","annotate":"context.sampleRate","keep":["a"]}"#),
+        file(route: #""sample":{"limit":{"rate":"1000000000/s","burst":1},"annotate":false,"keep":["a"]}"#),
+        file(route: #""sample":{"target":"1/d","limit":{"rate":"5/h"}}"#),
         file(route: #""name":"ünïcödé 🚗","events":"*""#),
     ]
 }

@@ -21,6 +21,17 @@ struct UnitsTests {
     func times(text: String, milliseconds: Int) throws { #expect(try Quantity.time.parse(text) == milliseconds) }
 
     @Test(
+        "rates are read in events a day, and written the shortest exact way",
+        arguments: [
+            ("1/d", 1, "1/d"), ("1/h", 24, "1/h"), ("30/m", 43_200, "30/m"), ("100/s", 8_640_000, "100/s"), ("0.5/s", 43_200, "30/m"),
+            ("60/m", 86_400, "1/s"), ("1000000000/s", 86_400_000_000_000, "1000000000/s"),
+        ])
+    func rates(text: String, events: Int, written: String) throws {
+        #expect(try Quantity.rate.parse(text) == events)
+        #expect(EventRate(perDay: events).configured == written)
+    }
+
+    @Test(
         "what is no size is refused, with what may have been meant",
         arguments: [
             ("16", ", did you mean \"16B\"?"), ("16000000", ", did you mean \"16MB\"?"), ("1048576", ", did you mean \"1MiB\"?"),

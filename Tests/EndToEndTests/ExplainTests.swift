@@ -46,6 +46,47 @@ struct ExplainTests {
         return try #require(object["routes"] as? [[String: Any]])
     }
 
+    @Test("what kept an event out, and which route took it, is told")
+    func notAndElse() throws {
+        let yard = try Yard(
+            routes: """
+                { "providers": { "a": { "plugin": "noop" } },
+                  "routes": [
+                    { "name": "named", "events": ["item_*"], "not": { "events": ["*_test"], "match": { "type": ["page", "screen"] } }, "to": ["a"] },
+                    { "name": "rest", "else": true, "to": ["a"] } ] }
+                """)
+        func reasons(_ event: String) throws -> [String] { try explain(yard, event).map { "\($0.verdict): \($0.reason)" } }
+        #expect(
+            try reasons(#"{"event":"item_viewed"}"#) == [
+                "admitted: event is 'item_viewed', as item_*; no consent section, the gate is off", "filtered: taken before, by named",
+            ])
+        #expect(
+            try reasons(#"{"event":"item_test"}"#) == [
+                "filtered: event is 'item_test', kept out by *_test",
+                "admitted: no route took it before; no consent section, the gate is off",
+            ])
+        #expect(try reasons(#"{"event":"item_x","type":"page"}"#)[0] == "filtered: type is 'page', kept out by 'page', 'screen'")
+    }
+
+    @Test("where a rate is from, and the limit, are told")
+    func samples() throws {
+        let yard = try Yard(
+            routes: """
+                { "providers": { "a": { "plugin": "noop" } },
+                  "routes": [
+                    { "sample": { "rate": 1, "rates": { "item_*": 0.25 }, "by": "userId", "annotate": true }, "to": ["a"] },
+                    { "sample": { "target": "60/m", "limit": "30/m", "annotate": "context.rate" }, "to": ["a"] } ] }
+                """)
+        func reasons(_ event: String) throws -> [String] { try explain(yard, event).map { "\($0.verdict): \($0.reason)" } }
+        let before = "admitted: takes every event; no consent section, the gate is off; the sample takes every event"
+        #expect(
+            try reasons(#"{"event":"item_1","userId":"c"}"#) == [
+                "sampled_out: userId hashes to 0.69, the sample takes below 0.25 of item_*",
+                before + ", for 1/s; within the limit of 30/m; adds context.rate",
+            ])
+        #expect(try reasons(#"{"event":"other"}"#)[0] == before + "; adds sampleRate")
+    }
+
     @Test("--json has exactly the keys that are promised, whatever the verdict")
     func keys() throws {
         let yard = try Yard(routes: Self.rich)

@@ -1,4 +1,5 @@
 import Configuration
+import Expressions
 import Testing
 
 @testable import Policy
@@ -121,5 +122,98 @@ import Testing
         #expect(!bench.take(#"{"m":null,"m":null}"#))
         #expect(bench.take(#"{"m":null,"event":1,"event":2,"messageId":1,"messageId":2,"context":1,"context":2}"#))
         #expect(bench.lines().count == 1)
+    }
+}
+
+@Suite struct ExclusionTests {
+    private static let not = ExclusionPlan(
+        events: [Glob("debug_*"), Glob("ping")],
+        match: [
+            MatchPlan(path: path("type"), anyOf: [.string("page"), .string("screen")]),
+            MatchPlan(path: path("properties.test"), anyOf: [.bool(true)]),
+        ])
+
+    @Test(
+        "each glob and each member under not keeps an event out by itself",
+        arguments: [
+            (#"{"event":"debug_x","type":"track"}"#, false), (#"{"event":"ping"}"#, false), (#"{"event":"pings"}"#, true),
+            (#"{"event":"a","type":"page"}"#, false), (#"{"event":"a","type":"scr\u0065en"}"#, false), (#"{"type":"track"}"#, true),
+            (#"{"event":"a","type":"track","properties":{"test":true}}"#, false),
+            (#"{"event":"a","type":"track","properties":{"test":false}}"#, true),
+        ])
+    func each(line: String, isIn: Bool) {
+        #expect(verdict(line) { $0.not = Self.not } == (isIn ? .admitted : .filtered(.not)))
+    }
+
+    @Test(
+        "what an event lacks keeps it not out",
+        arguments: ["{}", #"{"event":7}"#, #"{"event":"\ud800","type":null}"#, #"{"properties":{}}"#, #"{"properties":"test"}"#])
+    func absent(line: String) {
+        #expect(verdict(line) { $0.not = Self.not } == .admitted)
+    }
+
+    @Test("not comes behind events and match, and before where")
+    func order() {
+        let bench = Bench(
+            plan(
+                route {
+                    $0.events = [Glob("a*")]
+                    $0.match = [MatchPlan(path: path("n"), anyOf: [.number("1")])]
+                    $0.not = ExclusionPlan(events: [Glob("*z")])
+                    $0.condition = try! Expression.condition("has(this.userId)")
+                }))
+        #expect(bench.verdicts(#"{"event":"bz","n":2}"#) == [.filtered(.events)])
+        #expect(bench.verdicts(#"{"event":"az","n":2}"#) == [.filtered(.match)])
+        #expect(bench.verdicts(#"{"event":"az","n":1}"#) == [.filtered(.not)])
+        #expect(bench.verdicts(#"{"event":"ay","n":1}"#) == [.filtered(.where)])
+        #expect(bench.verdicts(#"{"event":"ay","n":1,"userId":"u"}"#) == [.admitted])
+    }
+}
+
+@Suite struct ElseTests {
+    private func rest(_ change: (inout RoutePlan) -> Void = { _ in }) -> RoutePlan {
+        route {
+            $0.takesRest = true
+            change(&$0)
+        }
+    }
+
+    @Test("a route with else takes what no route before it took, whatever those behind it do")
+    func rest() {
+        let bench = Bench(plan(route { $0.events = [Glob("a*")] }, rest(), route { $0.events = [Glob("b*")] }))
+        #expect(bench.verdicts(#"{"event":"a"}"#) == [.admitted, .filtered(.else), .filtered(.events)])
+        #expect(bench.verdicts(#"{"event":"b"}"#) == [.filtered(.events), .admitted, .admitted])
+        #expect(bench.verdicts("{}") == [.filtered(.events), .admitted, .filtered(.events)])
+        #expect(bench.verdicts(#"{"event":"a"}"#)[1] == .filtered(.else), "one event's takers are not the next one's")
+    }
+
+    @Test("what a sample or the gate lets go was taken all the same")
+    func takenIsTaken() {
+        var plan = plan(
+            route {
+                $0.events = [Glob("a*")]
+                $0.sample = SamplePlan(rate: 0)
+            },
+            route {
+                $0.events = [Glob("b*")]
+                $0.consent = ConsentDemand(level: 1)
+            }, rest { $0.consent = ConsentDemand(level: 0) })
+        plan.consent = ConsentPlan()
+        plan.consent?.levels = [.init(name: "none", purposes: nil), .init(name: "all", purposes: nil)]
+        plan.routes[0].consent = ConsentDemand(level: 0)
+        let bench = Bench(plan)
+        #expect(bench.verdicts(#"{"event":"a"}"#) == [.sampledOut, .filtered(.events), .filtered(.else)])
+        #expect(bench.verdicts(#"{"event":"b"}"#) == [.filtered(.events), .denied(.unknown), .filtered(.else)])
+        #expect(bench.verdicts(#"{"event":"c"}"#) == [.filtered(.events), .filtered(.events), .admitted])
+    }
+
+    @Test("an expression that errs takes nothing; a route with else has a filter of its own, and takes from those behind it")
+    func chain() {
+        let bench = Bench(
+            plan(
+                route { $0.condition = try! Expression.condition("n > 5") }, rest { $0.not = ExclusionPlan(events: [Glob("x")]) }, rest()))
+        #expect(bench.verdicts(#"{"event":"a","n":6}"#) == [.admitted, .filtered(.else), .filtered(.else)])
+        #expect(bench.verdicts(#"{"event":"a"}"#) == [.filtered(.whereErrors), .admitted, .filtered(.else)])
+        #expect(bench.verdicts(#"{"event":"x"}"#) == [.filtered(.whereErrors), .filtered(.not), .admitted])
     }
 }

@@ -37,6 +37,9 @@ import Testing
                     if chance(2) { $0.events = pick([[Glob("a*")], [Glob("b_z"), Glob("c")]]) }
                     if chance(2) { $0.match = [MatchPlan(path: path("n"), anyOf: [.number("1"), .number("2")])] }
                     if chance(4) { $0.match.append(MatchPlan(path: path("type"), anyOf: [.string("track")])) }
+                    if chance(4) { $0.not.events = pick([[Glob("*z")], [Glob("c"), Glob("a*")]]) }
+                    if chance(4) { $0.not.match = [MatchPlan(path: path("type"), anyOf: [.string("page")])] }
+                    if chance(4) { $0.takesRest = true }
                     if chance(3) {
                         $0.condition = try! Expression.condition(
                             pick(["n < 3 && type == 'track'", "!has(this.userId) || n == 1", "glob(event, 'a*')", "string(n) != '2'"]))
@@ -46,6 +49,10 @@ import Testing
                     if chance(2) {
                         $0.sample = SamplePlan(
                             rate: pick([0, 0.25, 0.5, 1]), by: pick([nil, path("userId")]), keep: pick([[], [Glob("c")]]))
+                        if chance(3) { $0.sample?.rates = [(Glob("c"), 0.5), (Glob("*z"), 0.1)] }
+                        if chance(4) { $0.sample?.target = EventRate(perDay: pick([1, 2000])) }
+                        if chance(3) { $0.sample?.limit = LimitPlan(EventRate(perDay: 86_400), burst: pick([1, 5])) }
+                        if chance(3) { $0.sample?.annotation = pick([path("r"), path("context.r")]) }
                         if chance(3) { $0.sample?.keepCondition = try! Expression.condition(pick(["a == 1", "type.startsWith('p')"])) }
                     }
                     $0.transforms = pick([[], [.drop([path("a")])], [.hash([path("userId")], key: 0), .set([(path("b"), "1")])]])
@@ -97,12 +104,13 @@ import Testing
             var generator = Generator(random: Seeded(state: UInt64(seed)))
             let plan = generator.plan(hasPurposes: hasPurposes)
             let routing = Bench(plan)
-            let explaining = Bench(plan)
+            var now: Int64 = 0
             for _ in 0..<60 {
                 let event = generator.event()
                 let before = routing.tally
-                #expect(routing.take(event))
-                let findings = explaining.findings(event)
+                now += Int64.random(in: 0..<1_000_000_000, using: &generator.random)
+                let findings = routing.findings(event, arrival: now)
+                #expect(routing.take(event, arrival: now))
                 #expect(findings.count == plan.routes.count)
                 for (index, finding) in findings.enumerated() {
                     let counted = Tally.columns.filter { routing.tally[index, $0] > before[index, $0] }
@@ -121,6 +129,8 @@ import Testing
     /// What speaks against the finding as the reason for its verdict; nil: nothing.
     private func doubt(_ finding: Finding, _ route: RoutePlan, _ plan: Plan) -> String? {
         if (finding.mismatch != nil) != (finding.verdict == .filtered(.match)) { return "a mismatch that decides nothing" }
+        if (finding.takenBy != nil) != (finding.verdict == .filtered(.else)) { return "a route that took it, and decides nothing" }
+        if finding.exclusion != nil, finding.verdict != .filtered(.not) { return "a member that keeps out, and decides nothing" }
         switch finding.verdict {
         case .filtered(.where): if finding.condition?.holds ?? true || finding.condition?.fault != nil { return "a condition that holds" }
         case .filtered(.whereErrors): if finding.condition?.fault == nil { return "an error without its reason" }
@@ -133,8 +143,13 @@ import Testing
         if case .denied = finding.verdict { return finding.sample == nil ? nil : "a stage behind the gate" }
         guard let sample = route.sample else { return finding.sample == nil ? nil : "a sample that the route does not take" }
         guard let found = finding.sample else { return "no sample" }
-        let isIn = found.isKept || found.keepCondition?.holds ?? false || Double(found.hash) * 0x1p-64 < sample.rate
-        return isIn == (finding.verdict == .admitted) ? nil : "the hash is on the other side"
+        if found.isKept || found.keepCondition?.holds ?? false {
+            return finding.verdict == .admitted && found.isWithinLimit == nil ? nil : "it was kept"
+        }
+        if sample.target == nil, found.rate != found.named.map({ sample.rates[$0].rate }) ?? sample.rate { return "another rate" }
+        if Double(found.hash) * 0x1p-64 >= found.rate { return finding.verdict == .sampledOut ? nil : "the hash is on the other side" }
+        if sample.limit != nil, finding.verdict == .limited { return found.isWithinLimit == false ? nil : "it is within the limit" }
+        return finding.verdict == .admitted && found.isWithinLimit ?? (sample.limit == nil) ? nil : "it is in the sample"
     }
 
     private func doubt(_ gate: GateFinding, _ verdict: Verdict, _ route: RoutePlan, _ plan: Plan) -> String? {
@@ -156,7 +171,7 @@ import Testing
             guard case .known(_, let isAssumed) = gate.state else { return "nothing is known" }
             let told = Set(gate.signals.flatMap(\.missing))
             return isAssumed || Set(gate.missing).isSubset(of: told) ? nil : "nobody refuses \(gate.missing)"
-        case .admitted, .sampledOut:
+        case .admitted, .sampledOut, .limited:
             guard gate.isDemanding else { return nil }
             guard case .known(let level, _) = gate.state else { return "nothing is known" }
             if broken { return "something is broken" }
@@ -174,6 +189,19 @@ import Testing
         #expect(Bench(plan).findings(#"{"a":1.0,"b":false}"#)[0].mismatch == 1)
         #expect(Bench(plan).findings(#"{"a":2,"b":false}"#)[0].mismatch == 0)
         #expect(Bench(plan).findings(#"{"a":1,"b":null}"#)[0].mismatch == nil)
+    }
+
+    @Test("the route that took an event, and the member that kept it out, are named")
+    func takenAndKeptOut() {
+        let others = ExclusionPlan(
+            events: [Glob("x")], match: [MatchPlan(path: path("a"), anyOf: [.number("1")]), MatchPlan(path: path("b"), anyOf: [.null])])
+        let bench = Bench(
+            plan(
+                route { $0.events = [Glob("a")] }, route { $0.not = others }, route { $0.takesRest = true }))
+        #expect(bench.findings(#"{"event":"a"}"#)[2].takenBy == 0)
+        #expect(bench.findings(#"{"event":"b"}"#)[2].takenBy == 1)
+        #expect(bench.findings(#"{"event":"x","b":null}"#)[1].exclusion == nil)
+        #expect(bench.findings(#"{"event":"y","b":null}"#)[1].exclusion == 1)
     }
 
     @Test("each member that carries consent is heard alone")

@@ -96,26 +96,28 @@ import Testing
             route {
                 $0.events = [Glob("a*")]
                 $0.match = [MatchPlan(path: path("m"), anyOf: [.bool(true)])]
+                $0.not = ExclusionPlan(match: [MatchPlan(path: path("id"), anyOf: [.number("14"), .number("22")])])
                 $0.condition = try! Expression.condition("id % 7 != 3 && (id % 11 != 4 || gone)")
                 $0.consent = ConsentDemand(level: 1, purposes: ["p"])
                 $0.sample = SamplePlan(rate: 0.5, by: path("id"))
-            }, route { $0.consent = ConsentDemand(level: 0) })
+                $0.sample?.limit = LimitPlan(EventRate(perDay: 86_400), burst: 2)
+            }, route { $0.consent = ConsentDemand(level: 0) }, route { $0.takesRest = true })
         plan.consent = ConsentPlan()
         plan.consent!.levels = [.init(name: "none", purposes: []), .init(name: "some", purposes: ["q"])]
         let bench = Bench(plan)
         let contexts = [
             "{}", #"{"gpc":0}"#, #"{"consent":{"level":"none"}}"#, #"{"consent":{"level":"some"}}"#, #"{"consent":{"purposes":["p","q"]}}"#,
         ]
-        var total = Tally(routes: 2)
+        var total = Tally(routes: 3)
         for i in 0..<200 {
             let line = #"{"event":"\#(i % 2 == 0 ? "a" : "b")","m":\#(i % 3 > 0),"id":\#(i),"context":\#(contexts[i % 5])}"#
             bench.take(line)
-            #expect(bench.verdicts(line).count == 2)
+            #expect(bench.verdicts(line).count == 3)
         }
         total.add(bench.tally)
         #expect(total.events == 200)
-        for route in 0..<2 { #expect(Tally.columns.reduce(0) { $0 + total[route, $1] } == 200) }
-        for verdict in Tally.columns { #expect(total[0, verdict] > 0, "\(verdict)") }
+        for route in 0..<3 { #expect(Tally.columns.reduce(0) { $0 + total[route, $1] } == 200) }
+        for verdict in Tally.columns { #expect((0..<3).contains { total[$0, verdict] > 0 }, "\(verdict)") }
         for (i, verdict) in Tally.columns.enumerated() { #expect(Tally.column(of: verdict) == i) }
         #expect(total[1, .admitted] == 200)
         #expect(bench.lines().count == 200 + total[0, .admitted])

@@ -11,8 +11,8 @@ final class Bench {
     var tally: Tally
     let parcels: UnsafeMutablePointer<Parcel>
 
-    init(_ plan: Plan, locatesMessageIDs: Bool = false) {
-        ruleset = Ruleset(plan, subjectKey: Array(0..<16), locatesMessageIDs: locatesMessageIDs)
+    init(_ plan: Plan, locatesMessageIDs: Bool = false, memories: RouteMemories = RouteMemories()) {
+        ruleset = Ruleset(plan, subjectKey: Array(0..<16), locatesMessageIDs: locatesMessageIDs, memories: memories)
         judge = Judge(ruleset)
         scanner = Scanner(ruleset.paths)
         tally = Tally(routes: ruleset.routeCount)
@@ -32,12 +32,12 @@ final class Bench {
         } != nil
     }
 
-    func verdicts(_ line: String) -> [Verdict] {
-        withEvent(line) { event in judge.verdicts(of: event) } ?? []
+    func verdicts(_ line: String, arrival: Int64 = 0) -> [Verdict] {
+        withEvent(line) { event in judge.verdicts(of: event, arrival: arrival) } ?? []
     }
 
-    func findings(_ line: String) -> [Finding] {
-        withEvent(line) { event in judge.findings(on: event) } ?? []
+    func findings(_ line: String, arrival: Int64 = 0) -> [Finding] {
+        withEvent(line) { event in judge.findings(on: event, arrival: arrival) } ?? []
     }
 
     private func withEvent<R>(_ line: String, _ body: (ScannedEvent) -> R) -> R? {

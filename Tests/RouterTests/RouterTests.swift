@@ -41,14 +41,18 @@ private final class Store: Provider, @unchecked Sendable {
 }
 
 /// A router over a pipe that the test writes to.
-private final class Rig: @unchecked Sendable {
+final class Rig: @unchecked Sendable {
     let router: Router
+    let plan: Plan
     let said = Monitor<[String]>([])
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
     private var ends: [Int32] = [0, 0]
     private let account = Monitor<Account?>(nil)
 
-    init(_ stores: [Store], routes: [RoutePlan]? = nil, memory: Int = 4_000_000, workers: Int = 2, drain: Duration = .seconds(60)) {
+    init(
+        _ stores: [any Provider], routes: [RoutePlan]? = nil, memory: Int = 4_000_000, workers: Int = 2, drain: Duration = .seconds(60),
+        vitals: Vitals = Vitals()
+    ) {
         pipe(&ends)
         var plan = Plan()
         plan.providers = stores.indices.map { index in
@@ -60,11 +64,13 @@ private final class Rig: @unchecked Sendable {
         var all = RoutePlan(name: "all")
         all.providers = Array(stores.indices)
         plan.routes = routes ?? [all]
+        self.plan = plan
         var options = RouterOptions(deadLetters: folder + "/dead-letters.sqlite")
         options.input = ends[0]
         options.workers = workers
         options.drain = drain
         options.blockSize = 4096
+        options.vitals = vitals
         let said = said
         router = Router(plan, outlets: stores.map { Outlet(provider: $0, concurrency: 1) }, options: options) { line in
             said.withLock { $0.append(line) }
@@ -160,6 +166,42 @@ struct RouterTests {
         #expect(account.balances)
         #expect(account.providers[0].lane.lost == 0)
         #expect(rig.deadLetters == account.providers[0].lane.totalTaken, "everything that was read is kept")
+    }
+
+    /// As good as no rate, in the time of a test.
+    private static func limited(to burst: Int) -> RoutePlan {
+        var route = RoutePlan(name: "limited")
+        route.providers = [0]
+        route.sample = SamplePlan(rate: 1)
+        route.sample?.limit = LimitPlan(EventRate(perDay: 1), burst: burst)
+        return route
+    }
+
+    @Test("the workers share a limit, and let exactly its burst pass", arguments: [1, 2, 5])
+    func sharedLimit(workers: Int) {
+        let store = Store()
+        let rig = Rig([store], routes: [Self.limited(to: 700)], workers: workers)
+        rig.send(events(5000).joined(separator: "\n"))
+        let account = rig.finish()
+        #expect(account.balances)
+        #expect(account.verdicts[0, .admitted] == 700 && account.verdicts[0, .limited] == 4300)
+        #expect(store.lines.count == 700)
+        if workers == 1 { #expect(store.lines == Array(events(5000).prefix(700))) }
+    }
+
+    @Test("a limit that is used up stays so over a reload")
+    func limitOverReload() throws {
+        let store = Store()
+        let rig = Rig([store], routes: [Self.limited(to: 2)])
+        rig.send("{\"n\":1}\n{\"n\":2}\n")
+        store.wait(for: 2)
+        var next = rig.plan
+        next.routes = [Self.limited(to: 3)]
+        try rig.router.adopt(next, try rig.router.changes(to: next), outlets: [:])
+        rig.send("{\"n\":3}\n{\"n\":4}\n")
+        let account = rig.finish()
+        #expect(store.lines == ["{\"n\":1}", "{\"n\":2}", "{\"n\":3}"])
+        #expect(account.balances && account.verdicts[0, .limited] == 1)
     }
 
     @Test("a line that a stop cut off is no invalid line")

@@ -17,6 +17,9 @@ EQUAL = "no schema compares one member of the items of a list, or of the values 
 SIZES = "no schema compares sizes or times, which are text"
 TWO_WAYS = "one path can be written in two ways"
 PARSER = "a parser that keeps the last of two equal keys shows the schema only that one"
+NEEDS = "what one key needs of another is told better by check"
+ADDRESS = "no schema reads addresses"
+FORM = "any value will do, but for the one form that is kept for later"
 OUTSIDE = "what a placeholder stands for is not in the file"
 
 # The broken files that the schema cannot tell, each with the reason.
@@ -27,6 +30,10 @@ EXCEPTIONS = {
     "a batch larger than the queue": SIZES,
     "a batch larger than its own queue": SIZES,
     "a pause that begins above its most": SIZES,
+    "a queue that spills": NEEDS,
+    "an address of admin that others can reach": NEEDS,
+    "a socket for admin": ADDRESS,
+    "an expression as the value of a set": FORM,
     "an unknown provider": NAMES,
     "an unknown provider without a near name": NAMES,
     "two routes of a name": EQUAL,

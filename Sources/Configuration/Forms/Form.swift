@@ -48,8 +48,8 @@ struct Member<Whole>: Sendable {
     }
 
     /// A member that is checked, and kept by its form or not at all.
-    init<Value>(_ name: String, _ form: Form<Value>, _ about: String) {
-        self.init(name, false, about, form.schema) { node, _, reading in _ = form.read(node, reading) }
+    init<Value>(_ name: String, _ form: Form<Value>, required: Bool = false, _ about: String) {
+        self.init(name, required, about, form.schema) { node, _, reading in _ = form.read(node, reading) }
     }
 
     private init(
@@ -90,6 +90,16 @@ extension Form {
             // A member at fault leaves its place empty: the plan is lost by then, but the rest is still checked.
             return whole
         }
+    }
+
+    /// The form of an object of which its own reading refuses an empty one; so that editors do too.
+    var notEmpty: Form { with(#""minProperties":1"#) }
+
+    /// With more members of its schema.
+    func with(_ members: String) -> Form {
+        var form = self
+        form.schema = "\(schema.dropLast()),\(members)}"
+        return form
     }
 
     /// Any of several types, told apart by what stands there.

@@ -69,6 +69,9 @@ enum Forms {
         quantity(.time, range, SchemaParts.time).then { value, _, _ in .milliseconds(value) }
     }
 
+    /// How many events in a time.
+    static let rate = quantity(.rate, 1 ... .max, SchemaParts.rate).then { events, _, _ in EventRate(perDay: events) }
+
     private static func quantity(_ quantity: Quantity, _ range: ClosedRange<Int>, _ schema: String) -> Form<Int> {
         Form(schema) { node, reading in
             guard let value = reading.quantity(quantity, node, in: range) else { return nil }

@@ -16,6 +16,7 @@ enum RootForm {
             Member("message_id", messageID, "What becomes of the messageId of events.", into: \.messageID),
             Member("state", state, "How events are kept in the state folder.", into: \.state),
             Member("shutdown", shutdown, "What happens when the router is told to end.", into: \.shutdown),
+            Member("admin", admin, "An address for health, metrics and status, besides the control socket.", into: \.admin),
             Member("sources", SourceForms.sources, "Where events come from; standard input when left out.", into: \.namedSources),
             Member("consent", ConsentForms.section, "What routes may take of whom. Without it the gate is off.", into: \.consent),
             Member("providers", ProviderForms.providers, required: true, "Where events go, by name.", into: \.providers),
@@ -78,6 +79,24 @@ enum RootForm {
                 "deadline", Forms.time(0...(366 * 86_400_000)), "How long it may go on delivering after SIGTERM; 10s when left out.",
                 into: \.deadline)
         ])
+
+    private static let admin = Form<AdminPlan>.object(
+        AdminPlan(),
+        [
+            Member("listen", SourceForms.listen, "The address, as 127.0.0.1:9464, which it is when left out.", into: \.listen),
+            Member("open", Forms.boolean, "Whether others on the network may look.", into: \.isOpen),
+        ]
+    ).then { plan, node, reading in
+        guard let place = node["listen"] else { return plan }
+        if case .tcp = plan.listen {
+        } else {
+            reading.refuse(place, "an address of the network such as \"127.0.0.1:9464\"")
+        }
+        if !plan.listen.isLocal, !plan.isOpen {
+            reading.fault(place, "\(Reading.named(place)) can be reached over the network, expected \"open\": true")
+        }
+        return plan
+    }
 
     private static let messageID = Form<MessageIDPlan>.object(
         MessageIDPlan(),

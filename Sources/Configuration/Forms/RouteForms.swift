@@ -4,7 +4,7 @@ internal import Events
 internal import Expressions
 
 enum RouteForms {
-    static let routes = Forms.list("routes", of: route, most: RootForm.mostEntries, check: refuseEqualNames).then { drafts, _, _ in
+    static let routes = Forms.list("routes", of: route, most: RootForm.mostEntries, check: checkTogether).then { drafts, _, _ in
         drafts.enumerated().map { index, draft in
             var route = draft.route
             route.name = draft.name ?? ordinal(index)
@@ -15,10 +15,29 @@ enum RouteForms {
     private struct Draft: Sendable {
         var name: String?
         var route = RoutePlan(name: "")
+        /// What it takes is chosen, rightly or not.
+        var isChoosing = false
+        var takesEverything: Bool { !isChoosing && !route.takesRest }
     }
 
     /// What a route without a name is called.
     private static func ordinal(_ index: Int) -> String { "routes[\(index)]" }
+
+    private static func checkTogether(_ drafts: [(value: Draft, node: Node)], _ reading: Reading) {
+        refuseEqualNames(drafts, reading)
+        refuseRestOfNothing(drafts, reading)
+    }
+
+    /// A route that takes what is left, where nothing can be left, is never what was meant.
+    private static func refuseRestOfNothing(_ drafts: [(value: Draft, node: Node)], _ reading: Reading) {
+        for (index, (draft, node)) in drafts.enumerated() where draft.route.takesRest {
+            guard let place = node["else"] else { continue }
+            if index == 0 { reading.fault(place, "no route stands before it, expected those that take first") }
+            if let other = drafts[..<index].first(where: { $0.value.takesEverything }) {
+                reading.fault(place, "nothing is left for it, since \(other.node.trail) takes every event")
+            }
+        }
+    }
 
     private static func refuseEqualNames(_ drafts: [(value: Draft, node: Node)], _ reading: Reading) {
         var seen: Set<String> = []
@@ -35,14 +54,17 @@ enum RouteForms {
             Member("name", Forms.name, "What accounts and messages call it.", into: \.name),
             Member("events", globs, "Globs on the event's name; every event when left out.", into: \.route.events),
             Member("match", match, "Members and the values that they must equal; a list means any of them.", into: \.route.match),
+            Member("not", not, "What keeps an event out: globs on its name, members and values.", into: \.route.not),
             Member("where", ExpressionForms.condition, "An expression in CEL that must hold of the event.", into: \.route.condition),
+            Member("else", Forms.boolean, "Whether it takes only what no route before it took.", into: \.route.takesRest),
             Member("consent", consent, "The level, or the level and purposes, that the route demands.", into: \.route.consent),
-            Member("sample", sample, "The share of events that passes.", into: \.route.sample),
+            Member("sample", SampleForms.sample, "The share of events that passes.", into: \.route.sample),
             Member("transform", Transforms.steps, "Changes to the route's copy of the event, in turn.", into: \.route.transforms),
             Member("to", destinations, required: true, "The providers that get the event.", into: \.route.providers),
         ]
     ).then { draft, node, reading -> Draft? in
         var draft = draft
+        draft.isChoosing = ["events", "match", "not", "where"].contains { node[$0] != nil }
         if let consent = reading.consent, node["consent"] == nil {
             if !consent.hasDefault { reading.fault(node, "lacks 'consent', expected it here or 'default' in the consent section") }
             draft.route.consent = consent.fallback
@@ -67,6 +89,19 @@ enum RouteForms {
     private static let match = Forms.table("paths with values", by: Forms.pathKey, of: values).then { table, _, _ in
         table.map { MatchPlan(path: $0.key, anyOf: $0.value) }
     }
+
+    private static let exclusion = Form<ExclusionPlan>.object(
+        ExclusionPlan(),
+        [
+            Member("events", globs, "Globs on the event's name; one that matches keeps it out.", into: \.events),
+            Member("match", match, "Members and values; one member that equals one of its values keeps it out.", into: \.match),
+        ]
+    ).then { exclusion, node, reading -> ExclusionPlan? in
+        if node.entries?.isEmpty ?? false { reading.fault(node, "must not be empty, expected events, match, or both") }
+        return exclusion
+    }
+
+    private static let not = exclusion.notEmpty
 
     private static let scalar = Form<Scalar>(SchemaParts.anyOf([SchemaParts.text, #"{"type":["number","boolean","null"]}"#])) {
         node, reading in
@@ -94,7 +129,7 @@ enum RouteForms {
         }
     }
 
-    // MARK: - Consent, sample, destinations
+    // MARK: - Consent, destinations
 
     private static let consent = Form<ConsentDemand>(ConsentForms.demand.schema) { node, reading in
         guard reading.consent != nil else {
@@ -102,59 +137,6 @@ enum RouteForms {
             return nil
         }
         return ConsentForms.demand.read(node, reading)
-    }
-
-    private static let sample = Form<SampleDraft>.object(
-        SampleDraft(),
-        [
-            Member("rate", Forms.number(0...1), required: true, "From 0 (none) to 1 (all).", into: \.sample.rate),
-            Member("by", Forms.path, "The member whose value decides, so that a user is in or out as a whole.", into: \.sample.by),
-            Member("keep", keep, "Which events are always in: globs on their names, or an expression.", into: \.kept),
-        ]
-    ).then { draft, _, _ in
-        var sample = draft.sample
-        sample.keep = draft.kept.events
-        sample.keepCondition = draft.kept.condition
-        return sample
-    }
-
-    private struct SampleDraft: Sendable {
-        var sample = SamplePlan(rate: 1)
-        var kept = Kept()
-    }
-
-    private struct Kept: Sendable {
-        var events: [Glob] = []
-        var condition: Expression?
-    }
-
-    private static let keptEvents = Form<Kept>.object(
-        Kept(),
-        [
-            Member("events", globs, "Globs on the event's name.", into: \.events),
-            Member("where", ExpressionForms.condition, "An expression in CEL that holds of the event.", into: \.condition),
-        ]
-    ).then { kept, node, reading -> Kept? in
-        if node.entries?.isEmpty ?? false { reading.fault(node, "must not be empty, expected events, where, or both") }
-        return kept
-    }
-
-    private static let keptByObject: Form<Kept> = {
-        var form = keptEvents
-        form.schema = String(form.schema.dropLast()) + #","minProperties":1}"#
-        return form
-    }()
-
-    private static let keptNames = someGlobs.then { globs, _, _ in Kept(events: globs) }
-
-    private static let keep = Form<Kept>.either([keptNames, keptByObject]) { node, reading in
-        switch node.value {
-        case .list: return keptNames
-        case .object: return keptEvents
-        default:
-            reading.refuseType(node, "a list of globs, or an object with events or where")
-            return nil
-        }
     }
 
     private static let destination = Form<Int>(SchemaParts.text) { node, reading in

@@ -16,6 +16,7 @@ enum SchemaParts {
     static let globKey = ref("globKey")
     static let size = ref("size")
     static let time = ref("time")
+    static let rate = ref("rate")
     static let delivery = ref("delivery")
     static let provider = ref("provider")
 
@@ -48,6 +49,7 @@ enum SchemaParts {
             ("globKey", #"{"type":"string","minLength":1,"maxLength":1000}"#),
             ("size", orPlaceholder(quantity(.size))),
             ("time", orPlaceholder(quantity(.time))),
+            ("rate", orPlaceholder(quantity(.rate))),
         ]
     }
 

@@ -49,14 +49,14 @@ enum SourceForms {
     }
 
     private static let standard = Form<SourcePlan>.object(
-        SourcePlan(name: "", plugin: Kind.stdin.rawValue), [Member("plugin", Forms.choice(Standard.self), "Standard input.")])
+        SourcePlan(name: "", plugin: Kind.stdin.rawValue), [Member("plugin", Forms.choice(Standard.self), required: true, "Standard input.")])
 
     // MARK: - HTTP
 
     static let http = Form<HTTPSourcePlan>.object(
         HTTPSourcePlan(),
         [
-            Member("plugin", Forms.choice(HTTP.self), "A listener that takes events over HTTP."),
+            Member("plugin", Forms.choice(HTTP.self), required: true, "A listener that takes events over HTTP."),
             Member("listen", listen, "The address, as 127.0.0.1:8088, unix:/PATH, systemd or systemd:NAME.", into: \.listen),
             Member("mode", mode, "The permissions of a Unix socket; 0600 when left out.", into: \.mode),
             Member("owner", Forms.name, "Whose a Unix socket is: USER, USER:GROUP or :GROUP.", into: \.owner),
@@ -83,7 +83,7 @@ enum SourceForms {
         return plan
     }
 
-    private static let listen = Form<ListenAddress>(SchemaParts.text) { node, reading in
+    static let listen = Form<ListenAddress>(SchemaParts.text) { node, reading in
         guard let text = Forms.string.read(node, reading) else { return nil }
         guard let address = ListenAddress(text.value) else {
             reading.refuse(node, "an address such as \"127.0.0.1:8088\", \"[::1]:8088\", \"unix:/run/switchyard.sock\" or \"systemd\"")

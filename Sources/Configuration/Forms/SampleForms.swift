@@ -1,0 +1,131 @@
+// A route's sample: which share of its events passes, and how many in a time at most.
+
+internal import Events
+internal import Expressions
+
+enum SampleForms {
+    static let sample = Form<Draft>.object(
+        Draft(),
+        [
+            Member("rate", rate, "From 0 (none) to 1 (all).", into: \.rate),
+            Member("rates", rates, "Other rates, by globs on the event's name; the first that matches counts.", into: \.sample.rates),
+            Member("target", Forms.rate, "How many are to pass in a time; the rate follows the traffic.", into: \.sample.target),
+            Member("by", Forms.path, "The member whose value decides, so that a user is in or out as a whole.", into: \.sample.by),
+            Member("keep", keep, "Which events are always in: globs on their names, or an expression.", into: \.kept),
+            Member("limit", limit, "How many pass in a time at most, whoever they are.", into: \.sample.limit),
+            Member("annotate", annotate, "Writes the rate on the event: true, as sampleRate; or the path of a member.", into: \.annotation),
+        ]
+    ).with(oneWay).then { draft, node, reading -> SamplePlan? in
+        check(node, reading)
+        var sample = draft.sample
+        sample.rate = draft.rate ?? 1
+        sample.keep = draft.kept.events
+        sample.keepCondition = draft.kept.condition
+        sample.annotation = draft.annotation.path
+        return sample
+    }
+
+    struct Draft: Sendable {
+        var sample = SamplePlan(rate: 1)
+        var rate: Double?
+        var kept = Kept()
+        var annotation = Annotation()
+    }
+
+    // MARK: - Together
+
+    private static let ways = ["rate", "rates", "target", "limit"]
+
+    /// What `check` refuses, for editors.
+    private static let oneWay =
+        #""anyOf":"# + JSONText.list(ways.map { #"{"required":["\#($0)"]}"# })
+        + #","not":{"required":["target"],"anyOf":[{"required":["rate"]},{"required":["rates"]}]}"#
+        + #","dependentSchemas":{"by":{"anyOf":[{"required":["rate"]},{"required":["rates"]},{"required":["target"]}]}}"#
+
+    private static func check(_ node: Node, _ reading: Reading) {
+        let present = ways.filter { node[$0] != nil }
+        if present.isEmpty { reading.fault(node, "lacks 'rate', expected it, or rates, target or limit") }
+        if node["target"] != nil, let other = present.first(where: { $0 == "rate" || $0 == "rates" }) {
+            reading.fault(node, "holds \(other) and target, expected one of them, since a target makes the rate")
+        }
+        if let by = node["by"], present == ["limit"] {
+            reading.fault(by, "a limit does not ask for it, expected it beside rate, rates or target")
+        }
+    }
+
+    // MARK: - Rates
+
+    private static let rate = Forms.number(0...1)
+    private static let rates = Forms.table("globs with rates", by: Forms.globKey, of: rate).then { table, _, _ in
+        table.map { (glob: $0.key, rate: $0.value) }
+    }
+
+    private static let plainLimit = Forms.rate.then { rate, _, _ in LimitPlan(rate) }
+
+    private static let limitWithBurst = Form<LimitDraft>.object(
+        LimitDraft(),
+        [
+            Member("rate", Forms.rate, required: true, "How many pass in a time.", into: \.rate),
+            Member("burst", Forms.integer(1...LimitPlan.mostBurst), "How many pass at once after a pause.", into: \.burst),
+        ]
+    ).then { draft, _, _ in draft.rate.map { LimitPlan($0, burst: draft.burst) } }
+
+    private struct LimitDraft: Sendable {
+        var rate: EventRate?
+        var burst: Int?
+    }
+
+    private static let limit = Form<LimitPlan>.either([plainLimit, limitWithBurst]) { node, reading in
+        if case .object = node.value { limitWithBurst } else { plainLimit }
+    }
+
+    // MARK: - Keep
+
+    struct Kept: Sendable {
+        var events: [Glob] = []
+        var condition: Expression?
+    }
+
+    private static let keptEvents = Form<Kept>.object(
+        Kept(),
+        [
+            Member("events", RouteForms.globs, "Globs on the event's name.", into: \.events),
+            Member("where", ExpressionForms.condition, "An expression in CEL that holds of the event.", into: \.condition),
+        ]
+    ).then { kept, node, reading -> Kept? in
+        if node.entries?.isEmpty ?? false { reading.fault(node, "must not be empty, expected events, where, or both") }
+        return kept
+    }
+
+    private static let keptNames = RouteForms.someGlobs.then { globs, _, _ in Kept(events: globs) }
+
+    private static let keep = Form<Kept>.either([keptNames, keptEvents.notEmpty]) { node, reading in
+        switch node.value {
+        case .list: return keptNames
+        case .object: return keptEvents
+        default:
+            reading.refuseType(node, "a list of globs, or an object with events or where")
+            return nil
+        }
+    }
+
+    // MARK: - Annotation
+
+    struct Annotation: Sendable {
+        /// nil: the rate is not written.
+        var path: Path?
+    }
+
+    private static let plainAnnotation = Forms.boolean.then { isOn, _, _ in Annotation(path: isOn ? SamplePlan.usualAnnotation : nil) }
+    private static let placedAnnotation = Forms.path.then { path, _, _ in Annotation(path: path) }
+
+    private static let annotate = Form<Annotation>.either([plainAnnotation, placedAnnotation]) { node, reading in
+        switch node.value {
+        case .bool: return plainAnnotation
+        case .text: return placedAnnotation
+        default:
+            reading.refuseType(node, "true, false or a path such as context.sampleRate")
+            return nil
+        }
+    }
+}

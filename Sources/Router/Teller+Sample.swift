@@ -1,0 +1,49 @@
+// What a route's sample found out, in words.
+
+internal import Configuration
+internal import Events
+internal import Expressions
+internal import Platform
+internal import Policy
+
+extension Teller {
+    func sample(_ plan: SamplePlan, _ finding: SampleFinding) -> String {
+        if finding.isKept { return "\(isNow(Path(keys: ["event"]))), always in the sample" }
+        if let keep = finding.keepCondition, keep.holds { return "\(told(keep)), always in the sample" }
+        let share = share(plan, finding) + reason(plan, finding)
+        guard let limit = plan.limit, let isWithin = finding.isWithinLimit else { return share }
+        return "\(share); \(isWithin ? "within" : "over") the limit of \(limit.rate.configured)"
+    }
+
+    private func share(_ plan: SamplePlan, _ finding: SampleFinding) -> String {
+        if finding.rate >= 1 { return "the sample takes every event" }
+        if finding.rate <= 0 { return "the sample takes no event" }
+        let by = plan.by.map { printable($0.description) }
+        let hashes =
+            switch finding.basis {
+            case .member: "\(by ?? "") hashes to"
+            case .messageID: (by.map { "\($0) cannot be hashed, " } ?? "") + "messageId hashes to"
+            case .wholeEvent: "\(by.map { "\($0) and " } ?? "")messageId cannot be hashed, the event's bytes hash to"
+            }
+        return "\(hashes) \(Teller.fraction(finding.hash, for: finding.rate)), the sample takes below \(finding.rate)"
+    }
+
+    /// Where the rate is from, unless it is the sample's only one.
+    private func reason(_ plan: SamplePlan, _ finding: SampleFinding) -> String {
+        if let target = plan.target { return ", for \(target.configured)" }
+        return finding.named.map { " of \(shown(plan.rates[$0].glob.pattern))" } ?? ""
+    }
+
+    /// The hash as a fraction, cut off behind at least as many digits as the rate has: so that it never seems to be on
+    /// the other side.
+    private static func fraction(_ hash: UInt64, for rate: Double) -> String {
+        var digits = 2
+        var scale: UInt64 = 100
+        while digits < 15, rate * Double(scale) != (rate * Double(scale)).rounded() {
+            digits += 1
+            scale *= 10
+        }
+        let shown = String(hash.multipliedFullWidth(by: scale).high)
+        return "0." + String(repeating: "0", count: digits - shown.utf8.count) + shown
+    }
+}

@@ -1,0 +1,30 @@
+// Where a router can be asked: the control socket in its state folder, and the address of `admin`.
+
+import Configuration
+import Control
+
+struct ControlServers {
+    private var servers: [ControlServer] = []
+
+    /// `folder`: the state folder, when it is this router's.
+    init(_ plan: Plan, _ desk: ControlDesk, folder: String?, say: (String) -> Void) throws {
+        do throws(ControlFault) {
+            if let folder { start(try ControlServer(folder: folder, handler: desk.answer)) }
+            if let admin = plan.admin, case .tcp(let host, let port) = admin.listen {
+                let server = try ControlServer(host: host, port: port, handler: desk.answerLooking)
+                start(server)
+                say("admin: listening at \(ListenAddress.tcp(host: host, port: server.port ?? port))")
+            }
+        } catch {
+            close()
+            throw StateFailure(error.description)
+        }
+    }
+
+    private mutating func start(_ server: ControlServer) {
+        server.start()
+        servers.append(server)
+    }
+
+    func close() { for server in servers { server.close() } }
+}

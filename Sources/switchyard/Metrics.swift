@@ -1,0 +1,203 @@
+// What a router counts, in the text form of Prometheus. Names and labels are promises, listed in docs/operating.md; no label holds
+// anything that an event brought.
+
+import Delivery
+import Glibc
+import Listener
+import Platform
+import Policy
+import Router
+
+struct Metrics {
+    private var text = ""
+
+    static func text(_ router: RouterStatus, _ listeners: [SourceStatus], started: Int64) -> String {
+        var metrics = Metrics()
+        metrics.addProcess(started)
+        metrics.addEntrance(router, listeners)
+        metrics.addRoutes(router)
+        metrics.addLanes(router)
+        return metrics.text
+    }
+
+    // MARK: - Families
+
+    private mutating func addProcess(_ started: Int64) {
+        family("switchyard_info", "gauge", "The version that runs.", [("version=\(quoted(version))", 1)])
+        family("process_start_time_seconds", "gauge", "When it was started, in seconds since 1970.", [("", seconds(started))])
+        if let process = ProcessFigures() {
+            family("process_cpu_seconds_total", "counter", "Time of the processor.", [("", process.cpu)])
+            family("process_resident_memory_bytes", "gauge", "Memory that is in use.", [("", Double(process.resident))])
+            family("process_open_fds", "gauge", "Open descriptors.", [("", Double(process.descriptors))])
+        }
+    }
+
+    private mutating func addEntrance(_ router: RouterStatus, _ listeners: [SourceStatus]) {
+        family(
+            "switchyard_configuration_generation", "gauge", "Which plan of the run is at work; each reload is one more.",
+            [("", Double(router.generation))])
+        func sources(_ value: (SourceCounts) -> Int) -> [(String, Double)] {
+            router.sources.map { ("source=\(quoted($0.name))", Double(value($0.counts))) }
+        }
+        family("switchyard_source_events_total", "counter", "Valid events, by source.", sources(\.events))
+        family("switchyard_source_rejected_total", "counter", "Lines that were no valid event, by source.", sources(\.rejected))
+        family("switchyard_duplicates_total", "counter", "Events that came before and were let go.", [("", Double(router.duplicates))])
+        if let inbox = router.inbox {
+            family("switchyard_inbox_submissions", "gauge", "Requests that wait for a worker.", [("", Double(inbox.submissions))])
+            family("switchyard_inbox_bytes", "gauge", "Their bytes.", [("", Double(inbox.bytes))])
+            header("switchyard_ingest_seconds", "histogram", "From the coming of a request's events to their answer.")
+            add("switchyard_ingest_seconds", "", inbox.latencies, per: 1e9)
+        }
+        guard !listeners.isEmpty else { return }
+        func counts(_ value: (SourceStatus) -> Int) -> [(String, Double)] {
+            listeners.map { ("source=\(quoted($0.name))", Double(value($0))) }
+        }
+        family("switchyard_listener_requests_total", "counter", "Requests, by source.", counts(\.counts.requests))
+        family("switchyard_listener_connections", "gauge", "Open connections.", counts(\.counts.connections))
+        family(
+            "switchyard_listener_slow_connections_total", "counter", "Connections ended for being slow.", counts(\.counts.slowConnections))
+        family("switchyard_listener_waiting_requests", "gauge", "Requests that wait for their answer.", counts(\.counts.waiting))
+        family("switchyard_listener_body_bytes", "gauge", "Bytes of bodies that are held.", counts(\.counts.memory))
+    }
+
+    private mutating func addRoutes(_ router: RouterStatus) {
+        family(
+            "switchyard_route_events_total", "counter", "How each route judged the valid events.",
+            router.routes.flatMap { route in
+                zip(Tally.columns, route.verdicts).map { ("route=\(quoted(route.name)),verdict=\(quoted($0.key))", Double($1)) }
+            })
+        family(
+            "switchyard_route_keep_errors_total", "counter", "How often the expression of sample.keep erred.",
+            router.routes.map { ("route=\(quoted($0.name))", Double($0.keepErrors)) })
+    }
+
+    private mutating func addLanes(_ router: RouterStatus) {
+        // One line for each provider: of two lanes of a name, the one that goes on.
+        let lanes = router.lanes.filter { !$0.isRetiring }
+        func each(_ value: (LaneStatus) -> Double) -> [(String, Double)] {
+            lanes.map { ("provider=\(quoted($0.provider))", value($0.status)) }
+        }
+        family("switchyard_lane_taken_total", "counter", "Events that it took.", each { Double($0.account.totalTaken) })
+        family("switchyard_lane_resumed", "gauge", "Events that an earlier run had left.", each { Double($0.account.totalResumed) })
+        family(
+            "switchyard_lane_settled_total", "counter", "What became of its events.",
+            lanes.flatMap { lane in
+                LaneAccount.Fate.allCases.map { fate in
+                    ("provider=\(quoted(lane.provider)),fate=\(quoted(fate.rawValue))", Double(lane.status.account.total(fate)))
+                }
+            })
+        family("switchyard_lane_retries_total", "counter", "Deliveries that were tried again.", each { Double($0.account.retries) })
+        family("switchyard_lane_abandoned_total", "counter", "Deliveries past their deadline.", each { Double($0.account.abandoned) })
+        family("switchyard_lane_waiting_events", "gauge", "Events that have no fate yet.", each { Double($0.events) })
+        family("switchyard_lane_memory_bytes", "gauge", "Their bytes in memory.", each { Double($0.memory) })
+        family("switchyard_lane_disk_bytes", "gauge", "Their bytes on disk or on their way.", each { Double($0.disk) })
+        family(
+            "switchyard_lane_oldest_age_seconds", "gauge", "How old the oldest of them is; 0 when none waits.",
+            each { lane in lane.oldest.map { Double(max(0, router.at - $0)) / 1e9 } ?? 0 })
+        family("switchyard_lane_batches_in_flight", "gauge", "Batches in the provider's hands.", each { Double($0.underWay) })
+        family("switchyard_lane_failed_attempts", "gauge", "Attempts in a row that failed.", each { Double($0.attempts) })
+        let breakers: [LaneStatus.Breaker] = [.closed, .open, .probing]
+        family(
+            "switchyard_lane_breaker", "gauge", "1 for the state that its breaker is in.",
+            lanes.flatMap { lane in
+                breakers.map { state in
+                    ("provider=\(quoted(lane.provider)),state=\(quoted(state.rawValue))", lane.status.breaker == state ? 1.0 : 0)
+                }
+            })
+        family("switchyard_lane_store_failing", "gauge", "1 while events cannot be stored.", each { $0.storeFault == nil ? 0 : 1 })
+        family("switchyard_lane_stopped", "gauge", "1 when it has stopped for good.", each { $0.phase == .stopped ? 1 : 0 })
+        histograms("switchyard_lane_delivery_age_seconds", "How old events were when they were delivered.", lanes, \.ages, per: 1e9)
+        histograms("switchyard_lane_batch_events", "How many events a delivered batch had.", lanes, \.sizes, per: 1)
+    }
+
+    // MARK: - The text
+
+    private mutating func header(_ name: String, _ kind: String, _ help: String) {
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
+    }
+
+    private mutating func family(_ name: String, _ kind: String, _ help: String, _ samples: [(labels: String, value: Double)]) {
+        guard !samples.isEmpty else { return }
+        header(name, kind, help)
+        for sample in samples { line(name, sample.labels, sample.value) }
+    }
+
+    private mutating func histograms(
+        _ name: String, _ help: String, _ lanes: [RouterStatus.Lane], _ path: KeyPath<LaneStatus, Histogram>, per unit: Double
+    ) {
+        guard !lanes.isEmpty else { return }
+        header(name, "histogram", help)
+        for lane in lanes { add(name, "provider=\(quoted(lane.provider))", lane.status[keyPath: path], per: unit) }
+    }
+
+    private mutating func add(_ name: String, _ labels: String, _ histogram: Histogram, per unit: Double) {
+        let front = labels.isEmpty ? "" : labels + ","
+        var total = 0
+        for (bound, count) in zip(histogram.bounds, histogram.counts) {
+            total += count
+            line(name + "_bucket", front + "le=\"\(number(Double(bound) / unit))\"", Double(total))
+        }
+        line(name + "_bucket", front + "le=\"+Inf\"", Double(histogram.total))
+        line(name + "_sum", labels, histogram.sum / unit)
+        line(name + "_count", labels, Double(histogram.total))
+    }
+
+    private mutating func line(_ name: String, _ labels: String, _ value: Double) {
+        text += name + (labels.isEmpty ? "" : "{\(labels)}") + " \(number(value))\n"
+    }
+
+    /// A count without a point, as people write it.
+    private func number(_ value: Double) -> String {
+        value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : "\(value)"
+    }
+
+    private func seconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds) / 1e9 }
+}
+
+/// The value of a label: names come from the configuration and may hold anything but control characters.
+private func quoted(_ text: String) -> String {
+    var quoted = "\""
+    for character in text.unicodeScalars {
+        switch character {
+        case "\\", "\"": quoted += "\\" + String(character)
+        case "\n": quoted += "\\n"
+        default: quoted.unicodeScalars.append(character)
+        }
+    }
+    return quoted + "\""
+}
+
+/// What the system says of this process.
+private struct ProcessFigures {
+    var cpu: Double
+    var resident: Int
+    var descriptors: Int
+
+    init?() {
+        var usage = rusage()
+        guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0, let pages = ProcessFigures.residentPages() else { return nil }
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) * 1e-6 }
+        cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime)
+        resident = pages * sysconf(Int32(_SC_PAGESIZE))
+        descriptors = ProcessFigures.openDescriptors()
+    }
+
+    /// The second number of statm.
+    private static func residentPages() -> Int? {
+        guard let file = fopen("/proc/self/statm", "re") else { return nil }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 128)
+        guard fgets(&line, Int32(line.count), file) != nil else { return nil }
+        let words = line.prefix { $0 != 0 }.split(separator: 0x20)
+        return words.count > 1 ? Int(String(decoding: words[1].map { UInt8(bitPattern: $0) }, as: UTF8.self)) : nil
+    }
+
+    private static func openDescriptors() -> Int {
+        guard let folder = opendir("/proc/self/fd") else { return 0 }
+        defer { closedir(folder) }
+        var count = 0
+        while readdir(folder) != nil { count += 1 }
+        // Neither the two names of folders nor the folder that is read.
+        return max(0, count - 3)
+    }
+}

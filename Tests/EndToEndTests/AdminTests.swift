@@ -1,0 +1,157 @@
+// Health, metrics and messages of a router that runs for good.
+
+import Foundation
+import Glibc
+import Testing
+
+private let plan = #"""
+    { "admin": { "listen": "127.0.0.1:0" },
+      "providers": { "out": { "plugin": "console", "format": "ndjson" }, "a \"b\"\\c": { "plugin": "noop" } },
+      "routes": [ { "name": "all", "to": ["out", "a \"b\"\\c"] }, { "name": "none", "events": ["x"], "to": ["out"] } ] }
+    """#
+
+@Suite("Looking after a router")
+struct AdminTests {
+    /// Asks over the control socket.
+    private func ask(_ yard: Yard, _ path: String) throws -> (status: Int, body: String) { try ask(yard.path("state/control.sock"), path) }
+
+    /// Asks at a port of this machine, or over a socket.
+    private func ask(_ place: String, _ path: String) throws -> (status: Int, body: String) {
+        let python = Process()
+        python.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        python.arguments = ["python3", "-c", asking, place, path]
+        let pipe = Pipe()
+        python.standardOutput = pipe
+        try python.run()
+        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        python.waitUntilExit()
+        let text = String(decoding: data, as: UTF8.self)
+        return (Int(text.prefix(3)) ?? 0, String(text.dropFirst(4)))
+    }
+
+    @Test("its metrics are as documented, and what Prometheus reads")
+    func metrics() throws {
+        let yard = try Yard(routes: plan)
+        let run = try yard.startRouter()
+        run.send("{\"n\":1}\nbad\n{\"n\":2}\n")
+        _ = run.outputLines(2)
+        waitUntil("both are accounted for") {
+            try! ask(yard, "/metrics").body.contains("switchyard_lane_settled_total{provider=\"out\",fate=\"delivered\"} 2\n")
+        }
+        let text = try ask(yard, "/metrics").body
+        let families = try Exposition(text).families
+        let documented = try String(contentsOfFile: project + "/docs/operating.md", encoding: .utf8)
+        for name in families.keys { #expect(documented.contains("`\(name)`"), "\(name) is not in docs/operating.md") }
+        let lines = text.split(separator: "\n")
+        #expect(lines.contains(#"switchyard_source_events_total{source="stdin"} 2"#))
+        #expect(lines.contains(#"switchyard_source_rejected_total{source="stdin"} 1"#))
+        #expect(lines.contains(#"switchyard_route_events_total{route="none",verdict="filtered_events"} 2"#))
+        #expect(lines.contains(#"switchyard_lane_taken_total{provider="a \"b\"\\c"} 2"#))
+        #expect(lines.contains(#"switchyard_lane_delivery_age_seconds_count{provider="out"} 2"#))
+        #expect(lines.contains(#"switchyard_lane_delivery_age_seconds_bucket{provider="out",le="30"} 2"#))
+        #expect(run.finish().code == 0)
+    }
+
+    @Test("is healthy and ready over the control socket, and tells what there is to ask")
+    func health() throws {
+        let yard = try Yard(routes: passThrough)
+        let run = try yard.startRouter()
+        #expect(try ask(yard, "/healthz") == (200, "ok\n"))
+        #expect(try ask(yard, "/readyz") == (200, "ok\n"))
+        let missing = try ask(yard, "/nothing")
+        #expect(missing.status == 404 && missing.body.contains("/metrics to GET") && missing.body.contains("/reload to POST"))
+        #expect(run.finish().code == 0)
+    }
+
+    @Test("is not ready while its source waits for room in a lane, but healthy")
+    func full() throws {
+        let yard = try Yard(
+            routes: #"""
+                { "providers": { "out": { "plugin": "http", "url": "http://127.0.0.1:9",
+                  "delivery": { "queue": { "memory": "1KB" }, "batch": { "bytes": "1KB" }, "retry": { "first": "1m" } } } },
+                  "routes": [ { "to": ["out"] } ] }
+                """#)
+        let run = try yard.startRouter()
+        run.send(String(repeating: "{\"pad\":\"\(String(repeating: "x", count: 900))\"}\n", count: 500))
+        waitUntil("the lane is full") { try! ask(yard, "/readyz").status == 503 }
+        #expect(try ask(yard, "/readyz").body == "lane out is full\n")
+        #expect(try ask(yard, "/healthz").status == 200)
+        run.end(by: SIGTERM)
+    }
+
+    @Test("answers at the address of admin, but takes no orders there")
+    func address() throws {
+        let yard = try Yard(routes: plan)
+        let run = try yard.start()
+        let said = run.waitForError("admin: listening at 127.0.0.1:")
+        let port = said.components(separatedBy: "127.0.0.1:").last!.prefix { $0.isNumber }
+        func get(_ path: String) throws -> (status: Int, body: String) { try ask(String(port), path) }
+        #expect(try get("/healthz") == (200, "ok\n"))
+        #expect(try get("/metrics").body.contains("switchyard_info"))
+        #expect(try get("/reload").status == 404)
+        #expect(run.finish().code == 0)
+    }
+
+    @Test("writes its messages as JSON or logfmt when it is asked to, one a line")
+    func messages() throws {
+        let yard = try Yard(routes: passThrough)
+        let json = try yard.run(["run", "--log", "json"], input: "bad \u{1}\"\n")
+        for line in json.errorLines {
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String]
+            #expect(object.map { Set($0.keys) } == ["time", "message"])
+        }
+        #expect(json.errorLines.count == 2 && json.errors.contains("stdin:1:1: "))
+        let logfmt = try yard.run(["run", "--log", "logfmt"], input: "bad\n")
+        #expect(logfmt.errorLines[0].hasPrefix("time=20") && logfmt.errorLines[0].contains(" message=\"stdin:1:1: "))
+        try yard.write("{}", to: "routes.json")
+        let broken = try yard.run(["run", "--log", "json"])
+        #expect(broken.code == 78 && broken.errorLines.allSatisfy { $0.hasPrefix("{\"time\":") } && !broken.errors.isEmpty)
+        #expect(try yard.run(["run", "--log", "xml"]).code == 64)
+    }
+}
+
+private let asking = """
+    import http.client, socket, sys
+    class Unix(http.client.HTTPConnection):
+        def connect(self):
+            self.sock = socket.socket(socket.AF_UNIX)
+            self.sock.connect(sys.argv[1])
+    place = sys.argv[1]
+    connection = http.client.HTTPConnection("127.0.0.1", int(place)) if place.isdigit() else Unix("localhost")
+    connection.request("GET", sys.argv[2])
+    answer = connection.getresponse()
+    print(answer.status, answer.read().decode(), end="")
+    """
+
+/// Where the project lies, from this file on.
+private let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .path
+
+/// The text form of Prometheus, read strictly.
+private struct Exposition {
+    struct Wrong: Error { var what: String }
+    var families: [String: String] = [:]
+
+    init(_ text: String) throws {
+        var current = ""
+        var seen: Set<String> = []
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
+            let words = line.split(separator: " ", maxSplits: 3).map(String.init)
+            if words[0] == "#" {
+                if words[1] == "TYPE" {
+                    guard families.updateValue(words[3], forKey: words[2]) == nil else { throw Wrong(what: "twice: \(line)") }
+                    current = words[2]
+                }
+                continue
+            }
+            let sample = line.prefix(upTo: line.lastIndex(of: " ")!)
+            let name = String(sample.prefix { $0 != "{" })
+            let suffixes = families[current] == "histogram" ? ["_bucket", "_sum", "_count"] : [""]
+            guard suffixes.contains(where: { current + $0 == name }) else { throw Wrong(what: "outside its family: \(line)") }
+            guard families[current] != "counter" || name.hasSuffix("_total") else { throw Wrong(what: "a counter: \(line)") }
+            guard seen.insert(String(sample)).inserted else { throw Wrong(what: "twice: \(line)") }
+            guard Double(line[line.lastIndex(of: " ")!...].dropFirst()) != nil else { throw Wrong(what: "no number: \(line)") }
+        }
+        guard text.hasSuffix("\n"), !families.isEmpty else { throw Wrong(what: "the end") }
+    }
+}

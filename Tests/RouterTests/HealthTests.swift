@@ -1,0 +1,57 @@
+// A router whose provider hangs in its call.
+
+import Delivery
+import Platform
+import Policy
+import Testing
+
+@testable import Router
+
+/// A provider whose call does not return until it is let go.
+private final class Hanging: Provider {
+    private let state = Monitor((isCalled: false, isFree: false))
+
+    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        state.withLock { $0.isCalled = true }
+        state.wake()
+        state.wait { !$0.isFree }
+        done(BatchOutcome(.delivered))
+    }
+    func flush(_ done: @escaping @Sendable (Outcome) -> Void) { done(.delivered) }
+    func reopen() {}
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {}
+    func close() {}
+
+    func waitForCall() { state.wait { !$0.isCalled } }
+    func letGo() {
+        state.withLock { $0.isFree = true }
+        state.wake()
+    }
+}
+
+private final class HandClock: Sendable {
+    private let time = Monitor(Int64(1_000_000_000))
+    var clock: Clock { Clock(now: { Instant(nanoseconds: self.time.withLock { $0 }) }, wall: { self.time.withLock { $0 } }) }
+    func advance(_ duration: Duration) { time.withLock { $0 += duration.nanoseconds } }
+}
+
+@Suite("The health of a router")
+struct HealthTests {
+    @Test("names the lane whose provider hangs within ten seconds, and is good again when it goes on")
+    func hanging() {
+        let time = HandClock()
+        let provider = Hanging()
+        let rig = Rig([provider], vitals: Vitals(clock: time.clock))
+        rig.send("{}\n")
+        provider.waitForCall()
+        #expect(rig.router.health.isGood)
+        time.advance(.seconds(9))
+        #expect(rig.router.health.troubles == ["lane p0 hangs"])
+        #expect(rig.router.readiness.troubles == ["lane p0 hangs"])
+        provider.letGo()
+        let account = rig.finish()
+        #expect(account.isComplete)
+        #expect(rig.router.health.isGood)
+        #expect(rig.router.readiness.troubles == ["the router is ending"])
+    }
+}
