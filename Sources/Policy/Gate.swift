@@ -9,8 +9,12 @@ internal import Events
 public struct Admitted: ~Copyable {
     /// An index into the plan's routes.
     let route: Int
-    /// The edits that apply, those included that cut what the event's state of consent does not allow; -1: none.
+    /// The edits that apply, those included that cut what the event's state of consent does not allow; -1: none; below: a program.
     private(set) var edit: Int
+    /// Which of the ruleset's programs makes the copy; nil: splices alone do.
+    @inline(__always) var program: Int? { edit < -1 ? -2 - edit : nil }
+    /// What stands for a program among edits.
+    static func edit(ofProgram number: Int) -> Int { -2 - number }
     /// Those edits, by the rate of the route's sample that they write on the event.
     private let byRate: UnsafePointer<Int>
 

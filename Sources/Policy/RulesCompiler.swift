@@ -9,8 +9,10 @@ struct RulesCompiler {
     private let paths: PathTrie
     private let store: Store
     private let keys: UnsafeBufferPointer<HMACKey>
+    private let keepsDigests: Bool
 
-    init(_ plan: Plan, _ wanted: WantedPaths, _ paths: PathTrie, _ store: Store) {
+    init(_ plan: Plan, _ wanted: WantedPaths, _ paths: PathTrie, _ store: Store, keepsDigests: Bool) {
+        self.keepsDigests = keepsDigests
         self.plan = plan
         self.wanted = wanted
         self.paths = paths
@@ -20,8 +22,9 @@ struct RulesCompiler {
 
     /// `numbers`: what the events of each route carry to tell that they came by it; `conditions`: which of the ruleset's
     /// expressions are theirs.
-    func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions, memories: [RouteMemory]) -> Rules {
+    func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions, memories: [RouteMemory]) -> (Rules, ProgramCompiler) {
         var edits = EditCompiler(paths: paths, keys: keys, store: store)
+        var programs = ProgramCompiler(keys: keys, store: store, sources: plan.sources.map(\.name), keepsDigests: keepsDigests)
         var sampled: [Int] = []
         let consent = compileConsent()
         let routes = zip(plan.routes, numbers).enumerated().map { index, both in
@@ -33,7 +36,7 @@ struct RulesCompiler {
                 not: Exclusion(route.not, slot: slot, in: store),
                 takesRest: route.takesRest,
                 condition: conditions.filters[index],
-                gate: compileGate(route, consent, &edits),
+                gate: compileGate(route, consent, &edits, &programs),
                 sample: route.sample.map { sample in
                     let by = sample.by.map(slot) ?? -1
                     if !sampled.contains(by) { sampled.append(by) }
@@ -49,13 +52,14 @@ struct RulesCompiler {
         }
         let subjects = plan.consent?.subject.map(slot) ?? []
         precondition(subjects.count <= Subjects.most, "a parcel's entry counts subjects in one byte")
-        return Rules(
+        let rules = Rules(
             routes: store.list(routes), gate: consent.map(store.one), nameSlot: paths.slot(of: wanted.name) ?? 0,
             messageIDSlot: paths.slot(of: wanted.messageID) ?? 0,
             immediate: store.list(plan.providers.map { Globs($0.delivery.immediate, in: store) }),
             sampled: store.list(sampled), subjects: store.list(subjects), subjectKey: subjectKey,
             edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), rooms: edits.rooms,
             keys: keys)
+        return (rules, programs)
     }
 
     private func slot(_ path: Path) -> Int { paths.slot(of: path)! }
@@ -72,40 +76,52 @@ struct RulesCompiler {
             cutsFields: section.fields.contains { $0.level > 0 })
     }
 
-    private func compileGate(_ route: RoutePlan, _ consent: Gate.Rules?, _ edits: inout EditCompiler) -> RouteGate {
+    private func compileGate(
+        _ route: RoutePlan, _ consent: Gate.Rules?, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
+    ) -> RouteGate {
+        let middle = route.transforms.contains(where: \.isStep) ? programs.compile(route.transforms) : nil
         let rates = route.sample?.annotation == nil ? 1 : route.sample?.possibleRates.count ?? 1
         guard let section = plan.consent, let consent else {
-            return RouteGate(edits: store.list(editsByRate(route, cut: [], &edits)), rates: rates)
+            return RouteGate(edits: store.list(editsByRate(route, cut: [], middle, &edits, &programs)), rates: rates)
         }
         // A route that nothing covers demands all there is.
         let demand = route.consent ?? ConsentDemand(level: section.levels.count - 1)
         return RouteGate(
             level: demand.level,
             purposes: demand.purposes.isEmpty ? nil : consent.consent.set(demand.purposes, in: store),
-            edits: store.list(fieldEdits(route, section, &edits)), rates: rates)
+            edits: store.list(fieldEdits(route, section, middle, &edits, &programs)), rates: rates)
     }
 
     /// The route's edits by the level of the event's state. What the state does not allow is dropped before the
     /// transforms begin: the event is edited as if it had come without.
-    private func fieldEdits(_ route: RoutePlan, _ section: ConsentPlan, _ edits: inout EditCompiler) -> [Int] {
-        guard section.fields.contains(where: { $0.level > 0 }) else { return editsByRate(route, cut: [], &edits) }
+    private func fieldEdits(
+        _ route: RoutePlan, _ section: ConsentPlan, _ middle: [Int]?, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
+    ) -> [Int] {
+        guard section.fields.contains(where: { $0.level > 0 }) else { return editsByRate(route, cut: [], middle, &edits, &programs) }
         var known: [[Path]: [Int]] = [:]
         return section.levels.indices.flatMap { level in
             let cut = section.fields.filter { $0.level > level }.map(\.path)
             if let list = known[cut] { return list }
-            let list = editsByRate(route, cut: cut, &edits)
+            let list = editsByRate(route, cut: cut, middle, &edits, &programs)
             known[cut] = list
             return list
         }
     }
 
     /// The route's edits by the rate that its sample writes on the event, last of all.
-    private func editsByRate(_ route: RoutePlan, cut: [Path], _ edits: inout EditCompiler) -> [Int] {
-        let transforms = (cut.isEmpty ? [] : [.drop(cut)]) + route.transforms
-        guard let sample = route.sample, let path = sample.annotation else { return [edits.add(Fate(transforms, keys: keys))] }
-        return sample.possibleRates.map { rate in
-            let json = rate == 1 ? "1" : "\(rate)"
-            return edits.add(Fate(transforms + [.set([(path: path, json: json)])], keys: keys))
+    private func editsByRate(
+        _ route: RoutePlan, cut: [Path], _ middle: [Int]?, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
+    ) -> [Int] {
+        annotations(route.sample).map { annotation in
+            if let middle { return Admitted.edit(ofProgram: programs.add(cut: cut, middle: middle, annotation: annotation)) }
+            let transforms = (cut.isEmpty ? [] : [.drop(cut)]) + route.transforms + (annotation.map { [$0] } ?? [])
+            return edits.add(Fate(transforms, keys: keys))
         }
+    }
+
+    /// By rate, what writes it on the event; nil: nothing does.
+    private func annotations(_ sample: SamplePlan?) -> [TransformPlan?] {
+        guard let sample, let path = sample.annotation else { return [nil] }
+        return sample.possibleRates.map { rate in .set([(path: path, json: rate == 1 ? "1" : "\(rate)")]) }
     }
 }
