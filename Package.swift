@@ -71,7 +71,7 @@ let package = Package(
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
         module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CCrypto"]),
-        module("Configuration", ["Expressions", "Events", "CJansson"]),
+        module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
         // Finds and masks in the strings of an event.
         module("Redaction", ["Expressions", "Events"]),
         module("Expressions", ["Events", "Platform", "CPlatform"]),
@@ -109,7 +109,7 @@ let package = Package(
         tests("ExpressionsTests", ["Expressions", "Events"]),
         tests("RedactionTests", ["Redaction", "Expressions", "Events"]),
         tests("ConfigurationTests", ["Configuration"]),
-        tests("PolicyTests", ["Policy", "Configuration", "Expressions", "Events"]),
+        tests("PolicyTests", ["Policy", "Configuration", "Redaction", "Expressions", "Events"]),
         tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
         tests("ListenerTests", ["Listener", "Ingest", "Configuration", "Dialects", "Events", "Platform", "CZlib", "CZstd"]),
         tests("IngestTests", ["Ingest", "Configuration", "Events", "Platform"]),

@@ -1250,7 +1250,7 @@ extension Broken {
                 "2:26: routes[0].transform[0]: unknown operation 'dorp', did you mean 'drop'?",
                 "2:50: routes[0].transform[1].rename: must not be empty, expected an object of paths with names",
                 "2:54: routes[0].transform[2]: must not be empty, expected one of drop, set, hash, keep, rename, move, default, bin, round, ip, "
-                    + "limit, lower, geo or flatten",
+                    + "limit, lower, geo, flatten, scrub or mask",
                 "2:57: routes[0].transform[3] must be an object of one operation, is 5",
             ]),
         Broken(
@@ -1261,6 +1261,42 @@ extension Broken {
             """#,
             [
                 "2:25: routes[0].transform[0]: holds drop and set, expected one operation an object, since their order counts"
+            ]),
+        Broken(
+            "a scrub of what it does not know",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"scrub":{"find":["emial","ip","ip"],"in":["a.","messageId"],"action":"hide","with":{"mail":""}}},
+            {"scrub":{"find":[],"in":[],"action":"drop","with":{"ip":"","card":5}}},{"scrub":[]},{"scrub":{"fields":[]}}],"to":["out"]}]}
+            """#,
+            [
+                #"2:43: routes[0].transform[0].scrub.find[0] must be "token", "email", "iban", "card", "ip" or "phone", is "emial", did you mean "email"?"#,
+                "2:56: routes[0].transform[0].scrub.find[2]: 'ip' is there twice, expected once",
+                "2:71: routes[0].transform[0].scrub.in[0]: 'a.' is not a path: expected a key",
+                "2:73: routes[0].transform[0].scrub.in[1]: the event's own messageId is never changed here, expected another path, or a drop of messageId",
+                #"2:95: routes[0].transform[0].scrub.action must be "replace", "drop" or "reject", is "hide""#,
+                "2:110: routes[0].transform[0].scrub.with: unknown kind 'mail', did you mean 'email'?",
+                "3:18: routes[0].transform[1].scrub.find: must not be empty, expected a list of kinds",
+                "3:26: routes[0].transform[1].scrub.in: must not be empty, expected a list of paths",
+                "3:52: routes[0].transform[1].scrub.with: serves only to replace, and the action is drop",
+                "3:68: routes[0].transform[1].scrub.with.card must be a string, is 5",
+                "3:82: routes[0].transform[2].scrub must be an object, is a list",
+                "3:96: routes[0].transform[3].scrub: unknown key 'fields', expected find, in, action or with",
+            ]),
+        Broken(
+            "a mask that cannot be",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"mask":{"pattern":"(","with":""}},{"mask":{"pattern":"a","with":"\\1"}},{"mask":{"with":"x"}},
+            {"mask":{"pattern":"a\\C","with":"b"}},{"mask":{"pattern":"a"}},{"mask":{"pattern":5,"with":""}}],"to":["out"]}]}
+            """#,
+            [
+                "2:44: routes[0].transform[0].mask.pattern: is no pattern: RE2 cannot read this regular expression: missing ): (",
+                #"2:90: routes[0].transform[1].mask.with: names group \1, and the pattern has none"#,
+                "2:106: routes[0].transform[2].mask: lacks 'pattern': a regular expression (RE2)",
+                #"3:20: routes[0].transform[3].mask.pattern: must not hold \C, which could cut a character in two"#,
+                "3:48: routes[0].transform[4].mask: lacks 'with': what takes the place of each match",
+                "3:84: routes[0].transform[5].mask.pattern must be a string, is 5",
             ]),
         Broken(
             "a drop of nothing",

@@ -7,6 +7,7 @@ enum StepForms {
     static let operations: [(name: String, form: Form<TransformPlan>)] = [
         ("keep", keep), ("rename", rename), ("move", move), ("default", defaults), ("bin", bin), ("round", round), ("ip", ip),
         ("limit", limit), ("lower", lower), ("geo", geo), ("flatten", flatten),
+        ("scrub", TextForms.scrub), ("mask", TextForms.mask),
     ]
 
     private static let paths = Forms.list("paths", of: Forms.path)
