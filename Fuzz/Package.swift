@@ -31,10 +31,17 @@ let package = Package(
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("PluginHost", ["Delivery", "Configuration", "Policy", "Platform", "CSwitchyardPlugin"]),
         module("PluginKit", ["CSwitchyardPlugin", "CJansson", "Platform"]),
+        .target(name: "CMicrohttpd"),
+        .target(name: "CDecoders"),
+        module("Ingest", ["Configuration", "Events", "Platform", "CPlatform"]),
+        module("Listener", ["Ingest", "Configuration", "Dialects", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
         module("Exec", ["PluginKit"], exclude: ["contract.json"]),
         .target(name: "COracle", linkerSettings: [.linkedLibrary("simdjson")]),
         .executableTarget(
-            name: "fuzz", dependencies: ["Events", "Dialects", "Configuration", "Delivery", "PluginHost", "Exec", "COracle"],
+            name: "fuzz",
+            dependencies: [
+                "Events", "Platform", "Dialects", "Configuration", "Ingest", "Listener", "Delivery", "PluginHost", "Exec", "COracle",
+            ],
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .executableTarget(name: "fuzz-expressions", dependencies: ["Expressions", "Events"], swiftSettings: [.swiftLanguageMode(.v6)]),
     ],

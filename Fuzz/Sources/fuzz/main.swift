@@ -1,6 +1,6 @@
 // Feeds random input to what must withstand anyone's: lines of events, descriptions of modules, frames of a module's process,
-// answers of a program, request bodies of client libraries.
-// usage: fuzz [--target scanner|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json] [--seconds N] [--seed S] [--plant]
+// answers of a program, request bodies of client libraries, whole requests with their codings.
+// usage: fuzz [--target scanner|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json|service] [--seconds N] [--seed S] [--plant]
 // Prints one line of sums; exits with 1 on any difference that is not explained. `--plant` spoils our verdict in a rare case,
 // which must then be found: that proves the job is alive.
 
@@ -13,7 +13,7 @@ var plants = false
 var arguments = CommandLine.arguments.dropFirst()
 func usage() -> Never {
     fputs(
-        "usage: fuzz [--target scanner|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json] [--seconds N] [--seed S] "
+        "usage: fuzz [--target scanner|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json|service] [--seconds N] [--seed S] "
             + "[--plant]\n", stderr)
     exit(64)
 }
@@ -49,6 +49,7 @@ var fuzzer: any Fuzzer =
     case "segment": DialectFuzzer.segment(seed: seed, plants: plants)
     case "otlp-protobuf": DialectFuzzer.protobuf(seed: seed, plants: plants)
     case "otlp-json": DialectFuzzer.json(seed: seed, plants: plants)
+    case "service": ServiceFuzzer(seed: seed, plants: plants)
     default: usage()
     }
 var inputs = 0
