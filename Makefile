@@ -15,7 +15,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance bench fuzz crash simulate check contract tsan asan schema metrics install deb clean
+.PHONY: help run test conformance bench fuzz crash simulate check contract tsan asan schema metrics clients install deb clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -92,6 +92,10 @@ asan: ## Run every test under the address sanitizer
 schema: ## Check the JSON Schema of routes.json against a validator from PyPI
 	@Scripts/packages.sh build test schema
 	@$(toolchain); Scripts/schema.sh
+
+clients: ## Let vendors' client libraries from PyPI send to a router, also through faults
+	@Scripts/packages.sh build clients
+	@$(toolchain); $(say) "building"; swift build; Scripts/clients.sh
 
 metrics: ## Let Prometheus' promtool read what a router counts
 	@Scripts/packages.sh build metrics

@@ -13,7 +13,12 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [
 
 let package = Package(
     name: "fuzz",
+    products: [
+        // Loaded by name when a mask is compiled.
+        .library(name: "switchyard-patterns", type: .dynamic, targets: ["CRE2"])
+    ],
     targets: [
+        .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "CSIMD"),
         .target(name: "CPlatform"),
         .target(name: "CSwitchyardPlugin"),
@@ -24,8 +29,9 @@ let package = Package(
         module("Dialects", ["Events"]),
         module("Platform", ["CPlatform"]),
         module("Expressions", ["Events", "Platform", "CPlatform"]),
-        module("Configuration", ["Expressions", "Events", "CJansson"]),
-        module("Policy", ["Configuration", "Expressions", "Events", "Platform", "CCrypto"]),
+        module("Redaction", ["Expressions", "Events"]),
+        module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
+        module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CCrypto"]),
         module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("PluginHost", ["Delivery", "Configuration", "Policy", "Platform", "CSwitchyardPlugin"]),
@@ -33,7 +39,7 @@ let package = Package(
         module("Exec", ["PluginKit"], exclude: ["contract.json"]),
         .target(name: "COracle", linkerSettings: [.linkedLibrary("simdjson")]),
         .executableTarget(
-            name: "fuzz", dependencies: ["Events", "Dialects", "Configuration", "Delivery", "PluginHost", "Exec", "COracle"],
+            name: "fuzz", dependencies: ["Events", "Dialects", "Configuration", "Delivery", "PluginHost", "Exec", "Redaction", "COracle"],
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .executableTarget(name: "fuzz-expressions", dependencies: ["Expressions", "Events"], swiftSettings: [.swiftLanguageMode(.v6)]),
     ],

@@ -2,7 +2,7 @@
 # Sees to it that the Debian packages for a purpose are there, and installs those that are not.
 # When all are there it needs neither root nor the network, and says nothing. It never removes or upgrades a package.
 #
-# usage: Scripts/packages.sh build|test|schema|bench|metrics ...
+# usage: Scripts/packages.sh build|test|schema|clients|bench|metrics ...
 set -euo pipefail
 
 # a|b: either will do; the first is installed when neither is there.
@@ -10,6 +10,7 @@ declare -A packages=(
     [build]="libjansson-dev libssl-dev zlib1g-dev libzstd-dev libsqlite3-dev libre2-dev libmicrohttpd-dev libbrotli-dev g++ libcurl4-openssl-dev|libcurl4-gnutls-dev pkg-config|pkgconf binutils"
     [test]="g++ libsimdjson-dev groff-base openssl python3"
     [schema]="python3 python3-venv"
+    [clients]="python3 python3-venv"
     [bench]="g++ libsimdjson-dev jq python3 nginx-light|nginx-core|nginx"
     [metrics]="prometheus python3"
     [instructions]="valgrind"

@@ -11,6 +11,12 @@ public struct HTTPSourcePlan: Sendable, Equatable {
     public var isOpen = false
     /// The web pages that may send, as browsers name them: `https://app.example`; `*` is every page.
     public var origins: [String] = []
+    /// The dialects that it takes, by name; nil: all.
+    public var dialects: [String]?
+    /// Whether events get the client's address as `context.ip`.
+    public var addsIP = false
+    /// Whether events of the native dialect get `receivedAt`, as those of all others do.
+    public var addsReceivedAt = false
     public var limits = HTTPLimits()
     public init() {}
 

@@ -2,6 +2,7 @@
 
 public import Events
 public import Expressions
+public import Redaction
 
 public enum StepPlan: Sendable {
     /// Everything but these members goes.
@@ -14,6 +15,9 @@ public enum StepPlan: Sendable {
     case change([Path], ValueChange)
     /// The same, for each member another.
     case changes([(path: Path, change: ValueChange)])
+    /// In the values of these members; none: in the whole event.
+    case scrub(Scrub, in: [Path])
+    case mask(Mask, in: [Path])
 }
 
 /// A value that is set.
@@ -49,7 +53,7 @@ extension StepPlan {
     /// The members that it names.
     public var paths: [Path] {
         switch self {
-        case .keep(let paths), .change(let paths, _): paths
+        case .keep(let paths), .change(let paths, _), .scrub(_, let paths), .mask(_, let paths): paths
         case .move(let pairs): pairs.flatMap { [$0.from, $0.to] }
         case .compute(let members, _): members.map(\.path)
         case .changes(let members): members.map(\.path)

@@ -40,6 +40,8 @@ struct NamedAttributes {
 
 struct LogWriter {
     let receivedAt: Int64
+    /// The client's address, if it is asked for.
+    let ip: String?
 
     /// Appends the event to the translation, or its fault. `offset` is where the record came from; `resource` and `scope` are
     /// objects in `Translator.common`.
@@ -74,7 +76,13 @@ struct LogWriter {
         Times.write(receivedAt - receivedAt % 1_000_000, into: &out)
         put(",\"properties\":", record.attributes, parts, into: &out)
         put(",\"body\":", record.body, parts, into: &out)
-        out.append(",\"context\":{\"otlp\":{")
+        out.append(",\"context\":{")
+        if let ip {
+            out.append("\"ip\":")
+            JSONText.string(ip, into: &out)
+            out.append(",")
+        }
+        out.append("\"otlp\":{")
         // As the JSON of protocol buffers has them: 64-bit integers are strings.
         if record.time != 0 { put(",\"timeUnixNano\":", "\"\(record.time)\"", into: &out) }
         if record.observedTime != 0 { put(",\"observedTimeUnixNano\":", "\"\(record.observedTime)\"", into: &out) }

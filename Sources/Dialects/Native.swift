@@ -1,22 +1,28 @@
 // The router's own dialect: NDJSON, a JSON array of objects, or one object, told by their first bytes.
-// Events leave byte for byte as they came, but for newlines between their tokens, which become spaces.
+// Events leave byte for byte as they came, but for newlines between their tokens, which become spaces, and for what is asked for:
+// `receivedAt` and `context.ip`, where they have none.
 
 internal import Events
 
 public struct Native: Dialect {
-    public init() {}
+    /// Whether an event without `receivedAt` gets one.
+    public let addsReceivedAt: Bool
+
+    public init(addsReceivedAt: Bool = false) { self.addsReceivedAt = addsReceivedAt }
 
     public func translate(
         _ body: UnsafeRawBufferPointer, _ reception: Reception, _ translator: inout Translator, into translation: inout Translation
     ) {
         guard let text = body.bindMemory(to: UInt8.self).baseAddress else { return }
+        let stamps = addsReceivedAt || reception.ip != nil
+        var stamper = Stamper(editor: stamps ? SegmentEditor(reception, &translator) : nil, addsReceivedAt: addsReceivedAt)
         let start = bodyStart(text, body.count)
         guard start < body.count else { return }
         if text[start] == UInt8(ascii: "[") {
-            array(text, start, body.count, &translator, into: &translation)
+            array(text, start, body.count, &stamper, &translator, into: &translation)
         } else {
-            let rest = objects(text, start, body.count, &translator, into: &translation)
-            lines(text, rest == start ? start - indent(text, start) : rest, body.count, &translator, into: &translation)
+            let rest = objects(text, start, body.count, &stamper, &translator, into: &translation)
+            lines(text, rest == start ? start - indent(text, start) : rest, body.count, &stamper, &translator, into: &translation)
         }
     }
 
@@ -29,7 +35,8 @@ public struct Native: Dialect {
 
     /// One event a line, whatever the lines before it were.
     private func lines(
-        _ text: Bytes, _ start: Int, _ count: Int, _ translator: inout Translator, into translation: inout Translation
+        _ text: Bytes, _ start: Int, _ count: Int, _ stamper: inout Stamper, _ translator: inout Translator,
+        into translation: inout Translation
     ) {
         var i = start
         while i < count {
@@ -39,7 +46,7 @@ public struct Native: Dialect {
             if skipBlanks(text, i, newline) < newline {
                 guard translation.hasRoom(translator.limits, at: i) else { return }
                 let end = text[newline - 1] == UInt8(ascii: "\r") ? newline - 1 : newline
-                event(text, i, end, &translator, into: &translation)
+                stamper.event(text, i, end, &translator, into: &translation)
             }
             i = next
         }
@@ -48,7 +55,8 @@ public struct Native: Dialect {
     /// Objects that are written over several lines, if the first one is. Returns where lines begin: at once when the first line is
     /// an event of its own, or what begins there does not make one over several lines either.
     private func objects(
-        _ text: Bytes, _ start: Int, _ count: Int, _ translator: inout Translator, into translation: inout Translation
+        _ text: Bytes, _ start: Int, _ count: Int, _ stamper: inout Stamper, _ translator: inout Translator,
+        into translation: inout Translation
     ) -> Int {
         guard text[start] == UInt8(ascii: "{") else { return start }
         let firstLine = lineEnd(text, start, count)
@@ -59,27 +67,22 @@ public struct Native: Dialect {
             let extent = text[i] == UInt8(ascii: "{") ? translator.brackets.container(text, i, count) : Extent(end: i, isClosed: false)
             guard extent.isClosed else { return i }
             guard translation.hasRoom(translator.limits, at: i) else { return count }
-            let begin = translation.lines.count
-            if translator.reader.read(text, i, extent.end, into: &translation.lines) != nil {
-                translation.endLine(from: begin, translator.limits, at: i)
-            } else if i == start {
-                // A first line that was cut off would draw the lines behind it in.
-                return start
-            } else {
-                translation.refuseEvent(translator.reader.reason, at: translator.reader.offset)
-            }
+            // A first line that was cut off would draw the lines behind it in.
+            if i == start, !translator.isEvent(text, i, extent.end) { return start }
+            stamper.event(text, i, extent.end, &translator, into: &translation)
             i = skipBlanks(text, extent.end, count)
         }
         return i
     }
 
     private func array(
-        _ text: Bytes, _ start: Int, _ count: Int, _ translator: inout Translator, into translation: inout Translation
+        _ text: Bytes, _ start: Int, _ count: Int, _ stamper: inout Stamper, _ translator: inout Translator,
+        into translation: inout Translation
     ) {
         var list = ListCursor(start, limit: count)
         while let (start, extent) = list.next(text, &translator.brackets) {
             guard translation.hasRoom(translator.limits, at: start) else { return }
-            event(text, start, extent.end, &translator, into: &translation)
+            stamper.event(text, start, extent.end, &translator, into: &translation)
         }
         let rest = skipBlanks(text, list.at, count)
         if !list.isClosed {
@@ -88,15 +91,25 @@ public struct Native: Dialect {
             translation.refuse(.expected("the end of the body after the array"), at: rest)
         }
     }
+}
 
-    private func event(
+/// Appends an event as it came, or with what is asked for.
+private struct Stamper {
+    var editor: SegmentEditor?
+    let addsReceivedAt: Bool
+
+    mutating func event(
         _ text: Bytes, _ start: Int, _ end: Int, _ translator: inout Translator, into translation: inout Translation
     ) {
+        if editor != nil {
+            editor?.stamp(text, start, end, receivedAt: addsReceivedAt, &translator, into: &translation)
+            return
+        }
         let begin = translation.lines.count
         if translator.reader.read(text, start, end, into: &translation.lines) != nil {
             translation.endLine(from: begin, translator.limits, at: start)
         } else {
-            translation.refuseEvent(translator.reader.reason, at: translator.reader.offset)
+            translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
         }
     }
 }

@@ -10,6 +10,7 @@
 // | `timestamp`                | `time_unix_nano`, else `observed_time_unix_nano`, else when it was received                 |
 // | `properties`               | all attributes, those above too: a rule that hides an id must name both places              |
 // | `body`                     | the body                                                                                    |
+// | `context.ip`               | the client's address, if it is asked for                                                    |
 // | `context.otlp`             | `timeUnixNano`, `observedTimeUnixNano`, `severityNumber`, `severityText`, `traceId`,        |
 // |                            | `spanId`, `flags`, `droppedAttributesCount`, and `resource` and `scope` with theirs         |
 //
@@ -33,7 +34,7 @@ public struct OTLPLogs: Dialect {
         _ body: UnsafeRawBufferPointer, _ reception: Reception, _ translator: inout Translator, into translation: inout Translation
     ) {
         let text = body.bindMemory(to: UInt8.self).baseAddress
-        let writer = LogWriter(receivedAt: reception.time)
+        let writer = LogWriter(receivedAt: reception.time, ip: reception.ip)
         switch (encoding, text) {
         // An empty message has no bytes.
         case (.protobuf, nil): return

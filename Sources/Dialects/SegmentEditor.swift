@@ -84,7 +84,7 @@ struct SegmentEditor {
         translator.parts.truncate(to: firstPart)
         translator.edits.removeAll()
         guard let event = translator.reader.read(text, start, end, into: &translator.scratch) else {
-            return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset)
+            return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
         }
         let begin = translation.lines.count
         // What is common is looked through for each event: only while there is room for it.
@@ -106,6 +106,30 @@ struct SegmentEditor {
         guard merge("integrations", integrations, nil, event, event.slots[members.integrations], &translator),
             merge("context", context, ipText, event, event.slots[members.context], &translator)
         else { return translation.refuseEvent(.form("context and integrations must be objects"), at: start) }
+        translator.edits.apply(event, translator.parts, into: &translation.lines)
+        translation.endLine(from: begin, translator.limits, at: start)
+    }
+
+    /// Appends the event as it came but for `receivedAt`, where it has none and it is asked for, and the client's address.
+    mutating func stamp(
+        _ text: Bytes, _ start: Int, _ end: Int, receivedAt isWanted: Bool, _ translator: inout Translator,
+        into translation: inout Translation
+    ) {
+        translator.scratch.removeAll()
+        translator.parts.truncate(to: firstPart)
+        translator.edits.removeAll()
+        guard let event = translator.reader.read(text, start, end, into: &translator.scratch) else {
+            return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
+        }
+        let begin = translation.lines.count
+        let members = translator.members
+        if isWanted, !event.slots[members.receivedAt].isPresent {
+            put("receivedAt", event, event.slots[members.receivedAt], event.slots[PathTrie.root], &translator) { [receivedAt] in
+                Times.write(receivedAt, into: &$0)
+            }
+        }
+        // A context that is no object has no room for the address.
+        _ = merge("context", context, ipText, event, event.slots[members.context], &translator)
         translator.edits.apply(event, translator.parts, into: &translation.lines)
         translation.endLine(from: begin, translator.limits, at: start)
     }

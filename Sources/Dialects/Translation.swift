@@ -28,6 +28,9 @@ public struct Translation: ~Copyable, Sendable {
 
     public init(capacity: Int = 0) { lines = ByteBuffer(capacity: capacity) }
 
+    /// Makes room for lines of that many bytes, so that a body seldom makes the buffer grow.
+    public mutating func reserve(_ bytes: Int) { lines.reserve(bytes + Block.padding + 1) }
+
     /// The lines, for who keeps them; an empty buffer takes their place.
     public mutating func takeLines() -> ByteBuffer {
         var taken = ByteBuffer()
@@ -73,11 +76,14 @@ public struct EventFault: Error, Hashable, Sendable {
     public var index: Int
     /// Where in the body, in bytes.
     public var offset: Int
+    /// Where the text of the event stands in the body, when it has one of its own.
+    public var text: Range<Int>
 
-    init(_ reason: Reason, index: Int, offset: Int) {
+    init(_ reason: Reason, index: Int, offset: Int, text: Range<Int> = 0..<0) {
         self.reason = reason
         self.index = index
         self.offset = offset
+        self.text = text
     }
 
     /// What was wrong, for a person. It quotes at most one byte of the event, since the rest may be private.

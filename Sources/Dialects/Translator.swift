@@ -35,6 +35,14 @@ public struct Translator: ~Copyable, Sendable {
     }
 }
 
+extension Translator {
+    /// Whether the text is an event, or can be mended to be one.
+    mutating func isEvent(_ text: Bytes, _ start: Int, _ end: Int) -> Bool {
+        scratch.removeAll()
+        return reader.read(text, start, end, into: &scratch) != nil
+    }
+}
+
 extension Translation {
     /// Whether one more event is taken; if not, the body is refused from here on.
     mutating func hasRoom(_ limits: TranslationLimits, at offset: Int) -> Bool {
@@ -57,10 +65,10 @@ extension Translation {
         refuseEvent(reason, at: offset)
     }
 
-    mutating func refuseEvent(_ reason: EventFault.Reason, at offset: Int) {
+    mutating func refuseEvent(_ reason: EventFault.Reason, at offset: Int, text: Range<Int> = 0..<0) {
         let index = results.count
         results.append(.fault(faults.count))
-        faults.append(EventFault(reason, index: index, offset: offset))
+        faults.append(EventFault(reason, index: index, offset: offset, text: text))
     }
 
     /// The body cannot be read beyond this place. The first such fault is the one that counts.

@@ -3,6 +3,7 @@
 
 internal import CDecoders
 internal import Configuration
+internal import Dialects
 internal import Events
 internal import Ingest
 internal import Platform
@@ -14,25 +15,31 @@ struct Desk: Sendable {
     let budget: MemoryBudget
     let sink: any EventSink
 
+    /// What a translator may take on. What a batch has in common stands in each of its lines.
+    var translation: TranslationLimits {
+        TranslationLimits(events: limits.events, line: limits.decoded, output: max(16 << 20, 2 * limits.decoded))
+    }
+
     /// How long a client should wait for which there was no room, in seconds.
     static let pause = 1
 
     /// Works on an exchange whose body is whole. `finish` is called once, from any thread.
-    func work(_ exchange: Exchange, _ service: any Service, finish: @escaping @Sendable (Reply) -> Void) {
+    func work(_ exchange: Exchange, _ service: any Service, at bench: Bench, finish: @escaping @Sendable (Reply) -> Void) {
         let request = exchange.request
-        var translation = Translation(limit: limits.events)
+        let lines: ByteBuffer
+        let events: Int
+        let reasons: [Int: String]
         do throws(Refusal) {
-            try translate(exchange, request, service, &translation)
+            let work = try translate(exchange, request, service, bench)
+            (events, reasons) = (work.events, work.reasons)
+            lines = work.takeLines()
         } catch {
             exchange.letGo(budget)
             return finish(service.answer(request, refused: error))
         }
-        let events = translation.events
-        let faults = translation.faults
-        let lines = translation.takeLines()
         if lines.isEmpty {
             exchange.letGo(budget)
-            return finish(service.answer(request, events: events, faults: faults))
+            return finish(service.answer(request, events: events, faults: []))
         }
         // The lines are the router's from now on; the budget keeps them until their answer.
         let budget = budget
@@ -40,7 +47,8 @@ struct Desk: Sendable {
             exchange.letGo(budget)
             switch submission {
             case .stored(let invalid):
-                finish(service.answer(request, events: events, faults: Desk.merge(faults, invalid)))
+                let faults = invalid.map { RefusedEvent(event: $0.line, message: reasons[$0.line] ?? $0.message) }
+                finish(service.answer(request, events: events, faults: faults))
             case .overloaded(let seconds): finish(service.answer(request, refused: .overloaded(retryAfter: seconds)))
             case .closing: finish(service.answer(request, refused: .closing))
             }
@@ -48,49 +56,36 @@ struct Desk: Sendable {
         if !sink.submit(lines, source: source, answer: answer) { answer(.overloaded(retryAfter: Desk.pause)) }
     }
 
-    private func translate(_ exchange: Exchange, _ request: Request, _ service: any Service, _ translation: inout Translation)
-        throws(Refusal)
+    private func translate(_ exchange: Exchange, _ request: Request, _ service: any Service, _ bench: Bench) throws(Refusal)
+        -> Bench.Work
     {
+        let dialect = try service.dialect(of: request)
         var body = exchange.takeBody()
         if let header = request.header("content-encoding") {
             let codings = try ContentCoding.parse(header, most: limits.codings)
             if !codings.isEmpty {
-                let budget = budget
-                body = try ContentCoding.decode(body, codings, limits: limits) { (bytes) throws(Refusal) in
-                    guard budget.take(bytes) else { throw .overloaded(retryAfter: Desk.pause) }
-                    exchange.held += bytes
-                }
+                body = try ContentCoding.decode(body, codings, limits: limits) { (bytes) throws(Refusal) in try take(bytes, exchange) }
             }
         }
         guard body.count <= limits.decoded else { throw .tooLarge("the body has more than \(limits.decoded) bytes") }
         guard body.count < Block.most else { throw .tooLarge("the body has more than \(Block.most) bytes") }
-        // The lines are about as long as the body.
-        guard budget.take(body.count) else { throw .overloaded(retryAfter: Desk.pause) }
-        exchange.held += body.count
-        try translate(body, request, service, &translation)
-        if service.hasKeyInBody { try keys.judge(service.key(of: request) ?? translation.key, dialect: service.name) }
+        // The lines are about as long as the body; what they are longer is known when they are there.
+        try take(body.count, exchange)
+        let work = try translate(body, dialect, exchange, bench)
+        if work.lines.count > body.count { try take(work.lines.count - body.count, exchange) }
+        if service.hasKeyInBody { try keys.judge(service.key(of: request) ?? bench.key, dialect: service.name) }
+        return work
     }
 
-    /// The body is borrowed, so that it lives for as long as the service reads its bytes.
-    private func translate(
-        _ body: borrowing ByteBuffer, _ request: Request, _ service: any Service, _ translation: inout Translation
-    ) throws(Refusal) {
-        try service.translate(body.bytes, of: request, into: &translation)
+    private func take(_ bytes: Int, _ exchange: Exchange) throws(Refusal) {
+        guard budget.take(bytes) else { throw .overloaded(retryAfter: Desk.pause) }
+        exchange.held += bytes
     }
 
-    /// The faults of both, by event. A line's number counts only the events that became lines.
-    static func merge(_ faults: [EventFault], _ invalid: [InvalidLine]) -> [EventFault] {
-        if invalid.isEmpty { return faults }
-        if faults.isEmpty { return invalid.map { EventFault(event: $0.line, message: $0.message) } }
-        var merged: [EventFault] = []
-        var next = 0
-        for line in invalid {
-            while next < faults.count, faults[next].event <= line.line + next {
-                merged.append(faults[next])
-                next += 1
-            }
-            merged.append(EventFault(event: line.line + next, message: line.message))
-        }
-        return merged + faults[next...]
+    /// The body is borrowed, so that it lives for as long as its bytes are read.
+    private func translate(_ body: borrowing ByteBuffer, _ dialect: any Dialect, _ exchange: Exchange, _ bench: Bench) throws(Refusal)
+        -> Bench.Work
+    {
+        try bench.translate(body.bytes, from: dialect, Reception(time: exchange.arrival, ip: exchange.ip))
     }
 }

@@ -16,6 +16,10 @@ final class Exchange: @unchecked Sendable {
     var body = ByteBuffer()
     var received = 0
     var start = Instant(nanoseconds: 0)
+    /// When its head was read, in nanoseconds since 1970.
+    var arrival: Int64 = 0
+    /// The client's address, when the configuration asks for it.
+    var ip: String?
     /// The bytes of the budget that it holds.
     var held = 0
     var connection: cmicrohttpd_connection?

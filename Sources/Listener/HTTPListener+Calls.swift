@@ -50,6 +50,10 @@ extension HTTPListener {
     /// The head was read.
     private func begin(_ exchange: Exchange, _ peer: Peer, _ method: String, _ version: String) -> Bool {
         exchange.start = clock.now()
+        exchange.arrival = clock.wall()
+        // Before it counts as a request: from then on its body's deadlines hold.
+        watch.set(peer, pacing.body(start: exchange.start, received: 0, now: exchange.start))
+        if plan.addsIP { exchange.ip = PeerAddress.of(peer.descriptor) }
         let isClosing = state.withLock { state in
             state.active += 1
             state.requests += 1
@@ -75,7 +79,6 @@ extension HTTPListener {
         } catch {
             exchange.refusal = error
         }
-        watch.set(peer, pacing.body(start: exchange.start, received: 0, now: exchange.start))
         if exchange.refusal == nil && exchange.reply == nil { return true }
         // The answer goes out before the body comes when the client asks for it, or when the body could not be read in peace.
         let waits = exchange.request.header("expect") != nil

@@ -48,9 +48,10 @@ public final class HTTPListener: @unchecked Sendable {
     private let inherited: [ServiceManager.Inherited]
     private let calls: UnsafeMutablePointer<cmicrohttpd_calls>
 
-    /// `source` is its index among the plan's sources, and `inherited` what systemd has handed over.
+    /// `source` is its index among the plan's sources, `services` are those of the plan unless others are given, and `inherited` is
+    /// what systemd has handed over.
     public init(
-        name: String, plan: HTTPSourcePlan, source: Int, services: [any Service] = [NativeService()], sink: any EventSink,
+        name: String, plan: HTTPSourcePlan, source: Int, services: [any Service]? = nil, sink: any EventSink,
         clock: Clock = .system, vitals: Vitals = Vitals(), inherited: [ServiceManager.Inherited] = []
     ) {
         self.name = name
@@ -68,7 +69,7 @@ public final class HTTPListener: @unchecked Sendable {
         state = Monitor(State())
         calls = .allocate(capacity: 1)
         var endpoints: [String: any Service] = [:]
-        for service in services {
+        for service in services ?? Services.all(of: plan) {
             for endpoint in service.endpoints {
                 precondition(endpoints.updateValue(service, forKey: endpoint.path) == nil, "two services have the path \(endpoint.path)")
             }
@@ -129,7 +130,10 @@ public final class HTTPListener: @unchecked Sendable {
         var threads = (0..<max(1, workers)).map { number in
             let pulse = vitals.pulse("listener \(name), worker \(number)")
             return ThreadHandle(
-                Thread.start("\(name) work \(number)") { [self] in queue.run { exchange in pulse.beat { answer(exchange) } } })
+                Thread.start("\(name) work \(number)") { [self] in
+                    let bench = Bench(desk.translation)
+                    queue.run { exchange in pulse.beat { answer(exchange, at: bench) } }
+                })
         }
         threads.append(ThreadHandle(Thread.start("\(name) watch") { [self] in watch.run() }))
         let started = threads
@@ -190,9 +194,9 @@ public final class HTTPListener: @unchecked Sendable {
     // MARK: - Answers
 
     /// On a worker: what is to be answered to a whole request.
-    private func answer(_ exchange: Exchange) {
+    private func answer(_ exchange: Exchange, at bench: Bench) {
         guard let service = exchange.service else { return }
-        desk.work(exchange, service) { [self] reply in finish(exchange, reply) }
+        desk.work(exchange, service, at: bench) { [self] reply in finish(exchange, reply) }
     }
 
     /// Answers a suspended exchange; the first answer stands.

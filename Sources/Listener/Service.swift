@@ -1,7 +1,7 @@
-// The HTTP half of a dialect: a service is one small file that knows a vendor's endpoints, turns a body into canonical lines,
-// and answers as the vendor's own server would. It is pure: it reads no clock, no socket and no configuration.
+// The HTTP half of a dialect: a service is one small file in Services/ that knows a vendor's endpoints, names the dialect of a
+// body, and answers as the vendor's own server would. It is pure: it reads no clock, no socket and no configuration.
 
-public import Events
+public import Dialects
 
 /// A path at which a service takes events.
 public struct Endpoint: Sendable, Equatable {
@@ -18,10 +18,10 @@ public protocol Service: Sendable {
     func key(of request: Request) -> [UInt8]?
     /// Whether a body may carry the key: then one without it in the head is translated before it is refused.
     var hasKeyInBody: Bool { get }
-    /// Turns a decoded body into lines. What is no event is refused alone; only a body that means nothing at all is thrown out.
-    func translate(_ body: UnsafeRawBufferPointer, of request: Request, into translation: inout Translation) throws(Refusal)
+    /// How the decoded body of that request is written.
+    func dialect(of request: Request) throws(Refusal) -> any Dialect
     /// The events were taken, save those of `faults`.
-    func answer(_ request: Request, events: Int, faults: [EventFault]) -> Reply
+    func answer(_ request: Request, events: Int, faults: [RefusedEvent]) -> Reply
     /// Nothing of the request was taken.
     func answer(_ request: Request, refused: Refusal) -> Reply
 }
@@ -98,7 +98,7 @@ public struct Request: Sendable {
 }
 
 /// An event of a request that was not taken.
-public struct EventFault: Sendable, Equatable {
+public struct RefusedEvent: Sendable, Equatable {
     /// Counted from 0 among the events of the request, good and bad.
     public var event: Int
     public var message: String
@@ -106,49 +106,6 @@ public struct EventFault: Sendable, Equatable {
         self.event = event
         self.message = message
     }
-}
-
-/// What a service makes of a body: canonical lines, and what could not become one.
-public struct Translation: ~Copyable {
-    /// The good events, each a line.
-    public private(set) var lines: ByteBuffer
-    /// All events so far, good and bad.
-    public private(set) var events = 0
-    public private(set) var faults: [EventFault] = []
-    /// The key that the body carries, for a service whose bodies do.
-    public var key: [UInt8]?
-    private let limit: Int
-
-    public init(limit: Int = .max, capacity: Int = 0) {
-        self.limit = limit
-        lines = ByteBuffer(capacity: capacity)
-    }
-
-    /// Adds one event, which must hold no line break.
-    public mutating func add(_ event: UnsafeRawBufferPointer) throws(Refusal) {
-        try count()
-        lines.append(contentsOf: event)
-        lines.append(UInt8(ascii: "\n"))
-    }
-
-    /// Adds lines of which each is one event, the last ended.
-    public mutating func add(lines more: UnsafeRawBufferPointer, events count: Int) throws(Refusal) {
-        guard count <= limit - events else { throw .tooManyEvents(most: limit) }
-        events += count
-        lines.append(contentsOf: more)
-    }
-
-    public mutating func refuse(_ message: String) throws(Refusal) {
-        faults.append(EventFault(event: events, message: message))
-        try count()
-    }
-
-    private mutating func count() throws(Refusal) {
-        guard events < limit else { throw .tooManyEvents(most: limit) }
-        events += 1
-    }
-
-    consuming func takeLines() -> ByteBuffer { lines }
 }
 
 /// Why a whole request was not taken.

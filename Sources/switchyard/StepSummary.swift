@@ -12,10 +12,13 @@ extension StepPlan {
         case .compute(let members, let onlyWhereLacking):
             (onlyWhereLacking ? "default " : "set ") + members.map { "\($0.path)\($0.value.summary)" }.joined(separator: ", ")
         case .change(let paths, let change): change.summary(list(paths))
+        case .scrub(_, let paths): "scrub \(places(paths))"
+        case .mask(_, let paths): "mask \(places(paths))"
         case .changes(let members): members.map { $0.change.summary($0.path.description) }.joined(separator: ", ")
         }
     }
 
+    private func places(_ paths: [Path]) -> String { paths.isEmpty ? "every string" : list(paths) }
     private func list(_ paths: [Path]) -> String { paths.map(\.description).joined(separator: ", ") }
 }
 

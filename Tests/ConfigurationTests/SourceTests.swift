@@ -38,7 +38,8 @@ struct SourceTests {
             #"""
             "listen":"unix:/run/x.sock","mode":"0660","owner":"root:adm","tls":{"certificate":"/c","key":"/k","clients":"/a"},
             "keys":{"web":{"secret":["${env:SECRET}","${file:key}"],"dialects":["native"]},"app":{"secret":"${env:SECRET}"}},
-            "origins":["https://app.example:8443","*"],"limits":{"body":"1MB","decoded":"2MB","events":5,"idle":"1m","by_address":3}
+            "origins":["https://app.example:8443","*"],"limits":{"body":"1MB","decoded":"2MB","events":5,"idle":"1m","by_address":3},
+            "dialects":["otlp","segment"],"ip":true,"received_at":true
             """#)
         #expect(plan.listen == .unix(path: "/run/x.sock") && plan.mode == 0o660 && plan.owner == "root:adm")
         #expect(plan.tls?.clients == "/a" && plan.origins == ["https://app.example:8443", "*"])
@@ -46,6 +47,7 @@ struct SourceTests {
         #expect(plan.keys[0].secrets == [Array(secret.utf8), Array(secret.utf8)] && plan.keys[0].dialects == ["native"])
         #expect(plan.keys[1].dialects == nil)
         #expect(plan.limits.body == 1_000_000 && plan.limits.events == 5 && plan.limits.idle == .seconds(60))
+        #expect(plan.dialects == ["otlp", "segment"] && plan.addsIP && plan.addsReceivedAt)
         #expect(!"\(plan.keys)".contains("s3cr3t"))
     }
 
@@ -102,8 +104,12 @@ struct SourceTests {
             ),
             (
                 #""keys":{"a":{"secret":"${env:SECRET}","dialects":["nativ"]}}"#,
-                #"75: web.keys.a.dialects[0] must be "native", is "nativ", did you mean "native"?"#
+                #"75: web.keys.a.dialects[0] must be "native", "segment" or "otlp", is "nativ", did you mean "native"?"#
             ),
+            (#""dialects":["otpl"]"#, #"37: web.dialects[0] must be "native", "segment" or "otlp", is "otpl", did you mean "otlp"?"#),
+            (#""dialects":"otlp""#, #"36: web.dialects must be a list of dialects, is "otlp""#),
+            (#""ip":1"#, "30: web.ip must be true or false, is 1"),
+            (#""received_at":"now""#, #"39: web.received_at must be true or false, is "now""#),
             (
                 #""origins":["https://app.example/"]"#,
                 #"36: web.origins[0] must be an origin such as "https://app.example", or "*", is "https://app.example/""#

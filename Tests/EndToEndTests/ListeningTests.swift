@@ -25,18 +25,8 @@ private final class Post: Sendable {
 
     /// The whole answer, as it came.
     func exchange(_ body: String, _ path: String = "/v1/events", _ headers: [String] = []) throws -> String {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let socket = try connect()
         defer { close(socket) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        let status = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        try #require(status == 0)
         let head = ["POST \(path) HTTP/1.1", "Host: localhost", "Connection: close", "Content-Length: \(body.utf8.count)"] + headers
         let request = Array((head.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
         #expect(Glibc.send(socket, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
@@ -48,6 +38,22 @@ private final class Post: Sendable {
             answer += chunk[..<n]
         }
         return String(decoding: answer, as: UTF8.self)
+    }
+
+    /// A connection, which the caller closes.
+    func connect() throws -> Int32 {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try #require(status == 0)
+        return socket
     }
 
     /// Ends it as an operator would.
@@ -179,6 +185,51 @@ struct ListeningTests {
         #expect(try post.send("{\"messageId\":\"b\"}").status == 200)
         #expect(post.run.outputLines(2) == [#"{"messageId":"a"}"#, #"{"messageId":"b"}"#])
         #expect(post.finish().code == 0)
+    }
+
+    @Test("outlives the end of its descriptors: those who are in are served, and others once there is room")
+    func descriptors() throws {
+        let yard = try Yard(routes: routes(console))
+        let post = try Post(yard)
+        #expect(try post.send("{\"n\":1}").status == 200)
+        let process = post.run.process.processIdentifier
+        let highest = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").compactMap { Int($0) }.max() ?? 0
+        let prlimit = try Process.run(
+            URL(fileURLWithPath: "/usr/bin/prlimit"), arguments: ["--pid=\(process)", "--nofile=\(highest + 4)"])
+        prlimit.waitUntilExit()
+        try #require(prlimit.terminationStatus == 0)
+        // More than there are descriptors for: most of them wait at the socket.
+        let connections = try (0..<40).map { _ in try post.connect() }
+        let request = Array("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n{\"n\":2}".utf8)
+        #expect(Glibc.send(connections[0], request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
+        var answer = [UInt8](repeating: 0, count: 12)
+        #expect(recv(connections[0], &answer, 12, Int32(MSG_WAITALL)) == 12)
+        #expect(String(decoding: answer, as: UTF8.self) == "HTTP/1.1 200")
+        for connection in connections { close(connection) }
+        #expect(try post.send("{\"n\":3}").status == 200)
+        #expect(post.run.outputLines(3) == (1...3).map { "{\"n\":\($0)}" })
+        #expect(post.finish().code == 0)
+    }
+
+    @Test("takes what the clients of vendors send, mended, and counts what it refuses")
+    func dialects() throws {
+        let yard = try Yard(routes: routes(console))
+        let post = try Post(yard, ["run", "--stats", "json"])
+        let batch = try post.send(
+            #"{"batch":[{"event":"a","receivedAt":"x","n":NaN},{"event":"b","n":},{"event":"c","context":1}],"context":{"l":2}}"#,
+            path: "/v1/batch")
+        #expect(batch.status == 200 && batch.body == #"{"success": true}"#)
+        let logs = try post.send(
+            #"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"eventName":"d"},{"eventName":1}]}]}]}"#, path: "/v1/logs",
+            headers: ["Content-Type: application/json"])
+        #expect(logs.status == 200 && logs.body.contains(#""rejectedLogRecords":"1","errorMessage":"log record 1: "#))
+        let lines = post.run.outputLines(2)
+        #expect(lines[0].hasPrefix(#"{"event":"a","receivedAt":"2"#) && lines[0].contains(#""n":"NaN""#))
+        #expect(lines[1].hasPrefix(#"{"type":"track","event":"d""#))
+        let result = post.finish()
+        #expect(result.code == 0)
+        let account = result.errorLines.first { $0.hasPrefix("{") } ?? ""
+        #expect(account.contains(#""received":5,"valid":2,"rejected":3"#), "\(account)")
     }
 
     @Test("is reloaded like any other, by the address of --http too")

@@ -1,4 +1,5 @@
 import Configuration
+import Dialects
 import Foundation
 import Ingest
 import Platform
@@ -214,6 +215,15 @@ import Testing
         }
     }
 
+    @Test func `A client that stops within its body is ended by the pause`() throws {
+        try expectCut(after: .seconds(10)) { client, listener in
+            // So much that its rate is good for longer.
+            let piece = [UInt8](repeating: 0x20, count: 100_000)
+            client.send(Array("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n".utf8) + piece)
+            waitUntil { listener.counts.memory >= piece.count }
+        }
+    }
+
     @Test func `A connection between two requests is ended when it was idle for long`() throws {
         try expectCut(after: .seconds(75)) { client, listener in
             client.post("{}")
@@ -230,10 +240,10 @@ import Testing
             // The first byte has come: the rest is more than the sockets hold.
             var first: UInt8 = 0
             #expect(recv(client.descriptor, &first, 1, Int32(MSG_PEEK)) == 1)
-            hands.advance(.seconds(29))
+            hands.advance(.seconds(30) - .milliseconds(1))
             listener.watch.sweep()
             #expect(listener.counts.slowConnections == 0)
-            hands.advance(.seconds(2))
+            hands.advance(.milliseconds(1))
             listener.watch.sweep()
             #expect(listener.counts.slowConnections == 1)
             waitUntil { listener.counts.connections == 0 }
@@ -267,10 +277,8 @@ import Testing
 struct LongWindedService: Service {
     let name = "long"
     let endpoints = [Endpoint("/long")]
-    func translate(_ body: UnsafeRawBufferPointer, of request: Request, into translation: inout Translation) throws(Refusal) {
-        try translation.add(body)
-    }
-    func answer(_ request: Request, events: Int, faults: [EventFault]) -> Reply {
+    func dialect(of request: Request) throws(Refusal) -> any Dialect { Native() }
+    func answer(_ request: Request, events: Int, faults: [RefusedEvent]) -> Reply {
         Reply(status: 200, body: [UInt8](repeating: 0x20, count: 20_000_000))
     }
 }

@@ -62,7 +62,8 @@ final class FakeSink: EventSink {
 
 /// A clock whose hands the test moves.
 final class HandClock: Sendable {
-    private let time = Monitor(Int64(1_000_000_000_000))
+    private let time: Monitor<Int64>
+    init(wall: Int64 = 1_000_000_000_000) { time = Monitor(wall) }
     var clock: Clock { Clock(now: { Instant(nanoseconds: self.time.withLock { $0 }) }, wall: { self.time.withLock { $0 } }) }
     func advance(_ duration: Duration) { time.withLock { $0 += duration.nanoseconds } }
 }
@@ -195,7 +196,7 @@ func listening(_ change: (inout HTTPSourcePlan) -> Void = { _ in }) -> HTTPSourc
 
 /// A listener for the time of the body.
 func withListener(
-    _ plan: HTTPSourcePlan = listening(), services: [any Service] = [NativeService()], clock: Clock = .system,
+    _ plan: HTTPSourcePlan = listening(), services: [any Service]? = nil, clock: Clock = .system,
     _ body: (HTTPListener, FakeSink, ListenAddress) throws -> Void
 ) throws {
     let sink = FakeSink()

@@ -24,6 +24,7 @@ extension Node {
                 settle()
             }
         case .change(let paths, let change): for path in paths { self.change(path.keys, change) }
+        case .scrub, .mask: preconditionFailure("has an oracle of its own")
         case .changes(let list): for entry in list { change(entry.path.keys, entry.change) }
         }
     }

@@ -19,7 +19,6 @@ TWO_WAYS = "one path can be written in two ways"
 PARSER = "a parser that keeps the last of two equal keys shows the schema only that one"
 NEEDS = "what one key needs of another is told better by check"
 ADDRESS = "no schema reads addresses"
-FORM = "any value will do, but for the one form that is kept for later"
 OUTSIDE = "what a placeholder stands for is not in the file"
 
 # The broken files that the schema cannot tell, each with the reason.
@@ -33,7 +32,6 @@ EXCEPTIONS = {
     "a queue that spills": NEEDS,
     "an address of admin that others can reach": NEEDS,
     "a socket for admin": ADDRESS,
-    "an expression as the value of a set": FORM,
     "an unknown provider": NAMES,
     "an unknown provider without a near name": NAMES,
     "two routes of a name": EQUAL,

@@ -1,6 +1,6 @@
 // Feeds random input to what must withstand anyone's: lines of events, descriptions of modules, frames of a module's process,
-// answers of a program, request bodies of client libraries.
-// usage: fuzz [--target scanner|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json] [--seconds N] [--seed S] [--plant]
+// answers of a program, request bodies of client libraries; and events with finds for `scrub` and `mask`.
+// usage: fuzz [--target scanner|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json|scrub|mask] [--seconds N] [--seed S] [--plant]
 // Prints one line of sums; exits with 1 on any difference that is not explained. `--plant` spoils our verdict in a rare case,
 // which must then be found: that proves the job is alive.
 
@@ -13,8 +13,8 @@ var plants = false
 var arguments = CommandLine.arguments.dropFirst()
 func usage() -> Never {
     fputs(
-        "usage: fuzz [--target scanner|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json] [--seconds N] [--seed S] "
-            + "[--plant]\n", stderr)
+        "usage: fuzz [--target scanner|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json|scrub|mask] [--seconds N] "
+            + "[--seed S] [--plant]\n", stderr)
     exit(64)
 }
 while let argument = arguments.popFirst() {
@@ -48,6 +48,8 @@ var fuzzer: any Fuzzer =
     case "native": DialectFuzzer.native(seed: seed, plants: plants)
     case "segment": DialectFuzzer.segment(seed: seed, plants: plants)
     case "otlp-protobuf": DialectFuzzer.protobuf(seed: seed, plants: plants)
+    case "scrub": ScrubFuzzer(seed: seed, plants: plants)
+    case "mask": try MaskFuzzer(seed: seed, plants: plants)
     case "otlp-json": DialectFuzzer.json(seed: seed, plants: plants)
     default: usage()
     }

@@ -1,8 +1,8 @@
 // Sources: where events come from, each by its plugin: standard input, an HTTP listener with its address, keys and limits, or files.
 
 enum SourceForms {
-    /// The dialects that a key can be scoped to.
-    static let dialects = ["native"]
+    /// The dialects that a source takes, and a key can be scoped to.
+    static let dialects = ["native", "segment", "otlp"]
 
     static let sources = Forms.table("sources", by: Forms.anyKey, of: source).then { table, node, reading -> [SourcePlan]? in
         let plans = table.map { name, plan in
@@ -73,6 +73,11 @@ enum SourceForms {
             Member("keys", keys, "Who may send, by name; without it anyone who can connect.", into: \.keys),
             Member("open", Forms.boolean, "Whether anyone on the network may send without a key.", into: \.isOpen),
             Member("origins", Forms.set("origins", of: origin), "The web pages that may send; * is every page.", into: \.origins),
+            Member("dialects", Forms.set("dialects", of: dialect), "The dialects that it takes; all when left out.", into: \.dialects),
+            Member("ip", Forms.boolean, "Whether events get the client's address as context.ip.", into: \.addsIP),
+            Member(
+                "received_at", Forms.boolean, "Whether native events without receivedAt get it, as all others do.",
+                into: \.addsReceivedAt),
             Member("limits", limits, "The most that a client may ask for.", into: \.limits),
         ]
     ).then { plan, node, reading in

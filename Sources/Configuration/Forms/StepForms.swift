@@ -7,6 +7,7 @@ enum StepForms {
     static let operations: [(name: String, form: Form<TransformPlan>)] = [
         ("keep", keep), ("rename", rename), ("move", move), ("default", defaults), ("bin", bin), ("round", round), ("ip", ip),
         ("limit", limit), ("lower", lower), ("geo", geo), ("flatten", flatten),
+        ("scrub", TextForms.scrub), ("mask", TextForms.mask),
     ]
 
     private static let paths = Forms.list("paths", of: Forms.path)
@@ -60,7 +61,7 @@ enum StepForms {
             reading.refuseType(node, "a list of rising numbers")
             return nil
         }
-        guard reading.accept(node, count: items.count, in: 1...1000, of: "numbers", as: "a list of rising numbers") else { return nil }
+        guard reading.accept(node, count: items.count, in: 1...1000, of: "rising numbers", as: "a list") else { return nil }
         var texts: [String] = []
         for item in items {
             guard case .number(let text) = item.value, let number = Double(text), number.isFinite else {

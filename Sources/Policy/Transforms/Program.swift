@@ -75,6 +75,12 @@ struct ProgramCompiler {
                 }
             }
         case .change(let fields, let change): return compile(fields, change)
+        case .scrub(let scrub, let places):
+            let paths = PathTrie(places + [TextPlaces.messageID])
+            return [add(paths) { ScrubStage(paths, places, scrub) }]
+        case .mask(let mask, let places):
+            let paths = PathTrie(places + [TextPlaces.messageID])
+            return [add(paths) { MaskStage(paths, places, mask) }]
         case .changes(let members): return members.flatMap { compile([$0.path], $0.change) }
         }
     }

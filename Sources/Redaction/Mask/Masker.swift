@@ -73,13 +73,17 @@ public struct Masker: ~Copyable {
         }
     }
 
-    /// Writes the new text of the match in `spans`. A group that took no part is empty.
+    /// The most bytes that are put into one event: a pattern could make terabytes of a long line.
+    static let mostText = 64 << 20
+
+    /// Writes the new text of the match in `spans`. A group that took no part is empty, and so is what would be too much.
     private mutating func putText(_ text: Subject) {
         for piece in mask.pieces {
+            if replacements.textEnd > Masker.mostText { return }
             if piece.group < 0 {
                 piece.bytes.withUnsafeBufferPointer { replacements.put($0.baseAddress!, $0.count) }
             } else if spans[2 * piece.group] >= 0 {
-                for i in spans[2 * piece.group]..<spans[2 * piece.group + 1] {
+                for i in spans[2 * piece.group]..<spans[2 * piece.group + 1] where replacements.textEnd <= Masker.mostText {
                     JSONText.escape(text[i]) { replacements.put($0) }
                 }
             }

@@ -11,15 +11,17 @@ struct Finder {
     let text: Subject
     private let seen: Seen
     private let kinds: SensitiveSet
+    private let starts: UnsafePointer<UInt8>
 
     /// nil when a text of this length with these sorts of bytes cannot hold any of the kinds.
-    @inline(__always) init?(_ text: Subject, _ seen: Seen, _ kinds: SensitiveSet) {
+    @inline(__always) init?(_ text: Subject, _ seen: Seen, _ kinds: SensitiveSet, _ starts: borrowing Starts) {
         guard text.count > 2 else { return nil }
         let possible = Finder.possible(seen, text.count).intersection(kinds)
         if possible.isEmpty { return nil }
         self.text = text
         self.seen = seen
         self.kinds = possible
+        self.starts = UnsafePointer(starts.table)
     }
 
     /// By the shortest find of each kind.
@@ -40,15 +42,12 @@ struct Finder {
 
     /// The first find that begins at or behind i.
     func next(_ from: Int) -> Find? {
-        var i = from
-        while i < text.count {
+        var isInWord = text.isAlphanumeric(from - 1)
+        for i in from..<text.count {
             let c = text.base[i]
-            if !text.isAlphanumeric(i - 1), let find = find(i, c) { return find }
-            i += 1
-            // No find begins inside a word.
-            if Byte.isAlphanumeric(c) {
-                while i < text.count, Byte.isAlphanumeric(text.base[i]) { i += 1 }
-            }
+            let start = starts[Int(c)]
+            if start != Starts.none, !isInWord, let find = find(i, c) { return find }
+            isInWord = start == Starts.word
         }
         return nil
     }
@@ -83,5 +82,29 @@ struct Finder {
 
     @inline(__always) private func made(_ start: Int, _ end: Int?, _ kind: Sensitive) -> Find? {
         end.map { Find(start: start, end: $0, kind: kind) }
+    }
+}
+
+/// With which bytes a find can begin.
+struct Starts: ~Copyable {
+    @inline(__always) static var none: UInt8 { 0 }
+    @inline(__always) static var mark: UInt8 { 1 }
+    /// A letter or digit of ASCII: no find begins behind one.
+    @inline(__always) static var word: UInt8 { 2 }
+
+    fileprivate let table: UnsafeMutablePointer<UInt8>
+
+    init() {
+        table = .allocate(capacity: 256)
+        for byte in UInt8.min...UInt8.max { table[Int(byte)] = Starts.sort(byte) }
+    }
+
+    deinit { table.deallocate() }
+
+    private static func sort(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: ":"), UInt8(ascii: "+"), UInt8(ascii: "("), UInt8(ascii: "_"), 0xc3...0xdf: mark
+        default: Byte.isAlphanumeric(byte) ? word : none
+        }
     }
 }

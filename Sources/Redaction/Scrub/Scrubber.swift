@@ -13,6 +13,7 @@ public struct Scrubber: ~Copyable {
     private let kinds: SensitiveSet
     private let action: Scrub.Action
     private let strings = Strings()
+    private let starts = Starts()
     private var unescaped = Unescaped()
     private var remover = Remover()
     /// The places of the texts, by kind.
@@ -62,7 +63,7 @@ public struct Scrubber: ~Copyable {
                 lookAtEscaped(block, span, spared)
             } else {
                 let text = Subject(base: block + span.bodyStart, count: span.bodyEnd - span.bodyStart)
-                guard let finder = Finder(text, span.seen, kinds), span.start != spared else { continue }
+                guard let finder = Finder(text, span.seen, kinds, starts), span.start != spared else { continue }
                 take(finder, block, span)
             }
             if action == .reject, !found.isEmpty { return }
@@ -72,7 +73,7 @@ public struct Scrubber: ~Copyable {
     @inline(never) private mutating func lookAtEscaped(_ block: Bytes, _ span: StringSpan, _ spared: Int) {
         guard span.start != spared else { return }
         unescaped.decode(block, span.bodyStart, span.bodyEnd)
-        guard let finder = Finder(unescaped.text, strings.seen(unescaped.text), kinds) else { return }
+        guard let finder = Finder(unescaped.text, strings.seen(unescaped.text), kinds, starts) else { return }
         take(finder, block, span)
     }
 

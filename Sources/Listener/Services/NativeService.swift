@@ -1,7 +1,7 @@
 // Switchyard's own dialect: POST /v1/events takes NDJSON, a JSON array or one object, and tells what became of each event
 // to those who ask for it with `?results=each` or `Prefer: return=representation`.
 
-internal import Events
+public import Dialects
 internal import Platform
 
 public struct NativeService: Service {
@@ -11,21 +11,21 @@ public struct NativeService: Service {
     public let name = "native"
     public let endpoints = [Endpoint("/v1/events")]
 
-    public init() {}
+    private let native: Native
 
-    public func translate(_ body: UnsafeRawBufferPointer, of request: Request, into translation: inout Translation) throws(Refusal) {
+    public init(addsReceivedAt: Bool = false) { native = Native(addsReceivedAt: addsReceivedAt) }
+
+    public func dialect(of request: Request) throws(Refusal) -> any Dialect {
         switch request.mediaType {
-        case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines", "application/x-jsonlines":
-            try NativeBody.lines(body, into: &translation)
-        case "", "application/json", "text/json", "text/plain", "application/octet-stream", "application/x-www-form-urlencoded":
-            // What curl and browsers send when nobody told them: the content says.
-            try NativeBody.any(body, into: &translation)
-        default:
-            throw .unknownType("expected application/x-ndjson or application/json as the Content-Type")
+        // What curl and browsers send when nobody told them is taken too: the content says what it is.
+        case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines", "application/x-jsonlines", "",
+            "application/json", "text/json", "text/plain", "application/octet-stream", "application/x-www-form-urlencoded":
+            native
+        default: throw .unknownType("expected application/x-ndjson or application/json as the Content-Type")
         }
     }
 
-    public func answer(_ request: Request, events: Int, faults: [EventFault]) -> Reply {
+    public func answer(_ request: Request, events: Int, faults: [RefusedEvent]) -> Reply {
         let status = events > 0 && faults.count == events ? 400 : 200
         var json = "{\"accepted\":\(events - faults.count),\"rejected\":\(faults.count)"
         if request.asks("results", "each") || prefersResults(request) {

@@ -1,0 +1,1 @@
+../scanner-bench/Generator.swift

@@ -1,0 +1,1 @@
+../../../Tests/RedactionTests/Planter.swift

@@ -1,0 +1,30 @@
+// Who is at the other end of a connection, for `context.ip`.
+
+internal import Glibc
+
+enum PeerAddress {
+    /// The address in digits, an IPv4 address as one wherever it came in; nil when the other end is no network address.
+    static func of(_ descriptor: Int32) -> String? {
+        var storage = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let isWritten = withUnsafeMutablePointer(to: &storage) { pointer in
+            let status = pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &size) }
+            guard status == 0 else { return false }
+            let family = Int32(pointer.pointee.ss_family)
+            let raw = UnsafeMutableRawPointer(pointer)
+            switch family {
+            case AF_INET:
+                return inet_ntop(family, raw + MemoryLayout<sockaddr_in>.offset(of: \.sin_addr)!, &text, socklen_t(text.count)) != nil
+            case AF_INET6:
+                return inet_ntop(family, raw + MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr)!, &text, socklen_t(text.count)) != nil
+            default: return false
+            }
+        }
+        guard isWritten else { return nil }
+        let address = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let mapped = "::ffff:"
+        guard address.utf8.starts(with: mapped.utf8), address.utf8.contains(UInt8(ascii: ".")) else { return address }
+        return String(address.dropFirst(mapped.utf8.count))
+    }
+}

@@ -1,0 +1,43 @@
+// The HTTP API of Segment, which RudderStack's clients speak too. Their clients drop what they are answered 4xx for, except
+// 429, and send everything again for 5xx: so a request of which some events are bad is a success, and overload is never
+// anything but 429 or 503.
+
+public import Dialects
+internal import Platform
+
+public struct SegmentService: Service {
+    public let name = "segment"
+    public let endpoints = Segment.Call.allCases.map { Endpoint(SegmentService.root + $0.rawValue) }
+    public let hasKeyInBody = true
+
+    private static let root = "/v1/"
+
+    public init() {}
+
+    /// Whatever its Content-Type: pages that are being left can send no other than text/plain.
+    public func dialect(of request: Request) throws(Refusal) -> any Dialect {
+        guard let call = Segment.Call(rawValue: String(request.path.dropFirst(SegmentService.root.count))) else { throw .notFound }
+        return Segment(call)
+    }
+
+    public func answer(_ request: Request, events: Int, faults: [RefusedEvent]) -> Reply {
+        if let fault = faults.first, faults.count == events { return failure(400, "invalid_request", fault.message) }
+        return Reply(status: 200, json: "{\"success\": true}")
+    }
+
+    public func answer(_ request: Request, refused: Refusal) -> Reply {
+        switch refused {
+        case .noKey: failure(401, "unauthorized", "a write key is needed", refused.headers)
+        case .wrongKey, .otherKey, .noCertificate: failure(401, "unauthorized", refused.message, refused.headers)
+        case .notFound, .wrongMethod: failure(refused.status, "not_found", refused.message, refused.headers)
+        case .overloaded: failure(429, "rate_limited", refused.message, refused.headers)
+        case .closing: failure(503, "unavailable", refused.message, refused.headers)
+        default: failure(400, "invalid_request", refused.message, refused.headers)
+        }
+    }
+
+    /// Their clients read `code` and `message`.
+    private func failure(_ status: Int, _ code: String, _ message: String, _ headers: [(String, String)] = []) -> Reply {
+        Reply(status: status, json: "{\"success\": false, \"code\": \"\(code)\", \"message\": \(jsonQuoted(message))}", headers: headers)
+    }
+}

@@ -1,0 +1,58 @@
+// The steps that work on the text of strings, `scrub` and `mask`. The event's own `messageId` is spared, since receivers know a
+// repeated event by it.
+
+internal import Events
+internal import Redaction
+
+/// Where a stage looks, by the slots of its paths; none: in the whole event.
+struct TextPlaces: ~Copyable {
+    static let messageID = Path(keys: ["messageId"])
+
+    let slots: UnsafeMutableBufferPointer<Int>
+    let spared: Int
+
+    init(_ places: [Path], in paths: PathTrie) {
+        slots = .allocate(capacity: places.count)
+        _ = slots.initialize(from: places.map { paths.slot(of: $0)! })
+        spared = paths.slot(of: TextPlaces.messageID)!
+    }
+
+    deinit { slots.deallocate() }
+}
+
+final class ScrubStage: Stage {
+    private let places: TextPlaces
+    private let rejects: Bool
+    private var scrubber: Scrubber
+
+    init(_ paths: PathTrie, _ places: [Path], _ scrub: Scrub) {
+        rejects = scrub.action == .reject
+        self.places = TextPlaces(places, in: paths)
+        scrubber = Scrubber(scrub)
+        super.init(paths)
+    }
+
+    override func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome {
+        guard scrubber.scrub(event, in: UnsafeBufferPointer(places.slots), sparing: places.spared) else { return .unchanged }
+        if rejects { return .rejected }
+        scrubber.replacements.write(event.block, event.start, event.end, to: &out)
+        return .written
+    }
+}
+
+final class MaskStage: Stage {
+    private let places: TextPlaces
+    private var masker: Masker
+
+    init(_ paths: PathTrie, _ places: [Path], _ mask: Mask) {
+        self.places = TextPlaces(places, in: paths)
+        masker = Masker(mask)
+        super.init(paths)
+    }
+
+    override func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome {
+        guard masker.mask(event, in: UnsafeBufferPointer(places.slots), sparing: places.spared) else { return .unchanged }
+        masker.replacements.write(event.block, event.start, event.end, to: &out)
+        return .written
+    }
+}

@@ -1,0 +1,73 @@
+// Every example of docs/transforms.md does what the page says.
+
+import Foundation
+import Testing
+
+@Suite("Transforms")
+struct TransformTests {
+    private struct Example {
+        var operation: String
+        var event: String
+        var result: String
+    }
+
+    private static let examples: [Example] = {
+        let page = project + "/docs/transforms.md"
+        let text = (try? String(contentsOfFile: page, encoding: .utf8)) ?? ""
+        return text.components(separatedBy: "```transform\n").dropFirst().map { block in
+            let lines = block.components(separatedBy: "\n```")[0].components(separatedBy: "\n")
+            precondition(lines.count == 3, "an example has three lines: \(lines)")
+            return Example(operation: lines[0], event: lines[1], result: lines[2])
+        }
+    }()
+
+    @Test("every example of the page comes out as it says")
+    func examples() throws {
+        #expect(TransformTests.examples.count >= 19)
+        // All at once: a route and a provider for each.
+        let examples = TransformTests.examples
+        let providers = examples.indices.map { #""p\#($0)": { "plugin": "file", "path": "out\#($0).ndjson" }"# }
+        let routes = examples.indices.map { index in
+            #"{ "match": { "example": \#(index) }, "transform": [ { "drop": ["example"] }, \#(examples[index].operation) ], "to": ["p\#(index)"] }"#
+        }
+        let yard = try Yard(
+            routes: #"""
+                { "keys": { "ids": "an example's key of some length" }, "message_id": { "add": false },
+                  "providers": { \#(providers.joined(separator: ",")) }, "routes": [ \#(routes.joined(separator: ",\n")) ] }
+                """#)
+        let events = examples.enumerated().map { index, example in "{\"example\":\(index),\(example.event.dropFirst())\n" }
+        let run = try yard.run(input: events.joined())
+        #expect(run.code == 0, "\(run.errors)")
+        for (index, example) in examples.enumerated() {
+            #expect(yard.lines("out\(index).ndjson") == [example.result], "\(example.operation)")
+        }
+    }
+
+    @Test("an expression that has no value leaves the event as it is, and is counted")
+    func errors() throws {
+        let yard = try Yard(
+            routes: #"""
+                { "providers": { "out": { "plugin": "console", "format": "ndjson" } },
+                  "routes": [ { "transform": [ { "set": { "b": { "cel": "a + 1" } } } ], "to": ["out"] } ] }
+                """#)
+        let run = try yard.run(["run", "--stats", "json"], input: "{\"a\":1}\n{\"a\":\"x\"}\n")
+        #expect(run.lines == [#"{"a":1,"b":2}"#, #"{"a":"x"}"#])
+        #expect(run.errors.contains("\"transform_errors\":1"))
+    }
+
+    @Test("an id that a step makes is still found, and one is added where the copy lacks it")
+    func ids() throws {
+        let yard = try Yard(
+            routes: #"""
+                { "message_id": { "add": true }, "providers": { "out": { "plugin": "console", "format": "ndjson" } },
+                  "routes": [ { "transform": [ { "lower": ["event"] } ], "to": ["out"] } ] }
+                """#)
+        let run = try yard.run(input: "{\"event\":\"A\",\"messageId\":\"m\"}\n{\"event\":\"B\"}\n")
+        #expect(run.lines[0] == #"{"event":"a","messageId":"m"}"#)
+        #expect(run.lines[1].hasPrefix(#"{"event":"b","messageId":""#) && run.lines[1].utf8.count == 64)
+    }
+}
+
+/// Where the project lies, from this file on.
+private let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .path
