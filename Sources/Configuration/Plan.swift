@@ -175,6 +175,7 @@ public struct RoutePlan: Sendable {
     public var condition: Expression?
     public var consent: ConsentDemand?
     public var sample: SamplePlan?
+    public var session: SessionPlan?
     public var transforms: [TransformPlan] = []
     /// Indices into `Plan.providers`.
     public var providers: [Int] = []

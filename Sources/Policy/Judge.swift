@@ -18,6 +18,7 @@ public struct Judge: ~Copyable {
     private var messageIDs: MessageIDs
     var decoder = Decoder()
     var evaluator: Evaluator
+    private var sessions: SessionWriter
     /// When and where the event came in.
     private(set) var around = Surroundings(now: 0)
     private var keepErrors = 0
@@ -44,6 +45,7 @@ public struct Judge: ~Copyable {
         subjects = Subjects(slots: rules.subjects, key: rules.subjectKey)
         messageIDs = MessageIDs(key: SipKey(ruleset.messageIDKey ?? Ruleset.chance()))
         evaluator = Evaluator(ruleset.conditions, sources: ruleset.sources)
+        sessions = SessionWriter(ruleset.sessionPaths, key: rules.subjectKey)
         immediate = .allocate(capacity: max(1, rules.immediate.count))
         immediate.initialize(repeating: Immediate(), count: max(1, rules.immediate.count))
     }
@@ -135,9 +137,8 @@ public struct Judge: ~Copyable {
             switch sampled(sample, event) {
             case .out(let verdict): return .refused(verdict)
             case .isIn(let rate):
-                guard demand.pointee.rates > 1 else { return .admitted(admitted) }
                 var annotated = admitted
-                annotated.annotate(rate)
+                annotated.advance(rate &* demand.pointee.stride)
                 return .admitted(annotated)
             }
         }
@@ -153,6 +154,7 @@ public struct Judge: ~Copyable {
     @inline(__always) private mutating func append(
         _ admitted: consuming Admitted, _ event: ScannedEvent, _ arrival: Int64, _ parcels: UnsafeMutablePointer<Parcel>
     ) {
+        var admitted = admitted
         let route = rules.routes.baseAddress! + admitted.route
         let providers = route.pointee.providers
         guard let first = providers.first else { return }
@@ -160,11 +162,14 @@ public struct Judge: ~Copyable {
         let messageID = event.slots[rules.messageIDSlot]
         let isAdding = route.pointee.addsMessageIDs && MessageIDs.lacks(messageID, in: event.block)
         let added = isAdding ? messageIDs.text(turn) : nil
+        let session = route.pointee.session.flatMap { sessions.id($0, event, at: arrival) }
+        if session != nil { admitted.advance(1) }
         let line = parcels[first].append(
             admitted, event, &editor, route: route.pointee.number, messageID: messageID, added: added, turn: turn,
             isImmediate: isImmediate(first, event),
             arrival: arrival,
             subjects: subjects)
+        if let session, let rule = route.pointee.session { sessions.write(session, rule, on: line.text) }
         for provider in providers.dropFirst() {
             parcels[provider].append(
                 admitted, copyOf: line, route: route.pointee.number, isImmediate: isImmediate(provider, event), arrival: arrival,

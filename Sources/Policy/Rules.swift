@@ -16,6 +16,8 @@ struct RouteRules: BitwiseCopyable {
     let gate: RouteGate
     /// Nil: the route takes all.
     let sample: UnsafePointer<SampleRule>?
+    /// Nil: the route tells no sessions.
+    let session: UnsafePointer<SessionRule>?
     let providers: UnsafeBufferPointer<Int>
     /// Whether its copies get a `messageId` when the event has none.
     let addsMessageIDs: Bool

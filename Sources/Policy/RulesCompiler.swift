@@ -7,20 +7,22 @@ struct RulesCompiler {
     private let plan: Plan
     private let wanted: WantedPaths
     private let paths: PathTrie
+    private let sessionPaths: PathTrie
     private let store: Store
     private let keys: UnsafeBufferPointer<HMACKey>
 
-    init(_ plan: Plan, _ wanted: WantedPaths, _ paths: PathTrie, _ store: Store) {
+    init(_ plan: Plan, _ wanted: WantedPaths, _ paths: PathTrie, sessionPaths: PathTrie, _ store: Store) {
         self.plan = plan
         self.wanted = wanted
         self.paths = paths
+        self.sessionPaths = sessionPaths
         self.store = store
         keys = store.list(plan.keys.map { HMACKey($0.secret.bytes) })
     }
 
     /// `numbers`: what the events of each route carry to tell that they came by it; `conditions`: which of the ruleset's
     /// expressions are theirs.
-    func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions, memories: [RouteMemory]) -> Rules {
+    func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions, memories: RulesMemories) -> Rules {
         var edits = EditCompiler(paths: paths, keys: keys, store: store)
         var sampled: [Int] = []
         let consent = compileConsent()
@@ -40,7 +42,13 @@ struct RulesCompiler {
                     return store.one(
                         SampleRule(
                             sample, member: sampled.firstIndex(of: by)!, keepCondition: conditions.keeps[index],
-                            memory: memories[index], in: store))
+                            memory: memories.routes[index], in: store))
+                },
+                session: route.session.map { session in
+                    store.one(
+                        SessionRule(
+                            subject: slot(session.by), place: sessionPaths.slot(of: session.place)!,
+                            memory: .passUnretained(memories.sessions(of: session))))
                 },
                 // Each once: a line that is copied must not be copied into the parcel where it lies.
                 providers: store.list(
@@ -73,39 +81,53 @@ struct RulesCompiler {
     }
 
     private func compileGate(_ route: RoutePlan, _ consent: Gate.Rules?, _ edits: inout EditCompiler) -> RouteGate {
-        let rates = route.sample?.annotation == nil ? 1 : route.sample?.possibleRates.count ?? 1
+        let perRate = route.session == nil ? 1 : 2
+        let rates = route.writtenRates.count
+        let (variants, stride) = (rates * perRate, rates > 1 ? perRate : 0)
         guard let section = plan.consent, let consent else {
-            return RouteGate(edits: store.list(editsByRate(route, cut: [], &edits)), rates: rates)
+            return RouteGate(edits: store.list(editVariants(route, cut: [], &edits)), variants: variants, stride: stride)
         }
         // A route that nothing covers demands all there is.
         let demand = route.consent ?? ConsentDemand(level: section.levels.count - 1)
         return RouteGate(
             level: demand.level,
             purposes: demand.purposes.isEmpty ? nil : consent.consent.set(demand.purposes, in: store),
-            edits: store.list(fieldEdits(route, section, &edits)), rates: rates)
+            edits: store.list(fieldEdits(route, section, &edits)), variants: variants, stride: stride)
     }
 
     /// The route's edits by the level of the event's state. What the state does not allow is dropped before the
     /// transforms begin: the event is edited as if it had come without.
     private func fieldEdits(_ route: RoutePlan, _ section: ConsentPlan, _ edits: inout EditCompiler) -> [Int] {
-        guard section.fields.contains(where: { $0.level > 0 }) else { return editsByRate(route, cut: [], &edits) }
+        guard section.fields.contains(where: { $0.level > 0 }) else { return editVariants(route, cut: [], &edits) }
         var known: [[Path]: [Int]] = [:]
         return section.levels.indices.flatMap { level in
             let cut = section.fields.filter { $0.level > level }.map(\.path)
             if let list = known[cut] { return list }
-            let list = editsByRate(route, cut: cut, &edits)
+            let list = editVariants(route, cut: cut, &edits)
             known[cut] = list
             return list
         }
     }
 
-    /// The route's edits by the rate that its sample writes on the event, last of all.
-    private func editsByRate(_ route: RoutePlan, cut: [Path], _ edits: inout EditCompiler) -> [Int] {
+    /// The route's edits by what its sample and its sessions write on the event, last of all.
+    private func editVariants(_ route: RoutePlan, cut: [Path], _ edits: inout EditCompiler) -> [Int] {
         let transforms = (cut.isEmpty ? [] : [.drop(cut)]) + route.transforms
-        guard let sample = route.sample, let path = sample.annotation else { return [edits.add(Fate(transforms, keys: keys))] }
-        return sample.possibleRates.map { rate in
-            let json = rate == 1 ? "1" : "\(rate)"
-            return edits.add(Fate(transforms + [.set([(path: path, json: json)])], keys: keys))
+        return route.writtenRates.flatMap { rate in
+            var written: [(path: Path, json: String)] = []
+            if let path = route.sample?.annotation, let rate { written.append((path, rate == 1 ? "1" : "\(rate)")) }
+            let sessions = route.session.map { [(path: $0.place, json: SessionWriter.room)] }
+            return ([[]] + (sessions.map { [$0] } ?? [])).map { session in
+                let members = written + session
+                return edits.add(Fate(transforms + (members.isEmpty ? [] : [.set(members)]), keys: keys))
+            }
         }
+    }
+}
+
+extension RoutePlan {
+    /// The rates that can stand on its events; nil: none.
+    fileprivate var writtenRates: [Double?] {
+        guard let sample, sample.annotation != nil else { return [nil] }
+        return sample.possibleRates
     }
 }

@@ -21,7 +21,9 @@ public final class Ruleset: Sendable {
     let sources: [String]
     /// Own what `rules` points to.
     private let store: Store
-    private let memories: [RouteMemory]
+    private let memories: RulesMemories
+    /// Where routes write the ids of sessions.
+    let sessionPaths: PathTrie
 
     /// The subjects' keys are made under `subjectKey`, sixteen bytes; by default chance, so that they mean nothing
     /// outside of this process. `locatesMessageIDs` tells where each event's `messageId` stands, also when no rule asks.
@@ -43,13 +45,14 @@ public final class Ruleset: Sendable {
         routeCount = plan.routes.count
         providerCount = plan.providers.count
         precondition(routeCount <= Int(UInt16.max) + 1, "a parcel's entry counts routes in two bytes")
-        let compiler = RulesCompiler(plan, wanted, paths, store)
+        sessionPaths = PathTrie(plan.routes.compactMap(\.session?.place))
+        let compiler = RulesCompiler(plan, wanted, paths, sessionPaths: sessionPaths, store)
         let numbers = numbers ?? plan.routes.indices.map { UInt16($0) }
         precondition(numbers.count == routeCount)
         let conditions = Conditions(plan)
         self.conditions = ExpressionSet(conditions.expressions, paths: paths)
         sources = plan.sources.map(\.name)
-        self.memories = memories.recall(plan.routes.map(\.name))
+        self.memories = memories.recall(plan)
         rules = compiler.compile(
             subjectKey: SipKey(subjectKey ?? Ruleset.chance()), numbers: numbers, conditions: conditions, memories: self.memories)
     }
@@ -103,7 +106,7 @@ struct WantedPaths {
         for route in routes {
             paths += (route.match + route.not.match).map(\.path)
             for condition in [route.condition, route.sample?.keepCondition] { paths += condition?.paths ?? [] }
-            paths += [route.sample?.by, route.sample?.annotation].compactMap { $0 }
+            paths += [route.sample?.by, route.sample?.annotation, route.session?.by, route.session?.place].compactMap { $0 }
             for transform in route.transforms {
                 paths += transform.paths
             }

@@ -51,7 +51,8 @@ public struct Explanation: Sendable {
     /// `text` holds one line that is not blank; `source` is what it is called in a fault.
     /// `now` is when it is taken to have come in, in nanoseconds since 1970.
     public init(of text: [UInt8], from source: String, by plan: Plan, now: Int64 = 0) throws(WrongCount) {
-        let ruleset = Ruleset(plan, messageIDKey: [UInt8](repeating: 0, count: 16))
+        let noChance = [UInt8](repeating: 0, count: 16)
+        let ruleset = Ruleset(plan, subjectKey: noChance, messageIDKey: noChance)
         var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: text.count)
         text.withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
         worker.block.arrival = now

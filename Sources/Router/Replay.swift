@@ -221,6 +221,7 @@ private final class Bench {
             var route = plan.routes[index]
             route.providers = route.providers.filter { $0 == provider }
             route.sample = nil
+            route.session = nil
             // It has come by it before, when no other took it.
             if own != nil { route.takesRest = false }
             return route

@@ -94,7 +94,7 @@ struct Teller {
             case .set(let members): for member in members { tell(member.path) }
             }
         }
-        if let annotation = route.sample?.annotation { tell(annotation) }
+        for path in [route.sample?.annotation, route.session?.place].compactMap({ $0 }) { tell(path) }
         let id = Path(keys: ["messageId"])
         if plan.addsMessageIDs, came[id] != left[id] { tell(id) }
         return told.map { "\($0.verb) \(list($0.paths))" }.joined(separator: "; ")

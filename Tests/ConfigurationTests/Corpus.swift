@@ -892,7 +892,7 @@ extension Broken {
             "routes":[{"emit":"true","to":["out"]}]}
             """#,
             [
-                "2:12: routes[0]: unknown key 'emit', expected name, events, match, not, where, else, consent, sample, transform or to"
+                "2:12: routes[0]: unknown key 'emit', expected name, events, match, not, where, else, consent, sample, session, transform or to"
             ]),
         Broken(
             "events of the wrong type",
@@ -1119,6 +1119,25 @@ extension Broken {
             [
                 "2:44: routes[0].sample.annotate must be true, false or a path such as context.sampleRate, is 1",
                 "3:37: routes[1].sample.annotate: 'a..b' is not a path: expected a key",
+            ]),
+        Broken(
+            "sessions of nobody, and of broken parts",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"session":{},"to":["out"]},
+            {"session":"userId","to":["out"]},
+            {"session":{"by":"a..b","idle":30,"as":"","most":0},"to":["out"]},
+            {"session":{"by":"userId","idle":"1ms","after":"1m"},"to":["out"]}]}
+            """#,
+            [
+                "2:22: routes[0].session: lacks 'by': the member whose value is the subject",
+                #"3:12: routes[1].session must be an object, is "userId""#,
+                "4:21: routes[2].session.by: 'a..b' is not a path: expected a key",
+                #"4:32: routes[2].session.idle must be a time such as "500ms" or "24h", is 30, did you mean "30s"?"#,
+                "4:41: routes[2].session.as: '' is not a path: a path needs a key",
+                "4:50: routes[2].session.most must be between 1 and 10000000, is 0",
+                #"5:34: routes[3].session.idle must be at least 1s, is "1ms""#,
+                "5:40: routes[3].session: unknown key 'after', expected by, idle, as or most",
             ]),
         Broken(
             "a sample by a broken path",

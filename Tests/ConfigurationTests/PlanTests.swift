@@ -172,6 +172,15 @@ struct PlanTests {
         #expect(try sample(#""rate":0.5,"annotate":false"#).annotation == nil)
     }
 
+    @Test("sessions are understood, with what is usual")
+    func sessions() throws {
+        let usual = try #require(read(file(route: #""session":{"by":"userId"}"#)).routes[0].session)
+        #expect(usual == SessionPlan(by: Path(keys: ["userId"])))
+        #expect(usual.idle == .seconds(1800) && usual.place == Path(keys: ["context", "sessionId"]) && usual.most == 100_000)
+        let other = try #require(read(file(route: #""session":{"by":"u","idle":"90s","as":"s","most":5}"#)).routes[0].session)
+        #expect(other.by == Path(keys: ["u"]) && other.idle == .seconds(90) && other.place == Path(keys: ["s"]) && other.most == 5)
+    }
+
     @Test("what keeps events out and what takes the rest is understood")
     func notAndElse() throws {
         let first = #"{"events":"a","not":{"events":"b_*","match":{"type":["x",1]}},"to":["out"]}"#
