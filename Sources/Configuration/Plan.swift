@@ -16,6 +16,7 @@ public struct Plan: Sendable {
     public var namedSources: [SourcePlan]?
     public var consent: ConsentPlan?
     public var providers: [ProviderPlan] = []
+    public var emits: [EmitPlan] = []
     public var routes: [RoutePlan] = []
     /// What no output may show.
     public var hidden = HiddenTexts()

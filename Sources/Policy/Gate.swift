@@ -63,6 +63,8 @@ struct Gate: ~Copyable {
     /// the thread sanitizer, since it is a member of a noncopyable value.
     private let reader: UnsafeMutablePointer<ConsentReader>
     private var raisedTo = -1
+    /// What the event's name demands at least: of one that was made of another, what the other's did.
+    private var raisedFrom = 0
 
     init(_ rules: UnsafePointer<Rules>?) {
         self.rules = rules
@@ -76,9 +78,10 @@ struct Gate: ~Copyable {
     }
 
     /// The next event is another one.
-    @inline(__always) mutating func forget() {
+    @inline(__always) mutating func forget(raisedFrom: Int) {
         guard rules != nil else { return }
         raisedTo = -1
+        self.raisedFrom = raisedFrom
         let reader = reader
         reader.pointee.forget()
     }
@@ -122,12 +125,17 @@ struct Gate: ~Copyable {
         return reader.pointee.read(event)
     }
 
-    /// What the event's name demands on every route.
+    /// The level that the event's name demands on every route.
+    mutating func raise(of event: ScannedEvent, _ name: inout EventName, _ nameSlot: Int) -> Int {
+        guard let rules, !rules.pointee.raises.isEmpty else { return 0 }
+        return raise(event, rules, &name, nameSlot)
+    }
+
     private mutating func raise(
         _ event: ScannedEvent, _ rules: UnsafePointer<Rules>, _ name: inout EventName, _ nameSlot: Int
     ) -> Int {
         if raisedTo < 0 {
-            raisedTo = 0
+            raisedTo = raisedFrom
             if let name = name.read(event, slot: nameSlot) {
                 for raise in rules.pointee.raises where raise.level > raisedTo && raise.globs.match(name) { raisedTo = raise.level }
             }

@@ -19,6 +19,7 @@ public struct Judge: ~Copyable {
     var decoder = Decoder()
     var evaluator: Evaluator
     private var sessions: SessionWriter
+    private var emitter: Emitter
     /// When and where the event came in.
     private(set) var around = Surroundings(now: 0)
     private var keepErrors = 0
@@ -46,6 +47,7 @@ public struct Judge: ~Copyable {
         messageIDs = MessageIDs(key: SipKey(ruleset.messageIDKey ?? Ruleset.chance()))
         evaluator = Evaluator(ruleset.conditions, sources: ruleset.sources)
         sessions = SessionWriter(ruleset.sessionPaths, key: rules.subjectKey)
+        emitter = Emitter(rules.emits, markSlot: rules.markSlot, messageIDSlot: rules.messageIDSlot, paths: ruleset.paths)
         immediate = .allocate(capacity: max(1, rules.immediate.count))
         immediate.initialize(repeating: Immediate(), count: max(1, rules.immediate.count))
     }
@@ -59,8 +61,39 @@ public struct Judge: ~Copyable {
     public mutating func judge(
         _ event: ScannedEvent, arrival: Int64, source: Int = 0, into parcels: UnsafeMutablePointer<Parcel>, tally: inout Tally
     ) {
-        begin(arrival, source)
         tally.countEvent()
+        judgeAlone(event, arrival, source, parcels, &tally)
+        if !emitter.isIdle { emit(event, arrival, source, parcels, &tally) }
+    }
+
+    /// What is made of the event, a line each.
+    public mutating func emissions(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [[UInt8]] {
+        begin(arrival, source)
+        guard !emitter.isIdle else { return [] }
+        _ = emitter.make(of: event, &evaluator, &editor, around, turn: turn)
+        return (0..<emitter.count).map { emitter.line($0) }
+    }
+
+    @inline(never) private mutating func emit(
+        _ event: ScannedEvent, _ arrival: Int64, _ source: Int, _ parcels: UnsafeMutablePointer<Parcel>, _ tally: inout Tally
+    ) {
+        let raised = gate.raise(of: event, &name, rules.nameSlot)
+        tally.countEmitErrors(emitter.make(of: event, &evaluator, &editor, around, turn: turn))
+        for index in 0..<emitter.count {
+            guard let made = emitter.event(index) else {
+                tally.countEmitErrors(1)
+                continue
+            }
+            tally.countEmitted()
+            judgeAlone(made, arrival, source, parcels, &tally, raisedFrom: raised)
+        }
+    }
+
+    @inline(__always) private mutating func judgeAlone(
+        _ event: ScannedEvent, _ arrival: Int64, _ source: Int, _ parcels: UnsafeMutablePointer<Parcel>, _ tally: inout Tally,
+        raisedFrom: Int = 0
+    ) {
+        begin(arrival, source, raisedFrom: raisedFrom)
         for route in 0..<rules.routes.count {
             switch decide(event, route) {
             case .admitted(let admitted):
@@ -100,12 +133,12 @@ public struct Judge: ~Copyable {
     }
 
     /// The next event is another one.
-    @inline(__always) private mutating func begin(_ arrival: Int64, _ source: Int) {
+    @inline(__always) private mutating func begin(_ arrival: Int64, _ source: Int, raisedFrom: Int = 0) {
         around = Surroundings(now: arrival, source: source)
         turn &+= 1
         isTaken = false
         name.forget()
-        gate.forget()
+        gate.forget(raisedFrom: raisedFrom)
         subjects.forget()
     }
 

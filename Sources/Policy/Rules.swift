@@ -31,6 +31,9 @@ struct Rules: @unchecked Sendable {
     var messageIDSlot: Int
     /// By provider: names that must not wait for a batch to fill.
     var immediate: UnsafeBufferPointer<Globs>
+    var emits: UnsafeBufferPointer<EmitRule>
+    /// Where the mark stands of what was made of another event.
+    var markSlot: Int
     /// The slots that routes sample by; -1: `messageId`.
     var sampled: UnsafeBufferPointer<Int>
     var subjects: UnsafeBufferPointer<Int>

@@ -55,15 +55,38 @@ struct RulesCompiler {
                     route.providers.enumerated().filter { !route.providers[..<$0.offset].contains($0.element) }.map(\.element)),
                 addsMessageIDs: plan.addsMessageIDs && !route.transforms.contains { $0.paths.contains(wanted.messageID) })
         }
+        let emits = zip(plan.emits, conditions.emits).map { compileEmit($0, condition: $1.condition, values: $1.values, &edits) }
         let subjects = plan.consent?.subject.map(slot) ?? []
         precondition(subjects.count <= Subjects.most, "a parcel's entry counts subjects in one byte")
         return Rules(
             routes: store.list(routes), gate: consent.map(store.one), nameSlot: paths.slot(of: wanted.name) ?? 0,
             messageIDSlot: paths.slot(of: wanted.messageID) ?? 0,
             immediate: store.list(plan.providers.map { Globs($0.delivery.immediate, in: store) }),
+            emits: store.list(emits), markSlot: paths.slot(of: WantedPaths.mark) ?? 0,
             sampled: store.list(sampled), subjects: store.list(subjects), subjectKey: subjectKey,
             edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), rooms: edits.rooms,
             keys: keys)
+    }
+
+    private func compileEmit(_ plan: EmitPlan, condition: Int, values: [Int], _ edits: inout EditCompiler) -> EmitRule {
+        let replaced = Set(plan.members.map { Path(keys: [$0.key]) }).union([wanted.messageID, WantedPaths.properties])
+        let edit = edits.add(Fate([.drop(Array(replaced)), .set([(path: WantedPaths.mark, json: "true")])], keys: keys))
+        var pieces: [EmitPiece] = []
+        var text: [UInt8] = []
+        var left = values[...]
+        for member in plan.members {
+            text += [UInt8(ascii: ",")] + Constant.member(Array(member.key.utf8))
+            for piece in member.value {
+                switch piece {
+                case .json(let json): text += Array(json.utf8)
+                case .value:
+                    pieces.append(EmitPiece(text: store.text(text), expression: left.removeFirst()))
+                    text = []
+                }
+            }
+        }
+        pieces.append(EmitPiece(text: store.text(text), expression: -1))
+        return EmitRule(condition: condition, edit: edit, pieces: store.list(pieces))
     }
 
     private func slot(_ path: Path) -> Int { paths.slot(of: path)! }

@@ -68,8 +68,11 @@ struct Conditions {
     private(set) var expressions: [Expression] = []
     private(set) var filters: [Int] = []
     private(set) var keeps: [Int] = []
+    /// By rule that makes events: its own, and those of its values.
+    private(set) var emits: [(condition: Int, values: [Int])] = []
 
     init(_ plan: Plan) {
+        for emit in plan.emits { emits.append((add(emit.condition), emit.values.map { add($0) })) }
         for route in plan.routes {
             filters.append(add(route.condition))
             keeps.append(add(route.sample?.keepCondition))
@@ -88,6 +91,9 @@ struct WantedPaths {
     private(set) var paths: [Path] = []
     let name = Path(keys: ["event"])
     let messageID = Path(keys: ["messageId"])
+    static let properties = Path(keys: ["properties"])
+    /// What marks an event that was made of another.
+    static let mark = Path(keys: ["context", "switchyard", "emitted"])
     /// Whether some rule asks for what the event itself says of consent.
     let consent: Bool
 
@@ -110,6 +116,10 @@ struct WantedPaths {
             for transform in route.transforms {
                 paths += transform.paths
             }
+        }
+        for emit in plan.emits {
+            paths += [messageID, WantedPaths.properties, WantedPaths.mark] + emit.condition.paths + emit.values.flatMap(\.paths)
+            paths += emit.members.map { Path(keys: [$0.key]) }
         }
         if let section {
             paths += section.subject + section.fields.map(\.path)

@@ -217,6 +217,7 @@ private final class Bench {
         if let known = judgings[own ?? -1] { return known }
         let indices = own.map { [$0] } ?? Array(plan.routes.indices)
         var today = plan
+        today.emits = []
         today.routes = indices.map { index in
             var route = plan.routes[index]
             route.providers = route.providers.filter { $0 == provider }

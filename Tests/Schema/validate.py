@@ -34,6 +34,7 @@ EXCEPTIONS = {
     "an address of admin that others can reach": NEEDS,
     "a socket for admin": ADDRESS,
     "an expression as the value of a set": FORM,
+    "rules that would get round the consent of the event they are made of": NAMES,
     "an unknown provider": NAMES,
     "an unknown provider without a near name": NAMES,
     "two routes of a name": EQUAL,

@@ -8,6 +8,11 @@ enum ExpressionForms {
         read(node, reading) { (text) throws(ExpressionFault) in try Expression.condition(text) }
     }
 
+    /// One that gives any value.
+    static let value = Form<Expression>(schema) { node, reading in
+        read(node, reading) { (text) throws(ExpressionFault) in try Expression(text) }
+    }
+
     private static let schema = #"{"type":"string","minLength":1,"maxLength":32768}"#
 
     private static func read(
