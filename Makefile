@@ -15,7 +15,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance bench fuzz crash simulate check contract tsan asan schema metrics install clean
+.PHONY: help run test conformance bench fuzz crash simulate check contract tsan asan schema metrics install deb clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -100,6 +100,10 @@ metrics: ## Let Prometheus' promtool read what a router counts
 install: ## Install under PREFIX=/usr/local (DESTDIR=FOLDER to put the tree there instead)
 	@Scripts/packages.sh build
 	@$(toolchain); PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" Scripts/install.sh
+
+deb: ## Build a Debian package in .build/deb: the program, its modules, unit, socket and manual page
+	@Scripts/packages.sh build
+	@Scripts/deb.sh
 
 clean: ## Remove everything that was built
 	@rm -rf .build .build-* Fuzz/.build Benchmarks/Scanner/.build

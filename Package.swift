@@ -57,19 +57,20 @@ let package = Package(
         .executableTarget(
             name: "switchyard",
             dependencies: [
-                "Router", "Listener", "Control", "Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Expressions",
-                "Events", "Platform", "CPlatform",
+                "Router", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration",
+                "Expressions", "Events", "Platform", "CPlatform",
             ],
             swiftSettings: lean,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
         module("Router", ["Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform"]),
         module("Control", ["Platform", "CPlatform"]),
+        module("Sending", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
         module("Listener", ["Ingest", "Configuration", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
-        module("Ingest", ["Events", "Platform"]),
+        module("Ingest", ["Configuration", "Events", "Platform", "CPlatform"]),
         module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
-        module("Policy", ["Configuration", "Expressions", "Events", "Platform", "CCrypto"]),
+        module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CCrypto"]),
         module("Configuration", ["Expressions", "Events", "CJansson"]),
         // Finds and masks in the strings of an event.
         module("Redaction", ["Expressions", "Events"]),
@@ -90,6 +91,7 @@ let package = Package(
         // Their libraries are looked up when they are first needed: no program links them.
         .target(name: "CMicrohttpd"),
         .target(name: "CDecoders"),
+        .target(name: "CCurlLoaded"),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
         // libcrypto (libssl-dev), loaded when it is first needed.
         .target(name: "CCrypto"),
@@ -98,7 +100,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
 
-        .target(name: "TestSupport", dependencies: ["Spool"], path: "Tests/Support", swiftSettings: strict),
+        .target(name: "TestSupport", dependencies: ["Spool", "Platform"], path: "Tests/Support", swiftSettings: strict),
         // A file system under SQLite that fails when it is told to.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
         tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Platform"]),
@@ -110,9 +112,10 @@ let package = Package(
         tests("PolicyTests", ["Policy", "Configuration", "Expressions", "Events"]),
         tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
         tests("ListenerTests", ["Listener", "Ingest", "Configuration", "Events", "Platform", "CZlib", "CZstd"]),
-        tests("IngestTests", ["Ingest", "Events", "Platform"]),
+        tests("IngestTests", ["Ingest", "Configuration", "Events", "Platform"]),
         tests("PlatformTests", ["Platform"]),
         tests("ControlTests", ["Control", "Platform"]),
+        tests("SendingTests", ["Sending", "TestSupport", "Platform"]),
         // The modules are compiled by the tests, against the header alone.
         tests(
             "PluginHostTests", ["PluginHost", "Delivery", "TestSupport", "Policy", "Configuration", "Events", "Platform"],

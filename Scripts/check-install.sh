@@ -65,7 +65,7 @@ done
 [[ $(readelf -dW "$program") == *'(RPATH)'*'$ORIGIN/../lib/switchyard'* ]] \
     || fault "$program has no DT_RPATH \$ORIGIN/../lib/switchyard, so its modules would not find the Swift runtime"
 
-[ -s "$root/share/man/man1/switchyard.1" ] || fault "$root/share/man/man1/switchyard.1, the manual page, is not there"
+[ -s "$root/share/man/man1/switchyard.1" ] || [ -s "$root/share/man/man1/switchyard.1.gz" ] || fault "$root/share/man/man1/switchyard.1, the manual page, is not there"
 
 # The toolchain's root, or where it is spread over the system, its runtime.
 resources=$(swiftc -print-target-info | sed -n 's/^ *"runtimeResourcePath": "\(.*\)".*/\1/p')

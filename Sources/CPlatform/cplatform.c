@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -37,6 +38,11 @@ int64_t cplatform_birth(int fd) {
   struct statx status;
   if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0 || !(status.stx_mask & STATX_BTIME)) return -1;
   return status.stx_btime.tv_sec * 1000000000ll + status.stx_btime.tv_nsec;
+}
+
+int cplatform_columns(int descriptor) {
+  struct winsize size;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 void cplatform_widen_pipe(int descriptor, int size) { fcntl(descriptor, F_SETPIPE_SZ, size); }
@@ -99,3 +105,21 @@ void cplatform_keep_memory(int threshold, int trim) {
 const void *cplatform_find(const void *bytes, size_t count, const void *part, size_t length) {
     return memmem(bytes, count, part, length);
 }
+
+int cplatform_watch(void) { return inotify_init1(IN_CLOEXEC | IN_NONBLOCK); }
+
+int cplatform_watch_files(int watch, const char *folder) {
+  return inotify_add_watch(watch, folder,
+                           IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ATTRIB | IN_ONLYDIR) < 0
+             ? -1
+             : 0;
+}
+
+int cplatform_hold_writers(int file) {
+  /* Whoever opens the file for writing meanwhile waits, and we are told by a signal that nobody minds instead of one that kills. */
+  if (fcntl(file, F_SETSIG, SIGURG) < 0) return -1;
+  if (fcntl(file, F_SETLEASE, F_RDLCK) == 0) return 1;
+  return errno == EAGAIN ? 0 : -1;
+}
+
+void cplatform_release_writers(int file) { fcntl(file, F_SETLEASE, F_UNLCK); }

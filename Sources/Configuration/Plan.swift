@@ -101,6 +101,8 @@ public struct SourcePlan: Sendable, Equatable {
     public var plugin: String
     /// Of the plugin `http`.
     public var http: HTTPSourcePlan?
+    /// Of the plugin `file`.
+    public var file: FileSourcePlan?
     public init(name: String, plugin: String) {
         self.name = name
         self.plugin = plugin
@@ -218,6 +220,8 @@ public enum TransformPlan: Sendable {
     case set([(path: Path, json: String)])
     /// HMAC-SHA-256 under the key at this index of `Plan.keys`, written as 64 hex digits.
     case hash([Path], key: Int)
+    /// Another operation, each on the event as the ones before have left it.
+    case step(StepPlan)
 }
 
 // MARK: - Providers

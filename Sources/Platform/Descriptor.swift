@@ -57,7 +57,7 @@ public func makeFolder(_ path: String, mode: UInt32) throws(SystemFault) {
     }
 }
 
-/// A flag that one thread raises and others can wait for beside their input; it stays raised.
+/// A flag that one thread raises and others can wait for beside their input; it stays raised until it is lowered.
 public final class WakeUp: Sendable {
     public let descriptor: Int32
 
@@ -72,6 +72,11 @@ public final class WakeUp: Sendable {
     public func raise() {
         var one: UInt64 = 1
         write(descriptor, &one, 8)
+    }
+
+    public func lower() {
+        var count: UInt64 = 0
+        read(descriptor, &count, 8)
     }
 }
 

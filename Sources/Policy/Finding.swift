@@ -109,7 +109,7 @@ extension Judge {
         case .filtered(.where), .filtered(.whereErrors):
             finding.condition = evaluator.decision(route.condition, event, around)
             return finding
-        case .denied, .sampledOut, .limited, .admitted:
+        case .denied, .sampledOut, .limited, .withheld, .admitted:
             if route.condition >= 0 { finding.condition = evaluator.decision(route.condition, event, around) }
         }
         let demand = UnsafePointer(rules.routes.baseAddress! + index).pointer(to: \.gate)!

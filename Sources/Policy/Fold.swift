@@ -30,6 +30,7 @@ indirect enum Fate {
             case .drop(let paths): for path in paths { drop(path.bytes[...]) }
             case .set(let members): for member in members { set(member.path.bytes[...], Constant(json: member.json)) }
             case .hash(let paths, let key): for path in paths { hash(path.bytes[...], key, keys) }
+            case .step: preconditionFailure("a step is a stage of its own")
             }
         }
     }

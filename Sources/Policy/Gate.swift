@@ -9,8 +9,12 @@ internal import Events
 public struct Admitted: ~Copyable {
     /// An index into the plan's routes.
     let route: Int
-    /// The edits that apply, those included that cut what the event's state of consent does not allow; -1: none.
+    /// The edits that apply, those included that cut what the event's state of consent does not allow; -1: none; below: a program.
     var edit: Int { variants[variant] }
+    /// Which of the ruleset's programs makes the copy; nil: splices alone do.
+    @inline(__always) var program: Int? { edit < -1 ? -2 - edit : nil }
+    /// What stands for a program among edits.
+    static func edit(ofProgram number: Int) -> Int { -2 - number }
     /// The edits that there are for this state of consent, by what the later stages write on the event.
     private let variants: UnsafePointer<Int>
     private var variant = 0

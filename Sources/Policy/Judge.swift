@@ -14,6 +14,10 @@ public struct Judge: ~Copyable {
     var gate: Gate
     var sampler: Sampler
     private var editor: Editor
+    private var transformer: Transformer
+    /// What the program of the route made that was asked last.
+    private var made: Transformer.Made?
+    private var transformErrors = 0
     private var subjects: Subjects
     private var messageIDs: MessageIDs
     var decoder = Decoder()
@@ -43,6 +47,7 @@ public struct Judge: ~Copyable {
             edits: rules.edits, growth: rules.growth,
             digests: Digests(
                 rules.digests, keys: rules.keys, rooms: rules.rooms, keepsDigests: ruleset.keepsDigests))
+        transformer = Transformer(ruleset.stages, ruleset.programs)
         subjects = Subjects(slots: rules.subjects, key: rules.subjectKey)
         messageIDs = MessageIDs(key: SipKey(ruleset.messageIDKey ?? Ruleset.chance()))
         evaluator = Evaluator(ruleset.conditions, sources: ruleset.sources)
@@ -105,6 +110,10 @@ public struct Judge: ~Copyable {
                 tally.countKeepErrors(keepErrors, route: route)
                 keepErrors = 0
             }
+            if transformErrors > 0 {
+                tally.countTransformErrors(transformErrors, route: route)
+                transformErrors = 0
+            }
         }
     }
 
@@ -117,7 +126,7 @@ public struct Judge: ~Copyable {
     /// What each route says of the event, in order; nothing is appended, and nothing remembered.
     public mutating func verdicts(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Verdict] {
         isTrial = true
-        defer { isTrial = false }
+        defer { (isTrial, keepErrors, transformErrors) = (false, 0, 0) }
         begin(arrival, source)
         return (0..<rules.routes.count).map { route in
             switch decide(event, route) {
@@ -166,15 +175,24 @@ public struct Judge: ~Copyable {
         switch gate.pass(event, route: index, demand: demand, name: &name, nameSlot: rules.nameSlot) {
         case .denied(let denial): return .refused(.denied(denial))
         case .admitted(let admitted):
-            guard let sample = route.pointee.sample else { return .admitted(admitted) }
+            guard let sample = route.pointee.sample else { return transformed(admitted, event) }
             switch sampled(sample, event) {
             case .out(let verdict): return .refused(verdict)
             case .isIn(let rate):
                 var annotated = admitted
                 annotated.advance(rate &* demand.pointee.stride)
-                return .admitted(annotated)
+                return transformed(annotated, event)
             }
         }
+    }
+
+    /// A copy that takes more than splices is made here, since that may hold the event back.
+    @inline(__always) private mutating func transformed(_ admitted: consuming Admitted, _ event: ScannedEvent) -> Decision {
+        if let session = rules.routes[admitted.route].session, sessions.hasSubject(session, event) { admitted.advance(1) }
+        guard let program = admitted.program else { return .admitted(admitted) }
+        made = transformer.run(program, event, around, turn: turn)
+        transformErrors = transformer.errors
+        return made == nil ? .refused(.withheld) : .admitted(admitted)
     }
 
     mutating func keeps(_ condition: Int, _ event: ScannedEvent) -> Bool {
@@ -187,18 +205,21 @@ public struct Judge: ~Copyable {
     @inline(__always) private mutating func append(
         _ admitted: consuming Admitted, _ event: ScannedEvent, _ arrival: Int64, _ parcels: UnsafeMutablePointer<Parcel>
     ) {
-        var admitted = admitted
         let route = rules.routes.baseAddress! + admitted.route
         let providers = route.pointee.providers
         guard let first = providers.first else { return }
         let subjects = subjects.read(event)
-        let messageID = event.slots[rules.messageIDSlot]
-        let isAdding = route.pointee.addsMessageIDs && MessageIDs.lacks(messageID, in: event.block)
+        var copied = event
+        var messageID = event.slots[rules.messageIDSlot]
+        if admitted.program != nil, let made {
+            copied = made.event
+            messageID = rules.messageIDSlot == 0 ? Slot() : made.messageID
+        }
+        let isAdding = route.pointee.addsMessageIDs && MessageIDs.lacks(messageID, in: copied.block)
         let added = isAdding ? messageIDs.text(turn) : nil
         let session = route.pointee.session.flatMap { sessions.id($0, event, at: arrival) }
-        if session != nil { admitted.advance(1) }
         let line = parcels[first].append(
-            admitted, event, &editor, route: route.pointee.number, messageID: messageID, added: added, turn: turn,
+            admitted, copied, &editor, route: route.pointee.number, messageID: messageID, added: added, turn: turn,
             isImmediate: isImmediate(first, event),
             arrival: arrival,
             subjects: subjects)

@@ -10,8 +10,10 @@ struct RulesCompiler {
     private let sessionPaths: PathTrie
     private let store: Store
     private let keys: UnsafeBufferPointer<HMACKey>
+    private let keepsDigests: Bool
 
-    init(_ plan: Plan, _ wanted: WantedPaths, _ paths: PathTrie, sessionPaths: PathTrie, _ store: Store) {
+    init(_ plan: Plan, _ wanted: WantedPaths, _ paths: PathTrie, sessionPaths: PathTrie, _ store: Store, keepsDigests: Bool) {
+        self.keepsDigests = keepsDigests
         self.plan = plan
         self.wanted = wanted
         self.paths = paths
@@ -22,8 +24,9 @@ struct RulesCompiler {
 
     /// `numbers`: what the events of each route carry to tell that they came by it; `conditions`: which of the ruleset's
     /// expressions are theirs.
-    func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions, memories: RulesMemories) -> Rules {
+    func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions, memories: RulesMemories) -> (Rules, ProgramCompiler) {
         var edits = EditCompiler(paths: paths, keys: keys, store: store)
+        var programs = ProgramCompiler(keys: keys, store: store, sources: plan.sources.map(\.name), keepsDigests: keepsDigests)
         var sampled: [Int] = []
         let consent = compileConsent()
         let routes = zip(plan.routes, numbers).enumerated().map { index, both in
@@ -35,7 +38,7 @@ struct RulesCompiler {
                 not: Exclusion(route.not, slot: slot, in: store),
                 takesRest: route.takesRest,
                 condition: conditions.filters[index],
-                gate: compileGate(route, consent, &edits),
+                gate: compileGate(route, consent, &edits, &programs),
                 sample: route.sample.map { sample in
                     let by = sample.by.map(slot) ?? -1
                     if !sampled.contains(by) { sampled.append(by) }
@@ -58,7 +61,7 @@ struct RulesCompiler {
         let emits = zip(plan.emits, conditions.emits).map { compileEmit($0, condition: $1.condition, values: $1.values, &edits) }
         let subjects = plan.consent?.subject.map(slot) ?? []
         precondition(subjects.count <= Subjects.most, "a parcel's entry counts subjects in one byte")
-        return Rules(
+        let rules = Rules(
             routes: store.list(routes), gate: consent.map(store.one), nameSlot: paths.slot(of: wanted.name) ?? 0,
             messageIDSlot: paths.slot(of: wanted.messageID) ?? 0,
             immediate: store.list(plan.providers.map { Globs($0.delivery.immediate, in: store) }),
@@ -66,6 +69,7 @@ struct RulesCompiler {
             sampled: store.list(sampled), subjects: store.list(subjects), subjectKey: subjectKey,
             edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), rooms: edits.rooms,
             keys: keys)
+        return (rules, programs)
     }
 
     private func compileEmit(_ plan: EmitPlan, condition: Int, values: [Int], _ edits: inout EditCompiler) -> EmitRule {
@@ -103,46 +107,59 @@ struct RulesCompiler {
             cutsFields: section.fields.contains { $0.level > 0 })
     }
 
-    private func compileGate(_ route: RoutePlan, _ consent: Gate.Rules?, _ edits: inout EditCompiler) -> RouteGate {
+    private func compileGate(
+        _ route: RoutePlan, _ consent: Gate.Rules?, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
+    ) -> RouteGate {
+        let middle = route.transforms.contains(where: \.isStep) ? programs.compile(route.transforms) : nil
         let perRate = route.session == nil ? 1 : 2
         let rates = route.writtenRates.count
         let (variants, stride) = (rates * perRate, rates > 1 ? perRate : 0)
         guard let section = plan.consent, let consent else {
-            return RouteGate(edits: store.list(editVariants(route, cut: [], &edits)), variants: variants, stride: stride)
+            return RouteGate(
+                edits: store.list(editVariants(route, cut: [], middle, &edits, &programs)), variants: variants, stride: stride)
         }
         // A route that nothing covers demands all there is.
         let demand = route.consent ?? ConsentDemand(level: section.levels.count - 1)
         return RouteGate(
             level: demand.level,
             purposes: demand.purposes.isEmpty ? nil : consent.consent.set(demand.purposes, in: store),
-            edits: store.list(fieldEdits(route, section, &edits)), variants: variants, stride: stride)
+            edits: store.list(fieldEdits(route, section, middle, &edits, &programs)), variants: variants, stride: stride)
     }
 
     /// The route's edits by the level of the event's state. What the state does not allow is dropped before the
     /// transforms begin: the event is edited as if it had come without.
-    private func fieldEdits(_ route: RoutePlan, _ section: ConsentPlan, _ edits: inout EditCompiler) -> [Int] {
-        guard section.fields.contains(where: { $0.level > 0 }) else { return editVariants(route, cut: [], &edits) }
+    private func fieldEdits(
+        _ route: RoutePlan, _ section: ConsentPlan, _ middle: [Int]?, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
+    ) -> [Int] {
+        guard section.fields.contains(where: { $0.level > 0 }) else { return editVariants(route, cut: [], middle, &edits, &programs) }
         var known: [[Path]: [Int]] = [:]
         return section.levels.indices.flatMap { level in
             let cut = section.fields.filter { $0.level > level }.map(\.path)
             if let list = known[cut] { return list }
-            let list = editVariants(route, cut: cut, &edits)
+            let list = editVariants(route, cut: cut, middle, &edits, &programs)
             known[cut] = list
             return list
         }
     }
 
     /// The route's edits by what its sample and its sessions write on the event, last of all.
-    private func editVariants(_ route: RoutePlan, cut: [Path], _ edits: inout EditCompiler) -> [Int] {
-        let transforms = (cut.isEmpty ? [] : [.drop(cut)]) + route.transforms
-        return route.writtenRates.flatMap { rate in
-            var written: [(path: Path, json: String)] = []
-            if let path = route.sample?.annotation, let rate { written.append((path, rate == 1 ? "1" : "\(rate)")) }
-            let sessions = route.session.map { [(path: $0.place, json: SessionWriter.room)] }
-            return ([[]] + (sessions.map { [$0] } ?? [])).map { session in
-                let members = written + session
-                return edits.add(Fate(transforms + (members.isEmpty ? [] : [.set(members)]), keys: keys))
-            }
+    private func editVariants(
+        _ route: RoutePlan, cut: [Path], _ middle: [Int]?, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
+    ) -> [Int] {
+        annotations(route).map { annotation in
+            if let middle { return Admitted.edit(ofProgram: programs.add(cut: cut, middle: middle, annotation: annotation)) }
+            let transforms = (cut.isEmpty ? [] : [.drop(cut)]) + route.transforms + (annotation.map { [$0] } ?? [])
+            return edits.add(Fate(transforms, keys: keys))
+        }
+    }
+
+    /// By rate, without a session and with one: what is written on the event; nil: nothing.
+    private func annotations(_ route: RoutePlan) -> [TransformPlan?] {
+        route.writtenRates.flatMap { rate in
+            var members: [(path: Path, json: String)] = []
+            if let path = route.sample?.annotation, let rate { members.append((path, rate == 1 ? "1" : "\(rate)")) }
+            let plain = members.isEmpty ? nil : TransformPlan.set(members)
+            return [plain] + (route.session.map { [.set(members + [(path: $0.place, json: SessionWriter.room)])] } ?? [])
         }
     }
 }

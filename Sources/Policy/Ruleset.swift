@@ -12,6 +12,9 @@ public final class Ruleset: Sendable {
     public let providerCount: Int
 
     let rules: Rules
+    /// What makes the copies of routes whose transform is more than splices.
+    let stages: [StageRule]
+    let programs: [Program]
     /// Whether what looks like a digest is not hashed again.
     let keepsDigests: Bool
     /// Under which ids are made; nil: each judge makes its own by chance.
@@ -46,15 +49,18 @@ public final class Ruleset: Sendable {
         providerCount = plan.providers.count
         precondition(routeCount <= Int(UInt16.max) + 1, "a parcel's entry counts routes in two bytes")
         sessionPaths = PathTrie(plan.routes.compactMap(\.session?.place))
-        let compiler = RulesCompiler(plan, wanted, paths, sessionPaths: sessionPaths, store)
+        let compiler = RulesCompiler(plan, wanted, paths, sessionPaths: sessionPaths, store, keepsDigests: keepsDigests)
         let numbers = numbers ?? plan.routes.indices.map { UInt16($0) }
         precondition(numbers.count == routeCount)
         let conditions = Conditions(plan)
         self.conditions = ExpressionSet(conditions.expressions, paths: paths)
         sources = plan.sources.map(\.name)
         self.memories = memories.recall(plan)
-        rules = compiler.compile(
+        let (rules, programs) = compiler.compile(
             subjectKey: SipKey(subjectKey ?? Ruleset.chance()), numbers: numbers, conditions: conditions, memories: self.memories)
+        self.rules = rules
+        stages = programs.stages
+        self.programs = programs.programs
     }
 
     static func chance() -> [UInt8] {
@@ -115,6 +121,7 @@ struct WantedPaths {
             paths += [route.sample?.by, route.sample?.annotation, route.session?.by, route.session?.place].compactMap { $0 }
             for transform in route.transforms {
                 paths += transform.paths
+                if case .step(let step) = transform { paths += step.readPaths }
             }
         }
         for emit in plan.emits {
@@ -134,6 +141,10 @@ extension TransformPlan {
         switch self {
         case .drop(let paths), .hash(let paths, _): paths
         case .set(let members): members.map(\.path)
+        case .step(let step): step.paths
         }
     }
+
+    /// Whether it is more than can be folded.
+    var isStep: Bool { if case .step = self { true } else { false } }
 }

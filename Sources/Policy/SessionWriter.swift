@@ -39,6 +39,10 @@ struct SessionWriter: ~Copyable {
         scanner = Scanner(paths, depth: paths.count > PathTrie.root + 1 ? Scanner.deepest : 1)
     }
 
+    @inline(never) mutating func hasSubject(_ rule: UnsafePointer<SessionRule>, _ event: ScannedEvent) -> Bool {
+        decoder.identity(event.slots[rule.pointee.subject], in: event.block, booleans: false) != nil
+    }
+
     /// The session that the event belongs to; nil: it names no subject.
     @inline(never) mutating func id(_ rule: UnsafePointer<SessionRule>, _ event: ScannedEvent, at now: Int64) -> SessionID? {
         guard let text = decoder.identity(event.slots[rule.pointee.subject], in: event.block, booleans: false) else { return nil }

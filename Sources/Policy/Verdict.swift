@@ -9,6 +9,8 @@ public enum Verdict: Hashable, Sendable {
     case sampledOut
     /// In the sample, and over its limit.
     case limited
+    /// A transform holds it back.
+    case withheld
 
     /// Whether the route took the event from those with `else`: its filter let it in, and consent and the sample decided only
     /// what became of it. Else what was denied or sampled out would leave by another door.
@@ -53,17 +55,19 @@ public struct Tally: Sendable {
     public private(set) var emitErrors = 0
     /// By route.
     private var keepErrors: [Int]
+    private var transformErrors: [Int]
     private(set) var routes: Int
     public init(routes: Int) {
         self.routes = routes
         keepErrors = Array(repeating: 0, count: routes)
+        transformErrors = keepErrors
         counts = Array(repeating: 0, count: routes * Tally.width)
     }
 
     /// Every verdict that can fall, in the order of the columns.
     public static let columns: [Verdict] =
-        [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut, .limited]
-    private static let width = 13
+        [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut, .limited, .withheld]
+    private static let width = 14
 
     /// The place of a verdict in `columns`.
     public static func column(of verdict: Verdict) -> Int {
@@ -81,6 +85,7 @@ public struct Tally: Sendable {
         case .denied(.broken): 10
         case .sampledOut: 11
         case .limited: 12
+        case .withheld: 13
         }
     }
 
@@ -92,12 +97,16 @@ public struct Tally: Sendable {
     /// How often the expression of the route's `sample.keep` erred, and so kept nothing. Besides the verdicts.
     public func keepErrors(route: Int) -> Int { route < routes ? keepErrors[route] : 0 }
 
+    /// How often an expression of the route's transform had no value, and so set nothing. Besides the verdicts.
+    public func transformErrors(route: Int) -> Int { route < routes ? transformErrors[route] : 0 }
+
     /// Adds what another block counted, for the same routes.
     public mutating func add(_ other: Tally) {
         precondition(routes == other.routes, "tallies of different plans")
         addTotals(other)
         for i in counts.indices { counts[i] += other.counts[i] }
         for i in keepErrors.indices { keepErrors[i] += other.keepErrors[i] }
+        for i in transformErrors.indices { transformErrors[i] += other.transformErrors[i] }
     }
 
     /// Adds what another block counted, whose routes have these numbers here.
@@ -107,10 +116,12 @@ public struct Tally: Sendable {
         if !numbers.isEmpty, most > routes {
             counts += Array(repeating: 0, count: (most - routes) * Tally.width)
             keepErrors += Array(repeating: 0, count: most - routes)
+            transformErrors += Array(repeating: 0, count: most - routes)
             routes = most
         }
         for (route, number) in numbers.enumerated() {
             keepErrors[Int(number)] += other.keepErrors[route]
+            transformErrors[Int(number)] += other.transformErrors[route]
             for column in 0..<Tally.width { counts[Int(number) * Tally.width + column] += other.counts[route * Tally.width + column] }
         }
     }
@@ -126,8 +137,10 @@ public struct Tally: Sendable {
         (events, duplicates, emitted, emitErrors) = (0, 0, 0, 0)
         for i in counts.indices { counts[i] = 0 }
         for i in keepErrors.indices { keepErrors[i] = 0 }
+        for i in transformErrors.indices { transformErrors[i] = 0 }
     }
 
+    mutating func countTransformErrors(_ count: Int, route: Int) { transformErrors[route] += count }
     mutating func countKeepErrors(_ count: Int, route: Int) { keepErrors[route] += count }
     mutating func countEmitted() { emitted += 1 }
     mutating func countEmitErrors(_ count: Int) { emitErrors += count }

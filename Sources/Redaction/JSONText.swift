@@ -2,15 +2,15 @@
 
 internal import Events
 
-enum JSONText {
-    static func body(_ text: String) -> [UInt8] {
+public enum JSONText {
+    public static func body(_ text: String) -> [UInt8] {
         var body: [UInt8] = []
         for byte in text.utf8 { escape(byte) { body.append($0) } }
         return body
     }
 
     /// Calls `put` with the bytes that write one byte of UTF-8.
-    @inline(__always) static func escape(_ byte: UInt8, _ put: (UInt8) -> Void) {
+    public static func escape(_ byte: UInt8, _ put: (UInt8) -> Void) {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"):
             put(UInt8(ascii: "\\"))

@@ -67,7 +67,7 @@ public struct Replacements: ~Copyable {
         return place
     }
 
-    @inline(__always) mutating func removeAll() {
+    @inline(__always) public mutating func removeAll() {
         count = 0
         texts.truncate(to: lasting)
     }
@@ -81,13 +81,13 @@ public struct Replacements: ~Copyable {
     }
 
     /// Begins a text of this event's own.
-    var textEnd: Int { texts.count }
+    public var textEnd: Int { texts.count }
 
-    mutating func put(_ byte: UInt8) { texts.append(byte) }
-    mutating func put(_ bytes: Bytes, _ n: Int) { texts.append(bytes, n) }
+    public mutating func put(_ byte: UInt8) { texts.append(byte) }
+    public mutating func put(_ bytes: Bytes, _ n: Int) { texts.append(bytes, n) }
 
     /// Ends what was put since `begun` as the new text of a stretch.
-    mutating func append(_ start: Int, _ end: Int, textSince begun: Int) {
+    public mutating func append(_ start: Int, _ end: Int, textSince begun: Int) {
         texts.reserve(Replacements.slack)
         append(start, end, text: begun, count: texts.count - begun)
     }

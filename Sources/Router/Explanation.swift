@@ -10,6 +10,7 @@ public struct Explanation: Sendable {
     public enum Outcome: String, Sendable {
         case admitted, filtered, denied
         case sampledOut = "sampled_out"
+        case withheld
         /// In the sample, and over its limit.
         case limited
         /// It is no event, so no route saw it.
@@ -98,6 +99,9 @@ public struct Explanation: Sendable {
         case .denied: explained.outcome = .denied
         case .sampledOut: explained.outcome = .sampledOut
         case .limited: explained.outcome = .limited
+        case .withheld:
+            explained.outcome = .withheld
+            explained.decisions.append(Decision(stage: .transform, why: "a transform holds the event back"))
         }
         guard let line else { return explained }
         let left = EventMembers(of: line, paths)
@@ -113,8 +117,10 @@ extension RoutePlan {
     /// The members that it hashes.
     var hashed: [Path] {
         transforms.flatMap { transform -> [Path] in
-            if case .hash(let paths, _) = transform { return paths }
-            return []
+            switch transform {
+            case .hash(let paths, _), .step(.change(let paths, .hash)): return paths
+            case .drop, .set, .step: return []
+            }
         }
     }
 }

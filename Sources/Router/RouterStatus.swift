@@ -25,6 +25,7 @@ public struct RouterStatus: Sendable {
         /// How often each verdict fell, in the order of `Tally.columns`.
         public var verdicts: [Int]
         public var keepErrors: Int
+        public var transformErrors: Int
     }
 
     public struct Inbox: Sendable {
@@ -70,7 +71,8 @@ extension Router {
                 let number = Int(route)
                 return .init(
                     name: names[number], verdicts: Tally.columns.map { sums.tally[number, $0] },
-                    keepErrors: sums.tally.keepErrors(route: number))
+                    keepErrors: sums.tally.keepErrors(route: number),
+                    transformErrors: sums.tally.transformErrors(route: number))
             }, inbox: inbox,
             lanes: (current.posts + draining).map { post in
                 .init(

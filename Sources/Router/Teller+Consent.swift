@@ -22,7 +22,7 @@ extension Teller {
             let words = "level \(level(gate.level)) is below \(level(gate.demanded))\(raised)"
             return words + lowering(gate, section, level)
         case .denied(.purpose): return missing(gate, level)
-        case .admitted, .filtered, .sampledOut, .limited: break
+        case .admitted, .filtered, .sampledOut, .limited, .withheld: break
         }
 
         var parts: [String] = []

@@ -92,6 +92,7 @@ struct Teller {
             switch transform {
             case .drop(let paths), .hash(let paths, _): for path in paths { tell(path) }
             case .set(let members): for member in members { tell(member.path) }
+            case .step(let step): for path in step.paths { tell(path) }
             }
         }
         for path in [route.sample?.annotation, route.session?.place].compactMap({ $0 }) { tell(path) }

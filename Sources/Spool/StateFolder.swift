@@ -60,6 +60,9 @@ public final class StateFolder: Sendable {
     /// The file of a provider's spool. Letters, digits, `_` and `-` stand for themselves, every other byte for `%` and two digits.
     public static func spool(of provider: String, in folder: String) -> String { folder + "/" + prefix + fileName(provider) + suffix }
 
+    /// Where it is kept how far the files of a source were read.
+    public static func places(of source: String, in folder: String) -> String { folder + "/files-" + fileName(source) + ".places" }
+
     static func fileName(_ name: String) -> String {
         var text = ""
         for byte in name.utf8 {

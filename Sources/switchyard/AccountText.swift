@@ -27,7 +27,10 @@ extension Account {
                 return count == 0 ? nil : "\(grouped(count)) \(column.words)"
             }
             let keepErrors = verdicts.keepErrors(route: route)
-            let erring = keepErrors == 0 ? "" : "; sample.keep errs on \(grouped(keepErrors))"
+            let transformErrors = verdicts.transformErrors(route: route)
+            let erring =
+                (keepErrors == 0 ? "" : "; sample.keep errs on \(grouped(keepErrors))")
+                + (transformErrors == 0 ? "" : "; a transform's expressions err \(grouped(transformErrors)) times")
             lines.append("route \(routes[route]): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))\(erring)")
         }
         if verdicts.emitErrors > 0 { lines.append("emit errs on \(grouped(verdicts.emitErrors))") }
@@ -50,8 +53,9 @@ extension Account {
     var json: String {
         let routeParts = ownRoutes.map { route in
             let counts = Tally.columns.map { "\(jsonQuoted($0.key)):\(verdicts[route, $0])" }
-            let keepErrors = "\"keep_errors\":\(verdicts.keepErrors(route: route))"
-            return "{\"name\":\(jsonQuoted(routes[route])),\(counts.joined(separator: ",")),\(keepErrors)}"
+            let errors =
+                "\"keep_errors\":\(verdicts.keepErrors(route: route)),\"transform_errors\":\(verdicts.transformErrors(route: route))"
+            return "{\"name\":\(jsonQuoted(routes[route])),\(counts.joined(separator: ",")),\(errors)}"
         }
         let providerParts = providers.map { provider in
             let lane = provider.lane
@@ -91,6 +95,7 @@ extension Verdict {
         case .denied(let reason): "denied (\(reason.rawValue))"
         case .sampledOut: "sampled out"
         case .limited: "over the limit"
+        case .withheld: "held back by a transform"
         }
     }
 
@@ -102,6 +107,7 @@ extension Verdict {
         case .denied(let reason): "denied_\(reason.rawValue)"
         case .sampledOut: "sampled_out"
         case .limited: "limited"
+        case .withheld: "withheld"
         }
     }
 }

@@ -99,6 +99,7 @@ extension Plan {
             case .hash(let paths, let key):
                 stages.append(
                     "transform: hash \(shown(paths.map(\.description)).joined(separator: ", ")) with key \(hidden.masked(keys[key].name))")
+            case .step(let step): stages.append("transform: \(hidden.masked(step.summary))")
             }
         }
         return stages
@@ -119,6 +120,9 @@ extension Plan {
 
 extension SourcePlan {
     fileprivate var summary: String {
+        if let file {
+            return "\(plugin) \(file.paths.joined(separator: ", "))\(file.drains ? ", removed when all of it was taken in" : "")"
+        }
         guard let http else { return "standard input" }
         var parts = ["\(plugin) at \(http.listen)"]
         if http.tls != nil { parts.append("TLS") }

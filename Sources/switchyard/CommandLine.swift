@@ -22,6 +22,8 @@ struct Command: Sendable {
     var argument: String?
     /// Those that it may take behind it.
     var rest: [String] = []
+    /// Whether it takes as many of that argument as are given.
+    var repeats = false
     var options: [Option] = []
     /// The exit code.
     var run: @Sendable (Arguments) throws -> Int32
@@ -34,6 +36,8 @@ struct Arguments {
     var rest: [String] = []
     var values: [String: String] = [:]
 
+    /// Everything that is no option.
+    var all: [String] { [argument].compactMap(\.self) + rest }
     func has(_ option: String) -> Bool { values[option] != nil }
     subscript(_ option: String) -> String? { values[option] }
 }
@@ -55,7 +59,7 @@ extension Command {
             if optionsEnded || word == "-" || !word.hasPrefix("-") {
                 if argument != nil, arguments.argument == nil {
                     arguments.argument = word
-                } else if arguments.rest.count < rest.count {
+                } else if repeats || arguments.rest.count < rest.count {
                     arguments.rest.append(word)
                 } else {
                     throw UsageFault("unexpected argument '\(word)'; \(seeHelp)")
@@ -93,7 +97,7 @@ extension Command {
     var helpText: String {
         var usage = "Usage: switchyard \(name)"
         if !options.isEmpty { usage += " [OPTIONS]" }
-        for argument in [argument].compactMap(\.self) + rest { usage += " [\(argument)]" }
+        for argument in [argument].compactMap(\.self) + rest { usage += " [\(argument)\(repeats ? "…" : "")]" }
         var text = usage + "\n\n" + about + "\n"
         if !details.isEmpty { text += "\n" + details + "\n" }
         text += "\nOptions:\n"

@@ -30,6 +30,7 @@ enum ManPage {
     private static let environment = [
         ("SWITCHYARD_PLUGINS", "Further folders of modules: absolute paths, with colons between."),
         ("STATE_DIRECTORY, XDG_STATE_HOME", "Where the state folder is, unless --state names it."),
+        ("SWITCHYARD_KEY", "The key by which switchyard send may send."),
         ("NO_COLOR", "When it is not empty, nothing is coloured."),
     ]
 
@@ -49,7 +50,8 @@ enum ManPage {
     private static func synopsis(_ command: Command) -> String {
         var line = ".B switchyard \(escaped(command.name))\n"
         if !command.options.isEmpty { line += ".RI [ OPTIONS ]\n" }
-        for argument in [command.argument].compactMap(\.self) + command.rest { line += ".RI [ \(escaped(argument)) ]\n" }
+        let more = command.repeats ? "\\|.\\|.\\|." : ""
+        for argument in [command.argument].compactMap(\.self) + command.rest { line += ".RI [ \(escaped(argument))\(more) ]\n" }
         return line
     }
 

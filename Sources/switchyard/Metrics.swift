@@ -70,6 +70,9 @@ struct Metrics {
         family(
             "switchyard_route_keep_errors_total", "counter", "How often the expression of sample.keep erred.",
             router.routes.map { ("route=\(quoted($0.name))", Double($0.keepErrors)) })
+        family(
+            "switchyard_route_transform_errors_total", "counter", "How often an expression of the transform had no value.",
+            router.routes.map { ("route=\(quoted($0.name))", Double($0.transformErrors)) })
     }
 
     private mutating func addLanes(_ router: RouterStatus) {

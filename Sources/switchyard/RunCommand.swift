@@ -81,18 +81,26 @@ private func run(_ arguments: Arguments) throws -> Int32 {
 
     let router = Router(plan, outlets: outlets, options: options, say: say)
     let listeners = Listeners(plan, router, vitals: options.vitals)
+    let followers = Followers(plan, router, folder: storage.path, say: say)
     let reloader = Reloader(file, http, folders, router, storage, masks, say: say)
     let desk = ControlDesk(router: router, listeners: listeners, reloader: reloader, folder: state, started: started)
     let servers = try ControlServers(plan, desk, folder: storage.path, say: say)
     defer { servers.close() }
     try listeners.start(say: say)
+    followers.start()
     watch?.start { reloader.reload() }
-    Signals.serve(router, ending: { listeners.quiesce() }, reload: { reloader.reload() }, say: say)
+    Signals.serve(
+        router,
+        ending: { [listeners, followers] in
+            listeners.quiesce()
+            followers.quiesce()
+        }, reload: { reloader.reload() }, say: say)
     ServiceManager.notify("READY=1")
     // Until then the folder is this router's.
     let account = withExtendedLifetime(storage) { router.run() }
     ServiceManager.notify("STOPPING=1")
     listeners.stop()
+    followers.stop()
     Signals.settle()
     switch stats ?? (account.lostSome ? .text : AccountFormat.none) {
     case .text: Console.note(account.text)

@@ -456,7 +456,30 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                #"1:29: sources.web.plugin must be "stdin" or "http", is "httpd", did you mean "http"?"#
+                #"1:29: sources.web.plugin must be "stdin", "http" or "file", is "httpd", did you mean "http"?"#
+            ]),
+        Broken(
+            "a source of files without paths",
+            #"""
+            {"sources":{"logs":{"plugin":"file","drain":"yes"}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:20: sources.logs: lacks 'paths': which files, as patterns: var/*.ndjson",
+                #"1:45: sources.logs.drain must be true or false, is "yes""#,
+            ]),
+        Broken(
+            "paths of files that are none, or are there twice",
+            #"""
+            {"sources":{"logs":{"plugin":"file","paths":["a","var/","a"],"idle":"1ms"}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:50: sources.logs.paths[1] must be the path of files, such as "var/*.ndjson", is "var/""#,
+                #"1:57: sources.logs.paths[2]: 'a' is there twice, expected once"#,
+                #"1:69: sources.logs.idle must be between 100ms and 1d, is "1ms""#,
             ]),
         Broken(
             "two of standard input",
@@ -476,7 +499,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                #"1:17: sources.a: lacks 'plugin': the kind of source: "stdin" or "http""#
+                #"1:17: sources.a: lacks 'plugin': the kind of source: "stdin", "http" or "file""#
             ]),
     ]
 

@@ -49,6 +49,18 @@ struct SourceTests {
         #expect(!"\(plan.keys)".contains("s3cr3t"))
     }
 
+    @Test("a source of files is read with its defaults, beside others")
+    func filePaths() throws {
+        let (plans, faults) = try read(
+            #"{"in":{"plugin":"stdin"},"a":{"plugin":"file","paths":["var/*.ndjson"]},"b":{"plugin":"file","paths":["b"],"drain":true,"idle":"1m","poll":"5s"}}"#
+        )
+        #expect(faults == [])
+        var a = FileSourcePlan()
+        a.paths = ["var/*.ndjson"]
+        #expect(plans?[1].file == a && !a.drains && a.idle == .seconds(10) && a.poll == .seconds(30))
+        #expect(plans?[2].file?.drains == true && plans?[2].file?.idle == .seconds(60) && plans?[2].file?.poll == .seconds(5))
+    }
+
     @Test("an address that others can reach wants keys, client certificates or to be declared open")
     func exposure() throws {
         #expect(
@@ -118,7 +130,7 @@ struct SourceTests {
         #expect(
             try read(#"{"a":{"plugin":"stdin"},"b":{"plugin":"stdin"}}"#).faults
                 == ["25: b: standard input is read already by 'a', expected one such source"])
-        #expect(try read(#"{"a":{}}"#).faults == [#"6: a: lacks 'plugin': the kind of source: "stdin" or "http""#])
-        #expect(try read(#"{"a":{"plugin":"kafka"}}"#).faults == [#"16: a.plugin must be "stdin" or "http", is "kafka""#])
+        #expect(try read(#"{"a":{}}"#).faults == [#"6: a: lacks 'plugin': the kind of source: "stdin", "http" or "file""#])
+        #expect(try read(#"{"a":{"plugin":"kafka"}}"#).faults == [#"16: a.plugin must be "stdin", "http" or "file", is "kafka""#])
     }
 }

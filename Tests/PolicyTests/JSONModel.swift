@@ -6,11 +6,11 @@ import Events
 final class Node {
     final class Member {
         /// As written, in quotes.
-        let rawKey: String
-        let key: String
+        var rawKey: String
+        var key: String
         var value: Node
         /// It came with the event; dropped, it keeps its place in case it is set again.
-        let isOwn: Bool
+        var isOwn: Bool
         var isDropped = false
         init(rawKey: String, key: String, value: Node, isOwn: Bool) {
             self.rawKey = rawKey
@@ -101,6 +101,10 @@ final class Node {
             case .drop(let paths): for path in paths { drop(path.keys[...]) }
             case .set(let members): for member in members { set(member.path.keys[...], member.json) }
             case .hash(let paths, let key): for path in paths { hash(path.keys[...], secrets[key], isSpaced: isSpaced) }
+            case .step(let step):
+                settle()
+                apply(step)
+                settle()
             }
         }
     }

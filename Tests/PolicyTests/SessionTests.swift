@@ -151,6 +151,21 @@ private final class Flow {
         #expect(bench.lines()[0].contains(#""messageId":"\#(String(decoding: id, as: UTF8.self))""#))
     }
 
+    @Test("the id is written behind steps that see the event as those before left it, and on what they leave")
+    func behindSteps() throws {
+        let bench = Bench(
+            plan(
+                Self.told {
+                    $0.transforms = [.step(.keep([path("event")]))]
+                    $0.sample = SamplePlan(rate: 0.9999)
+                    $0.sample?.annotation = path("rate")
+                }))
+        bench.take(#"{"event":"a","userId":"u","context":{"x":1}}"#)
+        bench.take(#"{"event":"a","context":{"x":1}}"#)
+        #expect(try split(bench.lines()[0]).line == #"{"event":"a","rate":0.9999,"context":{"sessionId":"*"}}"#)
+        #expect(bench.lines()[1] == #"{"event":"a","rate":0.9999}"#)
+    }
+
     @Test("what a route does not admit goes on with no session, and to ask for verdicts begins none")
     func onlyAdmitted() throws {
         let bench = Bench(plan(Self.told { $0.events = [Glob("a")] }))

@@ -6,7 +6,7 @@ import Testing
 
 /// Random events and random transforms, against the model.
 @Suite struct SplicePropertyTests {
-    private struct Generator {
+    struct Generator {
         var random: Seeded
         let isSpaced: Bool
 
@@ -51,6 +51,24 @@ import Testing
 
         mutating func constant() -> String {
             pick(Generator.scalars + [#"{"a":1,"b":{"user id":"u","a":null}}"#, "{}", #"["a",{"b":1}]"#, #"{"b":"text"}"#])
+        }
+
+        mutating func paths() -> [Path] { (0..<Int.random(in: 1...3, using: &random)).map { _ in path() } }
+
+        mutating func step() -> StepPlan {
+            switch Int.random(in: 0..<7, using: &random) {
+            case 0: return .keep(paths() + paths())
+            case 1:
+                let from = path()
+                return .move([(from: from, to: Path(keys: from.keys.dropLast() + [pick(Generator.keys).0]))])
+            case 2, 3:
+                var (from, to) = (path(), path())
+                while to.keys.count > from.keys.count && to.keys.starts(with: from.keys) { (from, to) = (path(), path()) }
+                return .move([(from: from, to: to)])
+            case 4: return .compute([(path(), .json(constant())), (path(), .json(constant()))], onlyWhereLacking: chance(2))
+            case 5: return .change(paths(), .pick([pick(Generator.keys).0, pick(Generator.keys).0]))
+            default: return .change([path()], .limit(Int.random(in: 0...5, using: &random)))
+            }
         }
 
         mutating func transforms() -> [TransformPlan] {
@@ -104,6 +122,37 @@ import Testing
                         Issue.record("seed \(seed): \(event)\nby \(cut) \(route.transforms)\nbecame \(line)\n\(difference)")
                         return
                     }
+                }
+            }
+        }
+    }
+
+    @Test("steps do to events what they do to the model, one after the other, between splices", arguments: [false, true])
+    func steps(isSpaced: Bool) {
+        for seed in 0..<300 {
+            var generator = Generator(random: Seeded(state: UInt64(seed) + 10_000), isSpaced: isSpaced)
+            var transforms: [TransformPlan] = []
+            for _ in 0..<Int.random(in: 1...3, using: &generator.random) {
+                if generator.chance(2) { transforms += generator.transforms() }
+                transforms.append(.step(generator.step()))
+            }
+            if generator.chance(2) { transforms += generator.transforms() }
+            let bench = Bench(plan(route { $0.transforms = transforms }))
+            var events: [String] = []
+            for _ in 0..<12 { events.append(generator.space() + generator.object(2) + generator.space()) }
+            for event in events where !bench.take(event) { Issue.record("refused: \(event)") }
+            guard bench.lines().count == events.count else {
+                Issue.record("seed \(seed): held back, by \(transforms)")
+                return
+            }
+            for (event, line) in zip(events, bench.lines()) {
+                let model = ModelParser.parse(event)
+                model.apply(transforms, secrets: ["secret", "other"], isSpaced: isSpaced)
+                let difference =
+                    isSpaced ? model.difference(ModelParser.parse(line)) : line == model.text ? nil : "instead of \(model.text)"
+                if let difference {
+                    Issue.record("seed \(seed): \(event)\nby \(transforms)\nbecame \(line)\n\(difference)")
+                    return
                 }
             }
         }

@@ -16,8 +16,23 @@ int cplatform_accept(int listener);
    when it cannot be watched. */
 int cplatform_watch_folder(const char *path);
 
+/* A descriptor that has something to read when something changed in a folder that cplatform_watch_files has named to it, files being
+   written included; not inherited, not blocking. -1 and errno when there is none. */
+int cplatform_watch(void);
+
+/* Names a folder to it; 0, or -1 and errno. */
+int cplatform_watch_files(int watch, const char *folder);
+
+/* Whether nobody has the file open for writing: 1, and until the release nobody opens it so; 0: somebody has; -1: the system does
+   not say. */
+int cplatform_hold_writers(int file);
+void cplatform_release_writers(int file);
+
 /* When the file was made, in nanoseconds since 1970; -1 where the file system does not say. */
 int64_t cplatform_birth(int fd);
+
+/* How wide a terminal is; 0: it does not say, or is none. */
+int cplatform_columns(int descriptor);
 
 /* Asks for a larger pipe; without effect on anything else. */
 void cplatform_widen_pipe(int descriptor, int size);

@@ -8,7 +8,7 @@ enum ExpressionForms {
         read(node, reading) { (text) throws(ExpressionFault) in try Expression.condition(text) }
     }
 
-    /// One that gives any value.
+    /// One of any value.
     static let value = Form<Expression>(schema) { node, reading in
         read(node, reading) { (text) throws(ExpressionFault) in try Expression(text) }
     }

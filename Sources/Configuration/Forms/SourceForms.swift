@@ -1,4 +1,4 @@
-// Sources: where events come from, each by its plugin: standard input, or an HTTP listener with its address, keys and limits.
+// Sources: where events come from, each by its plugin: standard input, an HTTP listener with its address, keys and limits, or files.
 
 enum SourceForms {
     /// The dialects that a key can be scoped to.
@@ -12,29 +12,32 @@ enum SourceForms {
         }
         for (index, plan) in plans.enumerated() {
             guard let entry = node.entries?.first(where: { $0.key.name == plan.name }) else { continue }
-            if plan.http == nil {
-                guard let first = plans[..<index].first(where: { $0.http == nil }) else { continue }
+            if plan.isInput {
+                guard let first = plans[..<index].first(where: \.isInput) else { continue }
                 reading.fault(
                     entry.node, at: entry.key.range.lowerBound,
                     "standard input is read already by \(Words.quoted(first.name)), expected one such source")
-            } else if let first = plans[..<index].first(where: { $0.http?.listen == plan.http?.listen }), let place = entry.node["listen"] {
+            } else if let http = plan.http, let first = plans[..<index].first(where: { $0.http?.listen == http.listen }),
+                let place = entry.node["listen"]
+            {
                 reading.fault(place, "\(Reading.named(place)) is listened at already by \(Words.quoted(first.name))")
             }
         }
         return plans
     }
 
-    private enum Kind: String, CaseIterable { case stdin, http }
+    private enum Kind: String, CaseIterable { case stdin, http, file }
     private enum Standard: String, CaseIterable { case stdin }
     private enum HTTP: String, CaseIterable { case http }
 
-    private static let source = Form<SourcePlan>(SchemaParts.anyOf([standard.schema, http.schema])) { node, reading in
+    private static let source = Form<SourcePlan>(SchemaParts.anyOf([standard.schema, http.schema, FileSourceForms.file.schema])) {
+        node, reading in
         guard node.entries != nil else {
             reading.refuseType(node, "an object with 'plugin'")
             return nil
         }
         guard let written = node["plugin"] else {
-            reading.lacks("plugin", "The kind of source: \"stdin\" or \"http\".", in: node)
+            reading.lacks("plugin", "The kind of source: \"stdin\", \"http\" or \"file\".", in: node)
             return nil
         }
         guard let kind = Forms.choice(Kind.self).read(written, reading) else { return nil }
@@ -45,11 +48,17 @@ enum SourceForms {
             var plan = SourcePlan(name: "", plugin: kind.rawValue)
             plan.http = http
             return plan
+        case .file:
+            guard let file = FileSourceForms.file.read(node, reading) else { return nil }
+            var plan = SourcePlan(name: "", plugin: kind.rawValue)
+            plan.file = file
+            return plan
         }
     }
 
     private static let standard = Form<SourcePlan>.object(
-        SourcePlan(name: "", plugin: Kind.stdin.rawValue), [Member("plugin", Forms.choice(Standard.self), required: true, "Standard input.")])
+        SourcePlan(name: "", plugin: Kind.stdin.rawValue),
+        [Member("plugin", Forms.choice(Standard.self), required: true, "Standard input.")])
 
     // MARK: - HTTP
 

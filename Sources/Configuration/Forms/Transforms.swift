@@ -1,4 +1,5 @@
-// The steps of a route's transform: one operation an object.
+// The steps of a route's transform: one operation an object. Those that see the event as the ones before have left it are in
+// `StepForms`.
 
 internal import Events
 
@@ -16,7 +17,8 @@ enum Transforms {
         }
     }
 
-    private static let operations: [(name: String, form: Form<TransformPlan>)] = [("drop", drop), ("set", set), ("hash", hash)]
+    private static let operations: [(name: String, form: Form<TransformPlan>)] =
+        [("drop", drop), ("set", set), ("hash", hash)] + StepForms.operations
 
     private static let step = Form<TransformPlan>(
         "{\"anyOf\":" + JSONText.list(operations.map { schema(of: $0.name, $0.form) }) + "}"
@@ -40,24 +42,21 @@ enum Transforms {
         #"{"type":"object","properties":{"\#(name)":\#(form.schema)},"required":["\#(name)"],"additionalProperties":false}"#
     }
 
-    private static let drop = Forms.list("paths", of: Forms.path).then { paths, _, _ in TransformPlan.drop(paths) }
+    static let drop = Forms.list("paths", of: Forms.path).then { paths, _, _ in TransformPlan.drop(paths) }
 
-    private static let constant = Form<String>(SchemaParts.value) { node, reading in
-        // Kept for expressions: a constant of this shape would change its meaning one day.
-        if let entries = node.entries, entries.count == 1, entries[0].key.name == "cel" {
-            reading.fault(node, "an object of the one member 'cel' cannot be set; expressions as values are not supported")
-            return nil
+    private static let set = Forms.table("paths with values", by: Forms.pathKey, of: StepForms.value).then { table, _, _ -> TransformPlan in
+        let constants = table.compactMap { entry -> (path: Path, json: String)? in
+            if case .json(let json) = entry.value { (path: entry.key, json: json) } else { nil }
         }
-        return JSONText.of(node, in: reading.source)
-    }
-
-    private static let set = Forms.table("paths with values", by: Forms.pathKey, of: constant).then { table, _, _ in
-        TransformPlan.set(table.map { (path: $0.key, json: $0.value) })
+        if constants.count == table.count { return .set(constants) }
+        return .step(.compute(table.map { (path: $0.key, value: $0.value) }, onlyWhereLacking: false))
     }
 
     private struct Hash: Sendable {
         var fields: [Path] = []
         var key = 0
+        var isNamed = false
+        var digits: Int?
     }
 
     /// The name of a key of `keys`, as its index there.
@@ -78,6 +77,12 @@ enum Transforms {
         [
             Member("fields", Forms.list("paths", of: Forms.path), required: true, "The members to hash.", into: \.fields),
             Member("key", key("hashing key"), required: true, "The name of a key of 'keys'.", into: \.key),
+            Member("name", Forms.boolean, "Whether the key's name stands before the digits, so that it can be replaced.", into: \.isNamed),
+            Member("length", Forms.integer(8...64), "How many hex digits stay; 64 when left out.", into: \.digits),
         ]
-    ).then { hash, _, _ in TransformPlan.hash(hash.fields, key: hash.key) }
+    ).then { hash, _, reading -> TransformPlan in
+        guard hash.isNamed || hash.digits != nil else { return .hash(hash.fields, key: hash.key) }
+        let name = hash.isNamed ? reading.keys.first { $0.value == hash.key }?.key : nil
+        return .step(.change(hash.fields, .hash(key: hash.key, name: name, digits: hash.digits ?? 64)))
+    }
 }

@@ -53,9 +53,10 @@ private struct PatternLibrary {
     typealias Compile = @convention(c) (UnsafeRawPointer?, Int, UnsafeMutablePointer<CChar>?, Int) -> UnsafeMutableRawPointer?
     typealias Matches = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer?, Int) -> Int32
     typealias Groups = @convention(c) (UnsafeMutableRawPointer) -> Int32
-    typealias Find = @convention(c) (
-        UnsafeMutableRawPointer, UnsafeRawPointer?, Int, Int, UnsafeMutablePointer<Int>, Int32
-    ) -> Int32
+    typealias Find =
+        @convention(c) (
+            UnsafeMutableRawPointer, UnsafeRawPointer?, Int, Int, UnsafeMutablePointer<Int>, Int32
+        ) -> Int32
     typealias Free = @convention(c) (UnsafeMutableRawPointer) -> Void
 
     let compile: Compile
@@ -69,7 +70,8 @@ private struct PatternLibrary {
         // Found where the executable finds its other libraries.
         guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
             let why = dlerror().map { String(cString: $0) } ?? "unknown error"
-            return .failure(PatternFault(message: "regular expressions need \(name) beside the program, and libre2: \(why)", isMissing: true))
+            return .failure(
+                PatternFault(message: "regular expressions need \(name) beside the program, and libre2: \(why)", isMissing: true))
         }
         guard let compile = dlsym(library, "switchyard_pattern_compile"), let matches = dlsym(library, "switchyard_pattern_matches"),
             let groups = dlsym(library, "switchyard_pattern_groups"), let find = dlsym(library, "switchyard_pattern_find"),

@@ -1,0 +1,27 @@
+// A source that reads files: which ones, and what becomes of them.
+
+enum FileSourceForms {
+    private enum File: String, CaseIterable { case file }
+    private static let hour = 3_600_000
+
+    static let file = Form<FileSourcePlan>.object(
+        FileSourcePlan(),
+        [
+            Member("plugin", Forms.choice(File.self), required: true, "Files of lines that other processes write."),
+            Member(
+                "paths", Forms.set("paths", of: path), required: true, "Which files, as patterns: var/*.ndjson.", into: \.paths),
+            Member("drain", Forms.boolean, "Whether a file is removed when all of it was taken in safely.", into: \.drains),
+            Member("idle", Forms.time(100...(24 * hour)), "How long it must not have been written for that; 10s.", into: \.idle),
+            Member("poll", Forms.time(100...hour), "How often to look where the system tells of no changes; 30s.", into: \.poll),
+        ]
+    ).then { plan, _, _ -> FileSourcePlan? in plan }
+
+    private static let path = Form<String>(SchemaParts.text) { node, reading in
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        guard !text.value.isEmpty, !text.value.utf8.contains(0), text.value.utf8.last != UInt8(ascii: "/") else {
+            reading.refuse(node, "the path of files, such as \"var/*.ndjson\"")
+            return nil
+        }
+        return text.value
+    }
+}

@@ -1,0 +1,204 @@
+// One file that another process writes, open and read in blocks of whole lines. It promises that its offset moves only over what was
+// answered, that a line which has not ended waits, and that a file which was cut off or written anew is read from its beginning.
+
+internal import Events
+internal import Glibc
+internal import Platform
+
+final class FollowedFile {
+    /// What reading came to.
+    enum Piece {
+        /// Lines, of which none is blank, and where they end in the file.
+        case lines(end: Int)
+        /// Nothing but what is left of a line that has not ended.
+        case nothing
+        /// There may be more at once.
+        case again
+        case failed(SystemFault)
+    }
+
+    static let blockSize = 256 << 10
+
+    let key: FileKey
+    let descriptor: Descriptor
+    /// Tells its answers from those of others.
+    let number: Int
+    var path: String
+    /// When it lost its name, if it has.
+    var nameless: Instant?
+    /// Everything before it was answered.
+    private(set) var offset: Int
+    private(set) var faults: Int
+    private(set) var mark: FileMark
+    /// Where what is being answered for ends, and the mark when it was read.
+    private var pending: (end: Int, mark: FileMark)?
+    /// How many bytes behind the offset belong to a line over the limit whose end was not found yet.
+    private var overlong = 0
+    private(set) var size = 0
+    private var modified: Int64 = -1
+    private(set) var changed: Instant
+    /// Not to be read or removed before.
+    var notBefore = Instant(nanoseconds: .min)
+    /// Whether it was said why it is not removed.
+    var stays = false
+
+    var isPending: Bool { pending != nil }
+    /// Whether everything in it was answered.
+    var isTaken: Bool { pending == nil && offset == size }
+    var place: FilePlace { FilePlace(mark: mark, offset: offset, faults: faults) }
+
+    init(_ descriptor: consuming Descriptor, _ key: FileKey, number: Int, path: String, from place: FilePlace?, now: Instant)
+        throws(SystemFault)
+    {
+        let known = place.flatMap { $0.mark.fits(descriptor.number) ? $0 : nil }
+        if let known { mark = known.mark } else { mark = try FileMark(descriptor.number, upTo: 0) }
+        offset = known?.offset ?? 0
+        faults = known?.faults ?? 0
+        self.descriptor = descriptor
+        self.key = key
+        self.number = number
+        self.path = path
+        changed = now
+    }
+
+    /// Looks at its size; true: it was cut off or written anew, and is read from its beginning.
+    func look(_ now: Instant) throws(SystemFault) -> Bool {
+        var status = stat()
+        guard fstat(descriptor.number, &status) == 0 else { throw SystemFault() }
+        let time = withUnsafeBytes(of: status.st_mtim) {
+            $0.load(as: Int64.self) &* 1_000_000_000 &+ $0.load(fromByteOffset: 8, as: Int64.self)
+        }
+        guard Int(status.st_size) != size || time != modified else { return false }
+        changed = now
+        size = Int(status.st_size)
+        modified = time
+        guard size < offset + overlong || !mark.fits(descriptor.number) else { return false }
+        mark = try FileMark(descriptor.number, upTo: 0)
+        offset = 0
+        overlong = 0
+        faults = 0
+        stays = false
+        return true
+    }
+
+    // MARK: - Reading
+
+    /// Reads the next whole lines into the buffer, which is empty. `endsTail`: a last line that has not ended counts as ended.
+    func read(_ buffer: inout ByteBuffer, lineLimit: Int, endsTail: Bool, skipped: (Int) -> Void) -> Piece {
+        let from = offset + overlong
+        guard size > from else {
+            if overlong > 0, endsTail { endOverlong(at: from, skipped) }
+            return .nothing
+        }
+        do throws(SystemFault) {
+            while true {
+                let wasAtEnd = try fill(&buffer, from: from, upTo: max(FollowedFile.blockSize, buffer.count * 2))
+                if overlong > 0 { return passOverlong(buffer, from, skipped) }
+                if let end = lastLineEnd(buffer) {
+                    buffer.truncate(to: end)
+                    return try take(&buffer, end: from + end, lineLimit, skipped)
+                }
+                if buffer.count > lineLimit {
+                    overlong = buffer.count
+                    return .again
+                }
+                guard wasAtEnd else { continue }
+                guard endsTail, !buffer.isEmpty else { return .nothing }
+                let end = from + buffer.count
+                buffer.append(UInt8(ascii: "\n"))
+                return try take(&buffer, end: end, lineLimit, skipped)
+            }
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Whether the end of the file was reached.
+    private func fill(_ buffer: inout ByteBuffer, from: Int, upTo most: Int) throws(SystemFault) -> Bool {
+        buffer.reserve(most - buffer.count)
+        while buffer.count < most {
+            let count = pread(descriptor.number, buffer.base + buffer.count, most - buffer.count, off_t(from + buffer.count))
+            if count == 0 { return true }
+            if count > 0 {
+                buffer.extend(by: count)
+            } else if errno != EINTR {
+                throw SystemFault()
+            }
+        }
+        return false
+    }
+
+    private func passOverlong(_ buffer: borrowing ByteBuffer, _ from: Int, _ skipped: (Int) -> Void) -> Piece {
+        guard let newline = memchr(buffer.base, 0x0a, buffer.count) else {
+            overlong += buffer.count
+            return buffer.isEmpty ? .nothing : .again
+        }
+        let length = UnsafeRawPointer(newline) - UnsafeRawPointer(buffer.base)
+        overlong += length
+        endOverlong(at: from + length + 1, skipped)
+        return .again
+    }
+
+    private func endOverlong(at end: Int, _ skipped: (Int) -> Void) {
+        skipped(overlong)
+        faults += 1
+        overlong = 0
+        offset = end
+    }
+
+    private func lastLineEnd(_ buffer: borrowing ByteBuffer) -> Int? {
+        var end = buffer.count
+        while end > 0, buffer.base[end - 1] != 0x0a { end -= 1 }
+        return end == 0 ? nil : end
+    }
+
+    /// Leaves out blank lines and those over the limit, and notes what is now to be answered for.
+    private func take(_ buffer: inout ByteBuffer, end: Int, _ lineLimit: Int, _ skipped: (Int) -> Void) throws(SystemFault) -> Piece {
+        let later = try FileMark(descriptor.number, upTo: end)
+        var kept = 0
+        var at = 0
+        while at < buffer.count {
+            let newline = UnsafeRawPointer(memchr(buffer.base + at, 0x0a, buffer.count - at)!)
+            let next = newline - UnsafeRawPointer(buffer.base) + 1
+            let length = next - 1 - at
+            if length > lineLimit {
+                skipped(length)
+                faults += 1
+            } else if !isBlank(buffer, at..<(next - 1)) {
+                if kept != at { memmove(buffer.base + kept, buffer.base + at, next - at) }
+                kept += next - at
+            }
+            at = next
+        }
+        buffer.truncate(to: kept)
+        if kept > 0 {
+            pending = (end, later)
+            return .lines(end: end)
+        }
+        offset = end
+        mark = later
+        return .again
+    }
+
+    private func isBlank(_ buffer: borrowing ByteBuffer, _ range: Range<Int>) -> Bool {
+        for at in range {
+            let byte = buffer.base[at]
+            if byte != 0x20, byte != 0x09, byte != 0x0d { return false }
+        }
+        return true
+    }
+
+    // MARK: - Answers
+
+    /// What was read last is where it should be.
+    func settle(faults more: Int) {
+        guard let pending else { return }
+        offset = pending.end
+        mark = pending.mark
+        faults += more
+        self.pending = nil
+    }
+
+    /// What was read last is to be read again.
+    func giveBack() { pending = nil }
+}

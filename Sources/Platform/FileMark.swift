@@ -1,0 +1,68 @@
+// What a file is known by again, under whatever name: where it lies on the disk, and how it began. A number alone would not do, since
+// the system gives that of a file that is gone to the next one. It promises that a mark fits only a file whose beginning is unchanged.
+
+internal import Glibc
+
+public struct FileMark: Sendable, Equatable {
+    /// How much of a file's beginning is looked at.
+    public static let most = 1024
+
+    public var device: UInt64
+    public var number: UInt64
+    /// How many bytes the hash is of.
+    public var length: Int
+    public var hash: UInt64
+
+    public init(device: UInt64, number: UInt64, length: Int, hash: UInt64) {
+        self.device = device
+        self.number = number
+        self.length = length
+        self.hash = hash
+    }
+
+    /// The mark of an open file of which `bytes` bytes have been read.
+    public init(_ descriptor: Int32, upTo bytes: Int) throws(SystemFault) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw SystemFault() }
+        device = UInt64(status.st_dev)
+        number = UInt64(status.st_ino)
+        length = min(FileMark.most, bytes)
+        guard let hash = FileMark.hash(descriptor, length) else { throw SystemFault(code: EIO) }
+        self.hash = hash
+    }
+
+    /// Whether the open file is the one of this mark.
+    public func fits(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, UInt64(status.st_dev) == device, UInt64(status.st_ino) == number else { return false }
+        return FileMark.hash(descriptor, length) == hash
+    }
+
+    /// nil: the file is shorter, or cannot be read.
+    private static func hash(_ descriptor: Int32, _ length: Int) -> UInt64? {
+        var bytes = [UInt8](repeating: 0, count: length)
+        var done = 0
+        while done < length {
+            let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress! + done, length - done, off_t(done)) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            done += count
+        }
+        return fnv1a(bytes)
+    }
+}
+
+/// A hash that tells texts apart; not one that withstands an adversary.
+public func fnv1a(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+}
+
+/// Puts a file of these bytes, for its owner alone, in the place of that name: whoever looks finds the old one whole, or the new one.
+public func replaceFile(_ path: String, with bytes: [UInt8]) throws(SystemFault) {
+    let draft = path + ".new"
+    let number = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard number >= 0 else { throw SystemFault() }
+    let descriptor = Descriptor(owning: number)
+    try bytes.withUnsafeBufferPointer { (bytes) throws(SystemFault) in try descriptor.write(UnsafeRawBufferPointer(bytes)) }
+    guard fsync(descriptor.number) == 0, rename(draft, path) == 0 else { throw SystemFault() }
+}

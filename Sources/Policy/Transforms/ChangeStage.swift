@@ -1,0 +1,96 @@
+// Operations that make another value of a member's own, each a `Changing`.
+
+internal import Events
+internal import Redaction
+
+/// What becomes of one value, which is neither absent nor null.
+protocol Changing: AnyObject {
+    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome
+    /// Told the slots of the fields and the trie that they stand in.
+    func prepare(_ paths: PathTrie, _ fields: [MemberPath])
+}
+
+extension Changing {
+    func prepare(_ paths: PathTrie, _ fields: [MemberPath]) {}
+}
+
+enum ValueOutcome {
+    case unchanged
+    /// The new value was put.
+    case put
+    /// The member goes.
+    case drop
+}
+
+final class ChangeStage: Stage {
+    private let fields: [MemberPath]
+    private let changing: any Changing
+    private var order: [(slot: Slot, number: Int)] = []
+
+    init(_ paths: PathTrie, _ fields: [Path], _ changing: @Sendable () -> any Changing) {
+        self.fields = fields.map { MemberPath($0, in: paths) }
+        self.changing = changing()
+        self.changing.prepare(paths, self.fields)
+        super.init(paths)
+    }
+
+    override func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome {
+        replacements.removeAll()
+        sort(event)
+        var run = DropRun()
+        for (slot, number) in order {
+            let value = slot.value(in: event.block)
+            if value.isNull { continue }
+            let begun = replacements.textEnd
+            switch changing.change(value, fields[number].slot, event, &replacements) {
+            case .unchanged: break
+            case .put:
+                run.end(&replacements)
+                replacements.append(Int(slot.start), Int(slot.end), textSince: begun)
+            case .drop: run.add(slot, event, &replacements)
+            }
+        }
+        run.end(&replacements)
+        return replacements.isEmpty ? .unchanged : .changed
+    }
+
+    /// The fields that are there, as they follow one another.
+    private func sort(_ event: ScannedEvent) {
+        order.removeAll(keepingCapacity: true)
+        for (number, field) in fields.enumerated() where event.slot(field).isPresent {
+            let slot = event.slot(field)
+            let i = order.firstIndex { $0.slot.start > slot.start } ?? order.count
+            order.insert((slot, number), at: i)
+        }
+    }
+}
+
+/// Neighbours that go together: from the first of them up to what follows the last, or from the comma before them on.
+private struct DropRun {
+    private var range: (start: Int, end: Int)?
+
+    mutating func add(_ slot: Slot, _ event: ScannedEvent, _ replacements: inout Replacements) {
+        var own = event.removal(of: slot)
+        if let before = range {
+            guard before.end == Int(slot.key) || before.end > own.start else {
+                end(&replacements)
+                range = own
+                return
+            }
+            own.start = before.start
+            // The last of its object goes with the comma before the first of the run.
+            if skipSpace(event.block + Int(slot.end))[0] != UInt8(ascii: ",") {
+                var at = before.start - 1
+                while event.block[at] <= 0x20 { at -= 1 }
+                if event.block[at] == UInt8(ascii: ",") { own.start = at }
+            }
+        }
+        range = own
+    }
+
+    mutating func end(_ replacements: inout Replacements) {
+        guard let range else { return }
+        replacements.append(range.start, range.end, textSince: replacements.textEnd)
+        self.range = nil
+    }
+}

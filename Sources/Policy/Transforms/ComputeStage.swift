@@ -1,0 +1,43 @@
+// `set` with an expression, and `default`: one member gets a value. An expression without one leaves the event as it is, and is counted.
+
+internal import Configuration
+internal import Events
+internal import Expressions
+internal import Redaction
+
+final class ComputeStage: Stage {
+    private let path: MemberPath
+    private let json: [UInt8]
+    private let hasExpression: Bool
+    private var evaluator: Evaluator
+    private let onlyWhereLacking: Bool
+    private var value = ByteBuffer()
+
+    init(
+        _ paths: PathTrie, _ path: Path, _ value: ComputedValue, _ set: ExpressionSet?, onlyWhereLacking: Bool, sources: [String]
+    ) {
+        self.path = MemberPath(path, in: paths)
+        json = if case .json(let text) = value { Constant(json: text).json } else { [] }
+        hasExpression = set != nil
+        evaluator = Evaluator(set ?? ExpressionSet([], paths: paths), sources: sources)
+        self.onlyWhereLacking = onlyWhereLacking
+        super.init(paths)
+    }
+
+    override func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome {
+        let slot = event.slot(path)
+        if onlyWhereLacking, slot.isPresent, event.block[Int(slot.start)] != UInt8(ascii: "n") { return .unchanged }
+        value.removeAll()
+        if hasExpression {
+            guard evaluator.write(0, event, context.around, to: &value) else {
+                context.errors += 1
+                return .unchanged
+            }
+        } else {
+            json.withUnsafeBytes { value.append(contentsOf: $0) }
+        }
+        replacements.removeAll()
+        Place(path, event).put({ $0.put(Bytes(value.base), value.count) }, at: path, in: &replacements)
+        return .changed
+    }
+}

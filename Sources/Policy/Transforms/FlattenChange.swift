@@ -1,0 +1,115 @@
+// `flatten`: for providers that take flat scalars only. The members of an object become scalars: a time or date in a string the seconds
+// since 1970, a list its values joined by commas, an object `key:value` joined by commas, deeper ones by their path. What is a scalar
+// already stays byte for byte; what lies deeper than 64 levels is left out. A field that is no object is treated as such a member.
+
+internal import Events
+internal import Redaction
+
+final class FlattenChange: Changing {
+    /// What lies deeper is left out.
+    private static let deepest = 64
+
+    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome {
+        guard value.isObject else {
+            var cursor = value.base
+            flatten(&cursor, &out)
+            return .put
+        }
+        var p = value.base + 1
+        out.put(UInt8(ascii: "{"))
+        var isFirst = true
+        while true {
+            p = skipSpace(p)
+            if p[0] == UInt8(ascii: "}") { break }
+            if p[0] == UInt8(ascii: ",") { p = skipSpace(p + 1) }
+            if !isFirst { out.put(UInt8(ascii: ",")) }
+            isFirst = false
+            let key = p
+            p = skipSpace(skipSpace(stringEnd(p)) + 1)
+            out.put(key, p - key)
+            flatten(&p, &out)
+        }
+        out.put(UInt8(ascii: "}"))
+        return .put
+    }
+
+    /// Writes the value at `p` as a scalar, and goes behind it.
+    private func flatten(_ p: inout Bytes, _ out: inout Replacements) {
+        switch p[0] {
+        case UInt8(ascii: "["), UInt8(ascii: "{"):
+            out.put(UInt8(ascii: "\""))
+            var isFirst = true
+            join(&p, path: [], &isFirst, &out)
+            out.put(UInt8(ascii: "\""))
+        case UInt8(ascii: "\""):
+            let end = stringEnd(p)
+            if let seconds = RFC3339.seconds(ByteRun(base: p + 1, count: end - p - 2)) {
+                var text = "\(seconds)"
+                text.withUTF8 { out.put($0.baseAddress!, $0.count) }
+            } else {
+                out.put(p, end - p)
+            }
+            p = end
+        default:
+            let end = scalarEnd(p)
+            out.put(p, end - p)
+            p = end
+        }
+    }
+
+    /// Appends the scalars of a list or an object, each behind the path of its keys. The bodies of strings are written as they are.
+    private func join(_ p: inout Bytes, path: [(Bytes, Int)], _ isFirst: inout Bool, _ out: inout Replacements, level: Int = 0) {
+        let isObject = p[0] == UInt8(ascii: "{")
+        guard isObject || p[0] == UInt8(ascii: "[") else {
+            if !isFirst { out.put(UInt8(ascii: ",")) }
+            isFirst = false
+            for (index, key) in path.enumerated() {
+                if index > 0 { out.put(UInt8(ascii: ".")) }
+                out.put(key.0, key.1)
+            }
+            if !path.isEmpty { out.put(UInt8(ascii: ":")) }
+            let isString = p[0] == UInt8(ascii: "\"")
+            let end = isString ? stringEnd(p) : scalarEnd(p)
+            if isString { out.put(p + 1, end - p - 2) } else { out.put(p, end - p) }
+            p = end
+            return
+        }
+        guard level < FlattenChange.deepest else { return skip(&p) }
+        p += 1
+        while true {
+            p = skipSpace(p)
+            if p[0] == UInt8(ascii: ",") { p = skipSpace(p + 1) }
+            if p[0] == UInt8(ascii: "}") || p[0] == UInt8(ascii: "]") { break }
+            var own = path
+            if isObject {
+                let end = stringEnd(p)
+                own.append((p + 1, end - p - 2))
+                p = skipSpace(skipSpace(end) + 1)
+            }
+            join(&p, path: own, &isFirst, &out, level: level + 1)
+        }
+        p += 1
+    }
+
+    /// Past a list or an object.
+    private func skip(_ p: inout Bytes) {
+        var depth = 0
+        repeat {
+            switch p[0] {
+            case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+            case UInt8(ascii: "\""):
+                p = stringEnd(p)
+                continue
+            default: break
+            }
+            p += 1
+        } while depth > 0
+    }
+
+    private func scalarEnd(_ p: Bytes) -> Bytes {
+        var p = p
+        while p[0] > 0x20, p[0] != UInt8(ascii: ","), p[0] != UInt8(ascii: "}"), p[0] != UInt8(ascii: "]") { p += 1 }
+        return p
+    }
+}

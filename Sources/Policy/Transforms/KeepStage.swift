@@ -1,0 +1,77 @@
+// `keep`: of the event only these members stay, byte for byte, with the objects on their way. An object of which nothing stays goes.
+
+internal import Events
+
+final class KeepStage: Stage {
+    private struct Node {
+        let slot: Int
+        /// Whether it stays whole.
+        let isWhole: Bool
+        var children: [Node] = []
+    }
+
+    private let root: Node
+
+    init(_ paths: PathTrie, _ kept: [Path]) {
+        root = KeepStage.node([], kept, paths)
+        super.init(paths)
+    }
+
+    private static func node(_ keys: [String], _ kept: [Path], _ paths: PathTrie) -> Node {
+        let slot = keys.isEmpty ? PathTrie.root : paths.slot(of: Path(keys: keys))!
+        if !keys.isEmpty, kept.contains(Path(keys: keys)) { return Node(slot: slot, isWhole: true) }
+        var node = Node(slot: slot, isWhole: false)
+        for path in kept where path.keys.count > keys.count && path.keys.starts(with: keys) {
+            let next = Array(path.keys.prefix(keys.count + 1))
+            let child = paths.slot(of: Path(keys: next))!
+            if !node.children.contains(where: { $0.slot == child }) { node.children.append(KeepStage.node(next, kept, paths)) }
+        }
+        return node
+    }
+
+    override func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome {
+        out.append(UInt8(ascii: "{"))
+        _ = write(root, event, to: &out)
+        out.append(UInt8(ascii: "}"))
+        return .written
+    }
+
+    /// Writes the members of the object that stay, in their order; whether there are any.
+    private func write(_ node: Node, _ event: ScannedEvent, to out: inout ByteBuffer) -> Bool {
+        guard event.isObject(node.slot) else { return false }
+        var isFirst = true
+        var after: UInt32 = 0
+        while let child = next(node, event, after) {
+            let slot = event.slots[child.slot]
+            after = slot.start
+            let mark = out.count
+            if !isFirst { out.append(UInt8(ascii: ",")) }
+            let key = event.block + Int(slot.key)
+            if child.isWhole {
+                out.append(key, Int(slot.end - slot.key))
+            } else {
+                out.append(key, Int(slot.start - slot.key))
+                out.append(UInt8(ascii: "{"))
+                guard write(child, event, to: &out) else {
+                    out.truncate(to: mark)
+                    continue
+                }
+                out.append(UInt8(ascii: "}"))
+            }
+            isFirst = false
+        }
+        return !isFirst
+    }
+
+    /// The child that comes next in the event.
+    private func next(_ node: Node, _ event: ScannedEvent, _ after: UInt32) -> Node? {
+        var next: Node?
+        for child in node.children {
+            let start = event.slots[child.slot].start
+            guard event.slots[child.slot].isPresent, start > after else { continue }
+            if let other = next, event.slots[other.slot].start <= start { continue }
+            next = child
+        }
+        return next
+    }
+}

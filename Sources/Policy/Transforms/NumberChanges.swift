@@ -1,0 +1,95 @@
+// `bin` and `round`: numbers made coarser. A string that holds just a number counts as one; what is no number is dropped, since it
+// would leave finer than it was meant to.
+
+internal import Events
+internal import Glibc
+internal import Redaction
+
+/// The number that a value is, or that its string holds.
+func numberIn(_ value: ByteRun) -> Double? {
+    var text = value
+    if value.base[0] == UInt8(ascii: "\"") {
+        text = ByteRun(base: value.base + 1, count: value.count - 2)
+        guard text.count > 0, text.isNumber else { return nil }
+        // As JSON writes numbers, and nothing behind it.
+        for byte in text.bytes where !isNumberByte(byte) { return nil }
+    }
+    guard text.isNumber, text.count < 400 else { return nil }
+    return text.bytes.withMemoryRebound(to: CChar.self) { bytes -> Double? in
+        var end: UnsafeMutablePointer<CChar>?
+        let number = strtod(bytes.baseAddress!, &end)
+        guard let end, end - UnsafeMutablePointer(mutating: bytes.baseAddress!) == text.count, number.isFinite else { return nil }
+        return number
+    }
+}
+
+private func isNumberByte(_ byte: UInt8) -> Bool {
+    byte &- 0x30 < 10 || [UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E")].contains(byte)
+}
+
+final class BinChange: Changing {
+    private let bounds: [Double]
+    /// By how many bounds the number has passed.
+    private let labels: [[UInt8]]
+
+    /// The bounds rise. Of whole bounds a range begins one above the bound before; other bounds are named as they are.
+    init(_ texts: [String]) {
+        let bounds = texts.map { Double($0)! }
+        self.bounds = bounds
+        let isWhole = bounds.allSatisfy { $0 == $0.rounded() && abs($0) < 1e15 }
+        func low(_ index: Int) -> String { isWhole && index > 0 ? "\(Int64(bounds[index]) + 1)" : texts[index] }
+        var labels = ["<\(texts[0])"]
+        for index in texts.indices.dropLast() { labels.append("\(low(index))-\(texts[index + 1])") }
+        labels.append("\(texts[texts.count - 1])+")
+        self.labels = labels.map { Array("\"\($0)\"".utf8) }
+    }
+
+    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome {
+        guard let number = numberIn(value) else { return .drop }
+        // The first range holds both its bounds, every other one its upper bound.
+        var passed = number < bounds[0] ? 0 : 1
+        if passed > 0 { while passed < bounds.count, number > bounds[passed] { passed += 1 } }
+        labels[passed].withUnsafeBufferPointer { out.put($0.baseAddress!, $0.count) }
+        return .put
+    }
+}
+
+final class RoundChange: Changing {
+    private let step: Double
+    /// How many digits the step has behind its point.
+    private let digits: Int
+
+    init(_ text: String) {
+        step = Double(text)!
+        digits = text.utf8.firstIndex(of: UInt8(ascii: ".")).map { text.utf8.distance(from: $0, to: text.utf8.endIndex) - 1 } ?? 0
+    }
+
+    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome {
+        guard let number = numberIn(value) else { return .drop }
+        let steps = (number / step).rounded(.toNearestOrAwayFromZero)
+        // Beyond that a number is coarser by itself than any step.
+        guard abs(steps) < 9e15, abs(steps * step) < 9e15 else { return .unchanged }
+        write(steps * step, &out)
+        return .put
+    }
+
+    /// With the digits of the step, without zeros at the end.
+    private func write(_ number: Double, _ out: inout Replacements) {
+        var scale: Int64 = 1
+        for _ in 0..<digits { scale *= 10 }
+        let scaled = Int64((abs(number) * Double(scale)).rounded())
+        var text = "\(scaled / scale)"
+        var fraction = scaled % scale
+        if fraction > 0 {
+            var width = digits
+            while fraction % 10 == 0 {
+                fraction /= 10
+                width -= 1
+            }
+            let shown = "\(fraction)"
+            text += "." + String(repeating: "0", count: width - shown.utf8.count) + shown
+        }
+        if number < 0, scaled > 0 { text = "-" + text }
+        text.withUTF8 { out.put($0.baseAddress!, $0.count) }
+    }
+}

@@ -1,0 +1,51 @@
+// One step of a transform at work: it sees a scanned event and says what becomes of its bytes. Stages of a route follow one another,
+// each on the event as the one before has left it, so that every operation means just what it says. A stage is one worker's.
+
+internal import Events
+internal import Expressions
+internal import Redaction
+
+/// What a stage may ask besides the event.
+struct StageContext {
+    var around: Surroundings
+    /// Tells one event from another.
+    var turn: UInt64
+    /// How often an expression had no value.
+    var errors = 0
+}
+
+/// What a stage came to.
+enum StageOutcome {
+    case unchanged
+    /// `replacements` holds what changes.
+    case changed
+    /// The event was written to the buffer.
+    case written
+    /// The route does not take the event after all.
+    case rejected
+}
+
+class Stage {
+    let paths: PathTrie
+    private var scanner: Scanner
+    var replacements = Replacements()
+
+    init(_ paths: PathTrie) {
+        self.paths = paths
+        scanner = Scanner(paths, depth: Stage.depth)
+    }
+
+    /// An event that was let in may be deeper after a step, by as much as a path is long.
+    static let depth = Scanner.deepest
+
+    final func scan(_ block: Bytes, _ start: UInt32) -> ScannedEvent? { scanner.scan(block, start) }
+
+    /// What becomes of the event. `out` is empty.
+    func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome { .unchanged }
+}
+
+/// What a worker's stages are made from, shared by all workers.
+struct StageRule: Sendable {
+    let paths: PathTrie
+    let make: @Sendable () -> Stage
+}

@@ -1,0 +1,110 @@
+// `round` of a time: down to the beginning of its minute, hour or day. A string is a time as RFC 3339 writes it, or a date; it keeps its
+// offset. A number counts seconds since 1970, or milliseconds from a hundred thousand million on. Everything else is dropped.
+
+internal import Configuration
+internal import Events
+internal import Redaction
+
+final class TimeChange: Changing {
+    private let unit: ValueChange.TimeUnit
+
+    init(_ unit: ValueChange.TimeUnit) { self.unit = unit }
+
+    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome {
+        if value.base[0] == UInt8(ascii: "\"") { return changeText(value, &out) }
+        guard value.isNumber, let number = numberIn(value), abs(number) < 9e15 else { return .drop }
+        let length: Int64 = (unit == .minute ? 60 : unit == .hour ? 3600 : 86_400) * (abs(number) >= 1e11 ? 1000 : 1)
+        let whole = Int64(number.rounded(.down))
+        let floor = whole - ((whole % length) + length) % length
+        var text = "\(floor)"
+        text.withUTF8 { out.put($0.baseAddress!, $0.count) }
+        return .put
+    }
+
+    private func changeText(_ value: ByteRun, _ out: inout Replacements) -> ValueOutcome {
+        let text = ByteRun(base: value.base + 1, count: value.count - 2)
+        guard RFC3339.isDate(text) else { return .drop }
+        if text.count == 10 { return .unchanged }
+        guard let zone = RFC3339.zone(text) else { return .drop }
+        out.put(value.base, 11)
+        out.put(UInt8(ascii: "T"))
+        let kept = unit == .day ? 0 : unit == .hour ? 2 : 5
+        let zeros: StaticString = "00:00:00"
+        for index in 0..<8 { out.put(index < kept ? text.base[11 + index] : zeros.utf8Start[index]) }
+        out.put(text.base + zone, text.count - zone)
+        out.put(UInt8(ascii: "\""))
+        return .put
+    }
+}
+
+/// Times as RFC 3339 writes them, without escapes.
+enum RFC3339 {
+    /// Whether it begins with a date that there is.
+    static func isDate(_ text: ByteRun) -> Bool {
+        guard text.count >= 10, has(text, "0000-00-00", at: 0) else { return false }
+        let month = number(text, 5, 2)
+        let day = number(text, 8, 2)
+        return (1...12).contains(month) && (1...days(month, of: number(text, 0, 4))).contains(day)
+    }
+
+    /// Where the offset begins of a whole time; nil: it is none.
+    static func zone(_ text: ByteRun) -> Int? {
+        guard isDate(text), text.count >= 20, [UInt8(ascii: "T"), UInt8(ascii: "t"), 0x20].contains(text.base[10]),
+            has(text, "00:00:00", at: 11), number(text, 11, 2) < 24, number(text, 14, 2) < 60, number(text, 17, 2) <= 60
+        else { return nil }
+        var at = 19
+        if text.base[at] == UInt8(ascii: ".") {
+            at += 1
+            let first = at
+            while at < text.count, text.base[at] &- 0x30 < 10 { at += 1 }
+            guard at > first else { return nil }
+        }
+        if at + 1 == text.count, text.base[at] | 0x20 == UInt8(ascii: "z") { return at }
+        guard at + 6 == text.count, text.base[at] == UInt8(ascii: "+") || text.base[at] == UInt8(ascii: "-"),
+            has(text, "00:00", at: at + 1), number(text, at + 1, 2) < 24, number(text, at + 4, 2) < 60
+        else { return nil }
+        return at
+    }
+
+    /// Seconds since 1970 of a time or a date; nil: it is neither.
+    static func seconds(_ text: ByteRun) -> Int64? {
+        guard isDate(text) else { return nil }
+        let day = daysSince1970(number(text, 0, 4), number(text, 5, 2), number(text, 8, 2)) * 86_400
+        if text.count == 10 { return Int64(day) }
+        guard let zone = zone(text) else { return nil }
+        var offset = 0
+        if text.base[zone] == UInt8(ascii: "+") || text.base[zone] == UInt8(ascii: "-") {
+            offset = number(text, zone + 1, 2) * 3600 + number(text, zone + 4, 2) * 60
+            if text.base[zone] == UInt8(ascii: "-") { offset = -offset }
+        }
+        return Int64(day + number(text, 11, 2) * 3600 + number(text, 14, 2) * 60 + number(text, 17, 2) - offset)
+    }
+
+    /// Whether it looks like the shape, in which 0 is any digit.
+    private static func has(_ text: ByteRun, _ shape: StaticString, at start: Int) -> Bool {
+        guard start + shape.utf8CodeUnitCount <= text.count else { return false }
+        for index in 0..<shape.utf8CodeUnitCount {
+            let (byte, wanted) = (text.base[start + index], shape.utf8Start[index])
+            guard wanted == UInt8(ascii: "0") ? byte &- 0x30 < 10 : byte == wanted else { return false }
+        }
+        return true
+    }
+
+    private static func number(_ text: ByteRun, _ start: Int, _ count: Int) -> Int {
+        (start..<(start + count)).reduce(0) { $0 * 10 + Int(text.base[$1] &- 0x30) }
+    }
+
+    private static func days(_ month: Int, of year: Int) -> Int {
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        return month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
+    }
+
+    private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
+        // Counted from March on, so that the leap day is the last of its year.
+        let year = month <= 2 ? year - 1 : year
+        let era = (year >= 0 ? year : year - 399) / 400
+        let ofEra = year - era * 400
+        let ofYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 719_468
+    }
+}

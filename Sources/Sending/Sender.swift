@@ -1,0 +1,143 @@
+// Sends an input's batches one after the other, each until there is an answer. It promises that an event counts as taken only by an
+// answer, that what is not answered is sent again with the same bytes, and that a rejected event costs no other.
+
+public import Platform
+
+/// Why sending ended before its input did.
+public struct SendFault: Error, Equatable {
+    public var message: String
+    public init(message: String) { self.message = message }
+}
+
+public final class Sender {
+    public struct Patience: Sendable {
+        /// The first wait before a request is sent again; it doubles from time to time, up to the most.
+        public var first = Duration.milliseconds(500)
+        public var most = Duration.seconds(30)
+        /// How long a request is sent again and again.
+        public var total = Duration.seconds(300)
+        public init() {}
+    }
+
+    public struct Counts: Equatable, Sendable {
+        public var taken = 0
+        public var rejected = 0
+        public var bytes = 0
+        public init() {}
+    }
+
+    /// What the outside does for a sender.
+    public struct Surroundings {
+        public var clock: Clock
+        public var wait: (Duration) -> Void
+        /// A number below the given one, by chance.
+        public var chance: (Int64) -> Int64
+        /// A line for a person.
+        public var say: (String) -> Void
+        public init(clock: Clock, wait: @escaping (Duration) -> Void, chance: @escaping (Int64) -> Int64, say: @escaping (String) -> Void) {
+            self.clock = clock
+            self.wait = wait
+            self.chance = chance
+            self.say = say
+        }
+    }
+
+    private let target: String
+    private let transport: any Transport
+    private let patience: Patience
+    private let surroundings: Surroundings
+    public private(set) var counts = Counts()
+
+    public init(to target: String, by transport: any Transport, patience: Patience = Patience(), _ surroundings: Surroundings) {
+        self.target = target
+        self.transport = transport
+        self.patience = patience
+        self.surroundings = surroundings
+    }
+
+    /// Sends all of an input. `taken` is called after each answer with where the last event that it was about ends, and its line.
+    public func send(_ input: LineBatches, named name: String, taken: (_ offset: Int, _ line: Int) throws -> Void) throws {
+        var batch = LineBatch()
+        while true {
+            do throws(SystemFault) {
+                guard try input.next(&batch) else { return }
+            } catch {
+                throw SendFault(message: "\(name): cannot be read: \(error)")
+            }
+            for line in batch.overlong { reject(name, line, "the line is too long") }
+            // Halves of what was too large, the last to be sent first in line.
+            var parts = batch.ends.isEmpty ? [] : [batch.ends.indices]
+            while let part = parts.popLast() {
+                guard try post(batch, part, name) else {
+                    let middle = (part.lowerBound + part.upperBound) / 2
+                    parts += [middle..<part.upperBound, part.lowerBound..<middle]
+                    continue
+                }
+                counts.bytes += batch.ends[part.upperBound - 1].at - batch.start(part.lowerBound)
+                try taken(batch.ends[part.upperBound - 1].offset, batch.ends[part.upperBound - 1].line)
+            }
+        }
+    }
+
+    /// False: it is too large for one request.
+    private func post(_ batch: LineBatch, _ events: Range<Int>, _ name: String) throws -> Bool {
+        switch try answer(batch, events) {
+        case .taken(let rejected):
+            counts.taken += events.count - rejected.count
+            for rejection in rejected { reject(name, batch.ends[events.lowerBound + rejection.event].line, rejection.message) }
+            return true
+        case .tooLarge(let words):
+            guard events.count == 1 else { return false }
+            reject(name, batch.ends[events.lowerBound].line, "\(target) answers \(words)")
+            return true
+        case .refused(let words): throw SendFault(message: "\(target) \(words)")
+        case .later: preconditionFailure("an answer that asks for patience is no last one")
+        }
+    }
+
+    private func reject(_ name: String, _ line: Int, _ words: String) {
+        counts.rejected += 1
+        surroundings.say("\(name):\(line): rejected: \(words)")
+    }
+
+    /// Sends the events until there is an answer that does not ask for patience.
+    private func answer(_ batch: LineBatch, _ events: Range<Int>) throws(SendFault) -> Judgement {
+        let body = batch.start(events.lowerBound)..<batch.ends[events.upperBound - 1].at
+        let deadline = surroundings.clock.now() + patience.total
+        var attempt = 1
+        while true {
+            let words: String
+            var wait = backoff(attempt)
+            switch post(batch.bytes, body) {
+            case .success(let answer):
+                let judgement = answer.judgement(of: events.count)
+                guard case .later(let why, let seconds) = judgement else { return judgement }
+                words = why
+                if let seconds { wait = max(wait, .seconds(seconds)) }
+            case .failure(let fault):
+                guard fault.canPass else { throw SendFault(message: "\(target) \(fault.message)") }
+                words = fault.message
+            }
+            guard surroundings.clock.now() + wait <= deadline else {
+                throw SendFault(message: "\(target) \(words); given up after \(attempt) \(attempt == 1 ? "attempt" : "attempts")")
+            }
+            if attempt == 1 { surroundings.say("\(target) \(words); trying again for up to \(patience.total.components.seconds) s") }
+            surroundings.wait(wait)
+            attempt += 1
+        }
+    }
+
+    private func post(_ bytes: [UInt8], _ range: Range<Int>) -> Result<Answer, TransportFault> {
+        bytes.withUnsafeBytes { bytes in
+            Result { () throws(TransportFault) in try transport.post(UnsafeRawBufferPointer(rebasing: bytes[range])) }
+        }
+    }
+
+    /// Half of the wait is by chance, so that those who were turned away together do not come back together.
+    private func backoff(_ attempt: Int) -> Duration {
+        let first = max(2, patience.first.nanoseconds)
+        let doublings = min(attempt - 1, 40)
+        let full = min(first > Int64.max >> Int64(doublings) ? .max : first << Int64(doublings), max(2, patience.most.nanoseconds))
+        return .nanoseconds(full / 2 + surroundings.chance(full / 2))
+    }
+}

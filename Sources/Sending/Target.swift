@@ -1,0 +1,95 @@
+// Where events are sent to: `http://HOST[:PORT]/PATH`, `https://…` or `unix:/PATH`. It promises that no key can hide in an address,
+// which others see in the list of processes.
+
+public struct Target: Sendable, Equatable, CustomStringConvertible {
+    public enum Way: Sendable, Equatable {
+        case tcp(host: String, port: String)
+        case unix(path: String)
+        /// By libcurl.
+        case tls
+    }
+
+    /// As it was written.
+    public var description: String
+    public var way: Way
+    /// What the Host header says.
+    public var host: String
+    /// The path and the query that are asked for.
+    public var path: String
+    /// All of it, for libcurl.
+    public var url: String
+
+    public struct Fault: Error, Equatable {
+        public var message: String
+        init(_ message: String) { self.message = message }
+    }
+
+    static let events = "/v1/events"
+    /// Asks for what became of each event.
+    static let query = "results=each"
+
+    public init(_ text: String) throws(Fault) {
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "#") }) else {
+            throw Fault("--to must be a URL of plain characters")
+        }
+        description = text
+        if let path = Target.rest(of: text, after: "unix:") {
+            // What the system has room for, with the zero behind it.
+            guard path.hasPrefix("/"), path.utf8.count <= 107 else {
+                throw Fault("--to unix:PATH must be an absolute path of at most 107 bytes, is '\(text)'")
+            }
+            way = .unix(path: path)
+            host = "localhost"
+            self.path = Target.events + "?" + Target.query
+            url = text
+            return
+        }
+        let isPlain = text.hasPrefix("http://")
+        guard isPlain || text.hasPrefix("https://"), let start = Target.rest(of: text, after: isPlain ? "http://" : "https://") else {
+            throw Fault("--to must be http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH, is '\(text)'")
+        }
+        let authority = start.prefix { $0 != "/" && $0 != "?" }
+        guard !authority.contains("@") else {
+            throw Fault("--to must hold no key, which others would see in the list of processes; expected --key-file or SWITCHYARD_KEY")
+        }
+        guard let (host, port) = Target.split(authority) else { throw Fault("--to: '\(authority)' is no HOST[:PORT]") }
+        self.host = String(authority)
+        path = Target.resource(start.dropFirst(authority.count))
+        way = isPlain ? .tcp(host: host, port: port ?? "80") : .tls
+        url = (isPlain ? "http://" : "https://") + authority + path
+    }
+
+    /// Whether what is sent can be read on the way by others.
+    public var isExposed: Bool {
+        guard case .tcp(let host, _) = way else { return false }
+        return host != "localhost" && host != "::1" && !host.hasPrefix("127.")
+    }
+
+    private static func rest(of text: String, after prefix: String) -> String? {
+        text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : nil
+    }
+
+    private static func resource(_ text: Substring) -> String {
+        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = parts.first.map(String.init) ?? ""
+        let query = parts.count > 1 && !parts[1].isEmpty ? parts[1] + "&" : ""
+        return (path.isEmpty || path == "/" ? events : path) + "?" + query + Target.query
+    }
+
+    private static func split(_ authority: Substring) -> (host: String, port: String?)? {
+        var host = authority
+        var port: String?
+        if let colon = authority.lastIndex(of: ":"), authority.last != "]" {
+            host = authority[..<colon]
+            let digits = authority[authority.index(after: colon)...]
+            guard let number = UInt16(digits), number > 0 else { return nil }
+            port = String(number)
+        }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        return host.isEmpty ? nil : (String(host), port)
+    }
+}

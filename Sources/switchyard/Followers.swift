@@ -1,0 +1,31 @@
+// The sources of a run that read files: made for its plan, started before the first event is read, and ended when everything they handed
+// on has its answer.
+
+import Configuration
+import Ingest
+import Platform
+import Router
+import Spool
+
+struct Followers: Sendable {
+    private let sources: [FileSource]
+
+    /// `folder`: where it is kept how far files were read; nil: nowhere.
+    init(_ plan: Plan, _ router: Router, folder: String?, say: @escaping @Sendable (String) -> Void) {
+        sources = plan.sources.enumerated().compactMap { index, source in
+            guard let file = source.file, let sink = router.sink else { return nil }
+            return FileSource(
+                name: source.name, plan: file, source: index, lineLimit: plan.limits.line,
+                places: folder.map { StateFolder.places(of: source.name, in: $0) }, sink: sink, say: say,
+                // So that the account has it.
+                overlong: { bytes in (sink as? Inbox)?.put(overlong: bytes, source: index) })
+        }
+    }
+
+    func start() { for source in sources { source.start() } }
+
+    /// They read no more.
+    func quiesce() { for source in sources { source.quiesce() } }
+
+    func stop() { for source in sources { source.stop() } }
+}

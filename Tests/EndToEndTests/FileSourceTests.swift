@@ -1,0 +1,90 @@
+// Sources of plugin file in the real executable.
+
+import Foundation
+import Glibc
+import Testing
+
+@Suite("Files as a source")
+struct FileSourceTests {
+    private func routes(_ more: String = "") -> String {
+        """
+        { "sources": { "logs": { "plugin": "file", "paths": ["in/*.ndjson"]\(more) } },
+          "providers": { "out": { "plugin": "console", "format": "ndjson" } },
+          "routes": [ { "to": ["out"] } ] }
+        """
+    }
+
+    private func yard(_ more: String = "") throws -> Yard {
+        let yard = try Yard(routes: routes(more))
+        try FileManager.default.createDirectory(atPath: yard.path("in"), withIntermediateDirectories: false)
+        return yard
+    }
+
+    @Test("what other processes write is routed as it comes, and the next run goes on behind it")
+    func follows() throws {
+        let yard = try yard()
+        try yard.write("{\"n\":1}\n", to: "in/a.ndjson")
+        let run = try yard.start()
+        #expect(run.outputLines(1) == ["{\"n\":1}"])
+        try yard.write("{\"n\":2}\n", to: "in/b.ndjson")
+        #expect(run.outputLines(1) == ["{\"n\":2}"])
+        run.signal(SIGTERM)
+        let result = run.finish()
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(yard.mode("state/files-logs.places") == 0o600)
+        let file = try #require(FileHandle(forWritingAtPath: yard.path("in/a.ndjson")))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data("{\"n\":3}\n".utf8))
+        try file.close()
+        let second = try yard.start()
+        #expect(second.outputLines(1) == ["{\"n\":3}"])
+        second.signal(SIGTERM)
+        #expect(second.finish().text == "")
+    }
+
+    @Test("with drain a file goes when it was taken in, one with lines that are no events stays")
+    func drains() throws {
+        let yard = try yard(#", "drain": true, "idle": "100ms""#)
+        try yard.write("{\"n\":1}\n", to: "in/a.ndjson")
+        try yard.write("{\"n\":2}\nno\n", to: "in/b.ndjson")
+        let run = try yard.start()
+        #expect(run.outputLines(2).sorted() == ["{\"n\":1}", "{\"n\":2}"])
+        #expect(run.waitForError("b.ndjson: stays").contains("logs: in/b.ndjson: stays, since 1 of its lines were no events"))
+        while FileManager.default.fileExists(atPath: yard.path("in/a.ndjson")) { usleep(1000) }
+        run.signal(SIGTERM)
+        #expect(run.finish().code == 0)
+        #expect(yard.read("in/b.ndjson") == "{\"n\":2}\nno\n")
+    }
+
+    @Test("check tells which files are read")
+    func checks() throws {
+        let result = try yard(#", "drain": true"#).run(["check"])
+        #expect(result.text.contains("  logs: file in/*.ndjson, removed when all of it was taken in\n"))
+    }
+
+    @Test("killed at any moment, with a queue on disk, nothing of the files is lost")
+    func killed() throws {
+        let yard = try yard()
+        let durable = routes().replacingOccurrences(
+            of: #""plugin": "console", "format": "ndjson" }"#,
+            with: #""plugin": "file", "path": "out.ndjson", "delivery": { "queue": { "disk": "100MB" }, "batch": { "wait": "1ms" } } }"#)
+        // Each event stays as it is written.
+        try yard.write(
+            durable.replacingOccurrences(of: "{ \"sources\"", with: #"{ "message_id": { "add": false }, "sources""#), to: "routes.json")
+        let events = (0..<20_000).map { "{\"n\":\($0)}" }
+        for part in 0..<4 {
+            try yard.write(events[(part * 5000)..<((part + 1) * 5000)].map { $0 + "\n" }.joined(), to: "in/\(part).ndjson")
+        }
+        for wait in [2000, 20_000, 60_000] as [UInt32] {
+            let run = try yard.start()
+            usleep(wait)
+            run.end(by: SIGKILL)
+        }
+        let run = try yard.start()
+        let all = Set(events)
+        while !all.isSubset(of: yard.lines("out.ndjson")) { usleep(10_000) }
+        run.signal(SIGTERM)
+        #expect(run.finish().code == 0)
+        #expect(Set(yard.lines("out.ndjson")) == all)
+    }
+}

@@ -1,0 +1,169 @@
+// `switchyard send` against a server that does what the test says.
+
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("switchyard send")
+struct SendTests {
+    private func events(_ numbers: Range<Int>) -> [String] { numbers.map { "{\"n\":\($0)}" } }
+    private func text(_ lines: [String]) -> String { lines.map { $0 + "\n" }.joined() }
+    /// What the state folder holds.
+    private func state(_ yard: Yard) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: yard.path("state"))) ?? [] }
+
+    @Test("it sends files and tells what it did, and leaves nothing behind")
+    func files() throws {
+        let server = EventServer()
+        defer { server.close() }
+        let yard = try Yard()
+        try yard.write(text(events(0..<3)), to: "a")
+        try yard.write(text(events(3..<5)), to: "b")
+        let result = try yard.run(["send", "a", "b", "--to", server.url])
+        #expect(result.code == 0 && result.text == "" && server.taken == events(0..<5))
+        #expect(result.errorLines.count == 1 && result.errors.hasPrefix("switchyard: sent 5 events (40 B) to \(server.url) in "))
+        #expect(state(yard) == [])
+    }
+
+    @Test("it sends standard input")
+    func input() throws {
+        let server = EventServer()
+        defer { server.close() }
+        let result = try Yard().run(["send", "--to", server.url, "--batch", "2"], input: text(events(0..<5)))
+        #expect(result.code == 0 && server.taken == events(0..<5))
+    }
+
+    @Test("what is rejected is told with its place, and the exit code says so")
+    func rejected() throws {
+        let server = EventServer(rejects: { $0 == "no" ? "not JSON" : nil })
+        defer { server.close() }
+        let yard = try Yard()
+        try yard.write("{\"n\":0}\nno\n", to: "a")
+        let result = try yard.run(["send", "a", "--to", server.url])
+        #expect(result.code == 65 && result.errors.contains("switchyard: a:2: rejected: not JSON\n"))
+        #expect(result.errors.contains("1 rejected"))
+    }
+
+    @Test("killed in the middle it goes on where it stopped: nothing is lost, and only what was not answered comes twice")
+    func killed() throws {
+        let server = EventServer { $0 == 3 ? .takeSilently : .take }
+        let yard = try Yard()
+        try yard.write(text(events(0..<20)), to: "a")
+        let run = try yard.start(["send", "a", "--to", server.url, "--batch", "2"])
+        // Its answer never comes, and before the next attempt it is gone.
+        server.wait(requests: 4)
+        run.end(by: SIGKILL)
+        let sent = server.requests.count
+        #expect(server.taken.starts(with: events(0..<8)))
+        #expect(state(yard).count == 1)
+        server.close()
+
+        let other = EventServer()
+        defer { other.close() }
+        // The checkpoint belongs to the address.
+        let checkpoint = try #require(state(yard).first)
+        let json = yard.read("state/" + checkpoint)
+        try yard.write(json.replacingOccurrences(of: server.url, with: other.url), to: "checkpoint")
+        let result = try yard.run(["send", "a", "--to", other.url, "--batch", "2", "--resume", "checkpoint"])
+        #expect(result.code == 0 && result.errors.contains("a: going on behind line "))
+        let all = server.taken + other.taken
+        #expect(Set(all) == Set(events(0..<20)))
+        // The batch whose answer was lost, and at most the one that was under way at the kill.
+        #expect(all.count <= 20 + 4 && sent <= 6)
+    }
+
+    @Test("stopped by an answer it goes on when it is run again, and a run after a whole one begins anew")
+    func stopped() throws {
+        let server = EventServer { $0 == 1 ? .answer("401 No", body: #"{"error":"the key is not valid"}"#) : .take }
+        defer { server.close() }
+        let yard = try Yard()
+        try yard.write(text(events(0..<4)), to: "a")
+        let words = ["send", "a", "--to", server.url, "--batch", "2"]
+        let first = try yard.run(words)
+        #expect(first.code == 69 && first.errors.contains("\(server.url) refuses the key: 401, the key is not valid"))
+        #expect(first.errors.contains("stopped, run it again to go on"))
+        let second = try yard.run(words)
+        #expect(second.code == 0 && second.errors.contains("a: going on behind line 2; --anew begins at its start"))
+        #expect(server.taken == events(0..<4))
+        #expect(try yard.run(words).code == 0)
+        #expect(server.taken == events(0..<4) + events(0..<4))
+    }
+
+    @Test("with --resume a file that grows is sent piece by piece, and a line that has not ended waits")
+    func grows() throws {
+        let server = EventServer()
+        defer { server.close() }
+        let yard = try Yard()
+        let words = ["send", "a", "--to", server.url, "--resume", "checkpoint"]
+        try yard.write(text(events(0..<2)) + "{\"n\":", to: "a")
+        let first = try yard.run(words)
+        #expect(first.code == 0 && first.errors.contains("a:3: this line has not ended, and waits for another run"))
+        try yard.write(text(events(0..<4)), to: "a")
+        #expect(try yard.run(words).code == 0)
+        #expect(try yard.run(words).code == 0)
+        #expect(server.taken == events(0..<4) && yard.mode("checkpoint") == 0o600)
+        #expect(try yard.run(words + ["--anew"]).code == 0)
+        #expect(server.taken.count == 8)
+    }
+
+    @Test("the key comes from a file or the environment, and is never shown")
+    func key() throws {
+        let server = EventServer { $0 == 1 ? .answer("403 No") : .take }
+        defer { server.close() }
+        let yard = try Yard()
+        try yard.write("k3y-of-the-file\n", to: "key")
+        chmod(yard.path("key"), 0o644)
+        let first = try yard.run(["send", "--to", server.url, "--key-file", "key"], input: "{}\n")
+        #expect(first.errors.contains("warning: key can be read by others: chmod 600 'key'"))
+        let second = try yard.run(["send", "--to", server.url], environment: ["SWITCHYARD_KEY": "k3y-of-the-environment"], input: "{}\n")
+        #expect(second.code == 69)
+        let heads = server.requests.map(\.head)
+        #expect(heads[0].contains("Authorization: Bearer k3y-of-the-file\r\n") || heads[0].hasSuffix("Bearer k3y-of-the-file"))
+        #expect(heads[1].contains("Bearer k3y-of-the-environment"))
+        #expect(!(first.errors + second.errors).contains("k3y"))
+        let broken = try yard.run(["send", "--to", server.url], environment: ["SWITCHYARD_KEY": "two\nlines"])
+        #expect(broken.code == 69 && broken.errors == "switchyard: SWITCHYARD_KEY: expected a key of plain characters in one line\n")
+    }
+
+    @Test("it gives up after --retry, and says where it stopped")
+    func givesUp() throws {
+        let server = EventServer()
+        server.close()
+        let result = try Yard().run(["send", "--to", server.url, "--retry", "0"], input: "{}\n")
+        #expect(result.code == 69)
+        #expect(result.errors.contains("\(server.url) cannot be reached: Connection refused; given up after 1 attempt\n"))
+    }
+
+    @Test(
+        "a wrong use is refused in words",
+        arguments: [
+            (["--to", "x"], Int32(64), "--to must be http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH, is 'x'"),
+            (["--batch", "0"], 64, "--batch must be a number from 1 to 100000, is '0'"),
+            (["--resume", "x"], 64, "--resume needs files: a pipe cannot be read a second time"),
+            (["nowhere"], 69, "nowhere: cannot be opened: No such file or directory"),
+            (["/"], 69, "/: is a folder, expected a file"),
+        ])
+    func wrong(words: [String], code: Int32, message: String) throws {
+        let result = try Yard().run(["send"] + words)
+        #expect(result.code == code && result.errors == "switchyard: \(message)\n")
+    }
+
+    @Test("a router takes what is sent to its Unix socket, and tells which line is no event")
+    func router() throws {
+        let yard = try Yard(routes: passThrough)
+        let run = try yard.start(["run", "--http", "unix:\(yard.path("s"))"])
+        _ = run.waitForError("listening at")
+        try yard.write("{\"n\":0}\n\nno\n{\"n\":1}\n", to: "a")
+        let result = try yard.run(["send", "a", "--to", "unix:\(yard.path("s"))"], environment: ["STATE_DIRECTORY": yard.path("other")])
+        #expect(result.code == 65 && result.errors.contains("switchyard: a:3: rejected: "), "\(result.errors)")
+        #expect(run.outputLines(2) == events(0..<2))
+        run.signal(SIGTERM)
+        #expect(run.finish().code == 0)
+    }
+
+    @Test("the program links no libcurl")
+    func lean() throws {
+        let maps = try Yard().run(["--version"], environment: ["LD_TRACE_LOADED_OBJECTS": "1"])
+        #expect(maps.text.contains("libjansson") && !maps.text.contains("libcurl"))
+    }
+}

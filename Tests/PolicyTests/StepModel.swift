@@ -1,0 +1,138 @@
+import Configuration
+import Events
+
+/// The steps of a transform, done to the slow model in the words of their description.
+extension Node {
+    /// What a step leaves is the event for the next one: what was dropped is gone for good.
+    func settle() {
+        members?.removeAll { $0.isDropped }
+        for member in members ?? [] {
+            member.isOwn = true
+            member.value.settle()
+        }
+    }
+
+    func apply(_ step: StepPlan) {
+        switch step {
+        case .keep(let paths): keep(paths.map(\.keys))
+        case .move(let pairs): for pair in pairs { move(pair.from.keys, pair.to.keys) }
+        case .compute(let list, let onlyWhereLacking):
+            for entry in list {
+                guard case .json(let json) = entry.value else { preconditionFailure("the model knows constants only") }
+                if onlyWhereLacking, let found = find(entry.path.keys), found.value.raw != "null" { continue }
+                put(entry.path.keys, ModelParser.parse(json, own: false))
+                settle()
+            }
+        case .change(let paths, let change): for path in paths { self.change(path.keys, change) }
+        case .changes(let list): for entry in list { change(entry.path.keys, entry.change) }
+        }
+    }
+
+    private func find(_ path: [String]) -> Member? {
+        guard let member = live(path[0]) else { return nil }
+        return path.count == 1 ? member : member.value.find(Array(path.dropFirst()))
+    }
+
+    /// Whether anything stays.
+    @discardableResult private func keep(_ paths: [[String]]) -> Bool {
+        raw = nil
+        var stays: [Member] = []
+        for member in members ?? [] {
+            let own = paths.filter { $0[0] == member.key }
+            if own.isEmpty { continue }
+            if own.contains(where: { $0.count == 1 }) {
+                stays.append(member)
+            } else if member.value.members != nil, member.value.keep(own.map { Array($0.dropFirst()) }) {
+                stays.append(member)
+            }
+        }
+        members = stays
+        return !stays.isEmpty
+    }
+
+    private func move(_ from: [String], _ to: [String]) {
+        guard from != to, let source = find(from) else { return }
+        if from.dropLast() == to.dropLast(), find(to) == nil {
+            touch(from)
+            source.key = to.last!
+            source.rawKey = quoted(to.last!)
+            return
+        }
+        if !from.starts(with: to) {
+            drop(from[...])
+            settle()
+        }
+        put(to, source.value)
+    }
+
+    /// The objects on the way are no longer what was written.
+    private func touch(_ path: [String]) {
+        raw = nil
+        if path.count > 1 { live(path[0])!.value.touch(Array(path.dropFirst())) }
+    }
+
+    private func put(_ path: [String], _ value: Node) {
+        raw = nil
+        isSomeHash = false
+        if members == nil { members = [] }
+        let member: Member
+        if let found = live(path[0]) {
+            member = found
+        } else {
+            member = Member(rawKey: quoted(path[0]), key: path[0], value: Node(raw: nil, members: []), isOwn: true)
+            members!.append(member)
+        }
+        if path.count == 1 { member.value = value } else { member.value.put(Array(path.dropFirst()), value) }
+    }
+
+    private func quoted(_ key: String) -> String {
+        "\"\(key.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\""))\""
+    }
+
+    private func change(_ path: [String], _ change: ValueChange) {
+        guard let member = find(path), member.value.raw != "null" else { return }
+        switch change {
+        case .pick(let names):
+            guard member.value.members != nil else {
+                drop(path[...])
+                settle()
+                return
+            }
+            touch(path)
+            member.value.raw = nil
+            member.value.members!.removeAll { !names.contains($0.key) }
+        case .limit(let most):
+            guard let text = member.value.raw, text.first == "\"" else { return }
+            let short = shortened(text, most)
+            if short != text {
+                touch(Array(path.dropLast()) + [path.last!])
+                member.value = Node(raw: short)
+            }
+        default: preconditionFailure("table tests have the others")
+        }
+    }
+
+    /// Characters as they are written, an escape as one.
+    private func shortened(_ text: String, _ most: Int) -> String {
+        var rest = text.unicodeScalars.dropFirst().dropLast()[...]
+        var kept = ""
+        for _ in 0..<most {
+            guard let first = rest.popFirst() else { break }
+            kept.unicodeScalars.append(first)
+            guard first == "\\" else { continue }
+            let escape = rest.popFirst()!
+            kept.unicodeScalars.append(escape)
+            guard escape == "u" else { continue }
+            let digits = String(String.UnicodeScalarView(rest.prefix(4)))
+            kept += digits
+            rest = rest.dropFirst(4)
+            let isHigh = (0xd800..<0xdc00).contains(Int(digits, radix: 16)!)
+            let next = String(String.UnicodeScalarView(rest.prefix(6)))
+            if isHigh, next.hasPrefix("\\u"), let low = Int(next.dropFirst(2), radix: 16), (0xdc00..<0xe000).contains(low) {
+                kept += next
+                rest = rest.dropFirst(6)
+            }
+        }
+        return "\"\(kept)\""
+    }
+}

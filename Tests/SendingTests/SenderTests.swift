@@ -1,0 +1,185 @@
+import Glibc
+import Platform
+import TestSupport
+import Testing
+
+@testable import Sending
+
+@Suite("Sending")
+struct SenderTests {
+    private struct Outcome {
+        var fault: SendFault?
+        var counts: Sender.Counts
+        var diary: Diary
+        var places: [(offset: Int, line: Int)]
+    }
+
+    private func send(_ text: String, to server: EventServer, batch: Int = 2, change: (inout LineBatches.Limits) -> Void = { _ in }) throws
+        -> Outcome
+    {
+        let folder = Folder()
+        let descriptor = folder.file("in", text)
+        defer { close(descriptor) }
+        let diary = Diary()
+        let sender = Sender(to: "router", by: PlainTransport(try Target(server.url), key: "k3y"), diary.surroundings)
+        var limits = LineBatches.Limits()
+        limits.events = batch
+        change(&limits)
+        var places: [(Int, Int)] = []
+        var fault: SendFault?
+        do {
+            try sender.send(LineBatches(descriptor, limits: limits), named: "in") { places.append(($0, $1)) }
+        } catch let stopped as SendFault { fault = stopped }
+        server.close()
+        return Outcome(fault: fault, counts: sender.counts, diary: diary, places: places)
+    }
+
+    @Test("every event arrives once and in order, in batches, over one connection, with the key")
+    func all() throws {
+        let server = EventServer()
+        let outcome = try send(text(events(0..<5)), to: server)
+        #expect(server.taken == events(0..<5) && server.requests.map(\.lines.count) == [2, 2, 1])
+        #expect(outcome.counts.taken == 5 && outcome.counts.bytes == 40 && outcome.diary.said == [])
+        #expect(outcome.places.map(\.offset) == [16, 32, 40] && outcome.places.map(\.line) == [2, 4, 5])
+        #expect(server.requests[0].head.contains("POST /v1/events?results=each HTTP/1.1"))
+        #expect(server.requests[0].head.contains("Authorization: Bearer k3y"))
+    }
+
+    @Test("a rejected event is told with its line, blank lines counted, and costs no other")
+    func rejected() throws {
+        let server = EventServer(rejects: { $0 == "no" ? "not JSON" : nil })
+        let outcome = try send("{\"n\":0}\n\n \r\nno\n{\"n\":1}\n", to: server, batch: 10)
+        #expect(server.taken == events(0..<2) && outcome.counts.rejected == 1)
+        #expect(outcome.diary.said == ["in:4: rejected: not JSON"])
+    }
+
+    @Test("a batch of which every event is rejected does not stop the next one")
+    func allRejected() throws {
+        let server = EventServer(rejects: { $0 == "no" ? "not JSON" : nil })
+        let outcome = try send("no\nno\n{\"n\":0}\n", to: server)
+        #expect(outcome.fault == nil && outcome.counts.rejected == 2 && server.taken == events(0..<1))
+    }
+
+    @Test(
+        "whatever asks for patience or breaks the connection is tried again with the same bytes",
+        arguments: [
+            EventServer.Act.answer("429 Too Many Requests"), .answer("503 Service Unavailable"), .answer("500 Oh"), .reset,
+        ])
+    func again(act: EventServer.Act) throws {
+        let server = EventServer { $0 == 1 || $0 == 2 ? act : .take }
+        let outcome = try send(text(events(0..<4)), to: server)
+        #expect(server.taken == events(0..<4) && outcome.fault == nil)
+        #expect(server.requests[1].lines == server.requests[3].lines && server.requests.count == 4)
+        #expect(outcome.diary.waits == [.milliseconds(250), .milliseconds(500)])
+        #expect(outcome.diary.said.count == 1)
+    }
+
+    @Test("when a positive answer is lost, the batch is sent a second time with the same bytes, and no third time")
+    func lostAnswer() throws {
+        let server = EventServer { $0 == 1 ? .takeSilently : .take }
+        _ = try send(text(events(0..<6)), to: server)
+        #expect(server.taken == events(0..<2) + events(2..<4) + events(2..<4) + events(4..<6))
+    }
+
+    @Test("Retry-After is kept to")
+    func retryAfter() throws {
+        let server = EventServer { $0 == 0 ? .answer("503 Later", headers: "Retry-After: 7\r\n") : .take }
+        let outcome = try send(text(events(0..<1)), to: server)
+        #expect(outcome.diary.waits == [.seconds(7)] && server.taken == events(0..<1))
+    }
+
+    @Test("it gives up when the time for one batch is over, and says so")
+    func givesUp() throws {
+        let server = EventServer { _ in .answer("503 Later", headers: "Retry-After: 100\r\n", body: "{\"error\":\"no room\"}") }
+        let outcome = try send(text(events(0..<1)), to: server)
+        #expect(outcome.fault?.message == "router answers 503, no room; given up after 4 attempts")
+        #expect(outcome.diary.waits.count == 3 && outcome.places.isEmpty)
+    }
+
+    @Test(
+        "an answer that another attempt would not change ends it",
+        arguments: [
+            ("401 No", "", #"{"error":"the key is not valid"}"#, "router refuses the key: 401, the key is not valid"),
+            ("301 Moved", "Location: http://other/\r\n", "", "router has moved to http://other/; give that address to --to"),
+            ("404 Not Found", "", "", "router answers 404"),
+            ("400 Bad", "", #"{"error":"what?"}"#, "router refuses the events: 400, what?"),
+            ("200 OK", "", #"{"results":[]}"#, "router tells of 0 events, 1 were sent"),
+        ])
+    func refused(status: String, headers: String, body: String, message: String) throws {
+        let server = EventServer { _ in .answer(status, headers: headers, body: body) }
+        let outcome = try send(text(events(0..<1)), to: server)
+        #expect(outcome.fault?.message == message && outcome.diary.waits.isEmpty && outcome.counts.taken == 0)
+    }
+
+    @Test("what is too large for one request is sent in smaller ones, and an event that is too large by itself is rejected alone")
+    func tooLarge() throws {
+        let server = EventServer { [0, 2, 4].contains($0) ? .answer("413 Large", body: #"{"error":"too large"}"#) : .take }
+        // 4 refused, 2 taken, 2 refused, 1 taken, 1 refused.
+        let outcome = try send(text(events(0..<4)), to: server, batch: 4)
+        #expect(server.taken == events(0..<3) && outcome.counts.rejected == 1)
+        #expect(outcome.diary.said == ["in:4: rejected: router answers 413, too large"])
+        #expect(outcome.places.map(\.line) == [2, 3, 4])
+    }
+
+    @Test("a line over the limit is told and skipped without being held")
+    func overlong() throws {
+        let server = EventServer()
+        let long = String(repeating: "x", count: 2_000_000)
+        let outcome = try send("{\"n\":0}\n\(long)\n{\"n\":1}\n", to: server) { $0.line = 1000 }
+        #expect(server.taken == events(0..<2))
+        #expect(outcome.diary.said == ["in:2: rejected: the line is too long"] && outcome.counts.rejected == 1)
+    }
+
+    @Test("an answer in chunks, behind an interim one, is read whole")
+    func chunks() throws {
+        var reader = AnswerReader()
+        let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+        var answer: Answer?
+        for byte in Array(text.utf8) {
+            #expect(answer == nil)
+            answer = try reader.take([byte])
+        }
+        #expect(answer == Answer(status: 200, body: Array("abcde".utf8)) && reader.isKept)
+    }
+
+    @Test("what is no HTTP is no router, and trying again is in vain")
+    func noHTTP() throws {
+        var reader = AnswerReader()
+        #expect(throws: TransportFault("what it answers is not HTTP; is this the address of a router?", canPass: false)) {
+            try reader.take(Array("SSH-2.0-OpenSSH\r\n\r\n\r\n".utf8)[...])
+        }
+    }
+
+    @Test("a router that stays silent is left, and a new connection is made for the next attempt")
+    func silent() throws {
+        let gate = WakeUp()
+        let server = EventServer { number in
+            guard number == 0 else { return .take }
+            return .takeAfter {
+                var ready = pollfd(fd: gate.descriptor, events: Int16(POLLIN), revents: 0)
+                poll(&ready, 1, -1)
+            }
+        }
+        let transport = PlainTransport(try Target(server.url), key: nil, patience: .milliseconds(1))
+        let body = Array("{}\n".utf8)
+        func post() -> Result<Answer, TransportFault> {
+            body.withUnsafeBytes { bytes in Result { () throws(TransportFault) in try transport.post(bytes) } }
+        }
+        #expect(post() == .failure(TransportFault("did not answer for 0 s")))
+        gate.raise()
+        let patient = PlainTransport(try Target(server.url), key: nil)
+        let answer = try body.withUnsafeBytes { bytes in Result { () throws(TransportFault) in try patient.post(bytes) } }.get()
+        #expect(answer.status == 200 && server.requests.count == 2)
+        server.close()
+    }
+
+    @Test("nobody at the address is a fault that can pass")
+    func nobody() throws {
+        let server = EventServer()
+        server.close()
+        let transport = PlainTransport(try Target(server.url), key: nil)
+        #expect(throws: TransportFault("cannot be reached: Connection refused")) {
+            try transport.post(UnsafeRawBufferPointer(start: nil, count: 0))
+        }
+    }
+}
