@@ -16,6 +16,7 @@ public struct Plan: Sendable {
     public var namedSources: [SourcePlan]?
     public var consent: ConsentPlan?
     public var providers: [ProviderPlan] = []
+    public var emits: [EmitPlan] = []
     public var routes: [RoutePlan] = []
     /// What no output may show.
     public var hidden = HiddenTexts()
@@ -177,6 +178,7 @@ public struct RoutePlan: Sendable {
     public var condition: Expression?
     public var consent: ConsentDemand?
     public var sample: SamplePlan?
+    public var session: SessionPlan?
     public var transforms: [TransformPlan] = []
     /// Indices into `Plan.providers`.
     public var providers: [Int] = []

@@ -10,22 +10,22 @@ public struct Admitted: ~Copyable {
     /// An index into the plan's routes.
     let route: Int
     /// The edits that apply, those included that cut what the event's state of consent does not allow; -1: none; below: a program.
-    private(set) var edit: Int
+    var edit: Int { variants[variant] }
     /// Which of the ruleset's programs makes the copy; nil: splices alone do.
     @inline(__always) var program: Int? { edit < -1 ? -2 - edit : nil }
     /// What stands for a program among edits.
     static func edit(ofProgram number: Int) -> Int { -2 - number }
-    /// Those edits, by the rate of the route's sample that they write on the event.
-    private let byRate: UnsafePointer<Int>
+    /// The edits that there are for this state of consent, by what the later stages write on the event.
+    private let variants: UnsafePointer<Int>
+    private var variant = 0
 
-    fileprivate init(route: Int, byRate: UnsafePointer<Int>) {
+    fileprivate init(route: Int, variants: UnsafePointer<Int>) {
         self.route = route
-        self.byRate = byRate
-        edit = byRate[0]
+        self.variants = variants
     }
 
-    /// The event is in the sample at this one of its rates, which is to be written on it.
-    mutating func annotate(_ rate: Int) { edit = byRate[rate] }
+    /// What is written is that many variants further on.
+    mutating func advance(_ count: Int) { variant += count }
 }
 
 /// What the gate says.
@@ -38,10 +38,13 @@ enum Passage: ~Copyable {
 struct RouteGate: BitwiseCopyable {
     var level = 0
     var purposes: Purposes?
-    /// By the level of the event's state, where fields are configured; for each level by the rate of the sample, where it is written.
+    /// By the level of the event's state, where fields are configured; for each level by the rate of
+    /// the sample, where it is written; for each rate without the id of a session and with it, where the route tells sessions.
     var edits: UnsafeBufferPointer<Int>
-    /// How many rates there are; 1: none is written.
-    var rates = 1
+    /// How many there are for a level.
+    var variants = 1
+    /// How many there are for a rate; 0: no rate is written.
+    var stride = 0
 }
 
 struct Gate: ~Copyable {
@@ -64,6 +67,8 @@ struct Gate: ~Copyable {
     /// the thread sanitizer, since it is a member of a noncopyable value.
     private let reader: UnsafeMutablePointer<ConsentReader>
     private var raisedTo = -1
+    /// What the event's name demands at least: of one that was made of another, what the other's did.
+    private var raisedFrom = 0
 
     init(_ rules: UnsafePointer<Rules>?) {
         self.rules = rules
@@ -77,9 +82,10 @@ struct Gate: ~Copyable {
     }
 
     /// The next event is another one.
-    @inline(__always) mutating func forget() {
+    @inline(__always) mutating func forget(raisedFrom: Int) {
         guard rules != nil else { return }
         raisedTo = -1
+        self.raisedFrom = raisedFrom
         let reader = reader
         reader.pointee.forget()
     }
@@ -88,11 +94,11 @@ struct Gate: ~Copyable {
         _ event: ScannedEvent, route: Int, demand: UnsafePointer<RouteGate>, name: inout EventName, nameSlot: Int
     ) -> Passage {
         let edits = demand.pointee.edits.baseAddress!
-        guard let rules else { return .admitted(Admitted(route: route, byRate: edits)) }
+        guard let rules else { return .admitted(Admitted(route: route, variants: edits)) }
         let level = level(demand, event, rules, &name, nameSlot)
         let isDemanding = level > 0 || demand.pointee.purposes != nil
         let cutsFields = rules.pointee.cutsFields
-        guard isDemanding || cutsFields else { return .admitted(Admitted(route: route, byRate: edits)) }
+        guard isDemanding || cutsFields else { return .admitted(Admitted(route: route, variants: edits)) }
 
         let state = state(of: event)
         if isDemanding {
@@ -106,7 +112,7 @@ struct Gate: ~Copyable {
                 return .denied(.purpose)
             }
         }
-        return .admitted(Admitted(route: route, byRate: edits + (cutsFields ? state.level &* demand.pointee.rates : 0)))
+        return .admitted(Admitted(route: route, variants: edits + (cutsFields ? state.level &* demand.pointee.variants : 0)))
     }
 
     /// The level that the route or the event's name demands, whichever is higher.
@@ -123,12 +129,17 @@ struct Gate: ~Copyable {
         return reader.pointee.read(event)
     }
 
-    /// What the event's name demands on every route.
+    /// The level that the event's name demands on every route.
+    mutating func raise(of event: ScannedEvent, _ name: inout EventName, _ nameSlot: Int) -> Int {
+        guard let rules, !rules.pointee.raises.isEmpty else { return 0 }
+        return raise(event, rules, &name, nameSlot)
+    }
+
     private mutating func raise(
         _ event: ScannedEvent, _ rules: UnsafePointer<Rules>, _ name: inout EventName, _ nameSlot: Int
     ) -> Int {
         if raisedTo < 0 {
-            raisedTo = 0
+            raisedTo = raisedFrom
             if let name = name.read(event, slot: nameSlot) {
                 for raise in rules.pointee.raises where raise.level > raisedTo && raise.globs.match(name) { raisedTo = raise.level }
             }

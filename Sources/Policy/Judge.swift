@@ -22,6 +22,8 @@ public struct Judge: ~Copyable {
     private var messageIDs: MessageIDs
     var decoder = Decoder()
     var evaluator: Evaluator
+    private var sessions: SessionWriter
+    private var emitter: Emitter
     /// When and where the event came in.
     private(set) var around = Surroundings(now: 0)
     private var keepErrors = 0
@@ -49,6 +51,8 @@ public struct Judge: ~Copyable {
         subjects = Subjects(slots: rules.subjects, key: rules.subjectKey)
         messageIDs = MessageIDs(key: SipKey(ruleset.messageIDKey ?? Ruleset.chance()))
         evaluator = Evaluator(ruleset.conditions, sources: ruleset.sources)
+        sessions = SessionWriter(ruleset.sessionPaths, key: rules.subjectKey)
+        emitter = Emitter(rules.emits, markSlot: rules.markSlot, messageIDSlot: rules.messageIDSlot, paths: ruleset.paths)
         immediate = .allocate(capacity: max(1, rules.immediate.count))
         immediate.initialize(repeating: Immediate(), count: max(1, rules.immediate.count))
     }
@@ -62,8 +66,39 @@ public struct Judge: ~Copyable {
     public mutating func judge(
         _ event: ScannedEvent, arrival: Int64, source: Int = 0, into parcels: UnsafeMutablePointer<Parcel>, tally: inout Tally
     ) {
-        begin(arrival, source)
         tally.countEvent()
+        judgeAlone(event, arrival, source, parcels, &tally)
+        if !emitter.isIdle { emit(event, arrival, source, parcels, &tally) }
+    }
+
+    /// What is made of the event, a line each.
+    public mutating func emissions(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [[UInt8]] {
+        begin(arrival, source)
+        guard !emitter.isIdle else { return [] }
+        _ = emitter.make(of: event, &evaluator, &editor, around, turn: turn)
+        return (0..<emitter.count).map { emitter.line($0) }
+    }
+
+    @inline(never) private mutating func emit(
+        _ event: ScannedEvent, _ arrival: Int64, _ source: Int, _ parcels: UnsafeMutablePointer<Parcel>, _ tally: inout Tally
+    ) {
+        let raised = gate.raise(of: event, &name, rules.nameSlot)
+        tally.countEmitErrors(emitter.make(of: event, &evaluator, &editor, around, turn: turn))
+        for index in 0..<emitter.count {
+            guard let made = emitter.event(index) else {
+                tally.countEmitErrors(1)
+                continue
+            }
+            tally.countEmitted()
+            judgeAlone(made, arrival, source, parcels, &tally, raisedFrom: raised)
+        }
+    }
+
+    @inline(__always) private mutating func judgeAlone(
+        _ event: ScannedEvent, _ arrival: Int64, _ source: Int, _ parcels: UnsafeMutablePointer<Parcel>, _ tally: inout Tally,
+        raisedFrom: Int = 0
+    ) {
+        begin(arrival, source, raisedFrom: raisedFrom)
         for route in 0..<rules.routes.count {
             switch decide(event, route) {
             case .admitted(let admitted):
@@ -91,7 +126,7 @@ public struct Judge: ~Copyable {
     /// What each route says of the event, in order; nothing is appended, and nothing remembered.
     public mutating func verdicts(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Verdict] {
         isTrial = true
-        defer { isTrial = false }
+        defer { (isTrial, keepErrors, transformErrors) = (false, 0, 0) }
         begin(arrival, source)
         return (0..<rules.routes.count).map { route in
             switch decide(event, route) {
@@ -107,12 +142,12 @@ public struct Judge: ~Copyable {
     }
 
     /// The next event is another one.
-    @inline(__always) private mutating func begin(_ arrival: Int64, _ source: Int) {
+    @inline(__always) private mutating func begin(_ arrival: Int64, _ source: Int, raisedFrom: Int = 0) {
         around = Surroundings(now: arrival, source: source)
         turn &+= 1
         isTaken = false
         name.forget()
-        gate.forget()
+        gate.forget(raisedFrom: raisedFrom)
         subjects.forget()
     }
 
@@ -144,9 +179,8 @@ public struct Judge: ~Copyable {
             switch sampled(sample, event) {
             case .out(let verdict): return .refused(verdict)
             case .isIn(let rate):
-                guard demand.pointee.rates > 1 else { return transformed(admitted, event) }
                 var annotated = admitted
-                annotated.annotate(rate)
+                annotated.advance(rate &* demand.pointee.stride)
                 return transformed(annotated, event)
             }
         }
@@ -154,6 +188,7 @@ public struct Judge: ~Copyable {
 
     /// A copy that takes more than splices is made here, since that may hold the event back.
     @inline(__always) private mutating func transformed(_ admitted: consuming Admitted, _ event: ScannedEvent) -> Decision {
+        if let session = rules.routes[admitted.route].session, sessions.hasSubject(session, event) { admitted.advance(1) }
         guard let program = admitted.program else { return .admitted(admitted) }
         made = transformer.run(program, event, around, turn: turn)
         transformErrors = transformer.errors
@@ -182,11 +217,13 @@ public struct Judge: ~Copyable {
         }
         let isAdding = route.pointee.addsMessageIDs && MessageIDs.lacks(messageID, in: copied.block)
         let added = isAdding ? messageIDs.text(turn) : nil
+        let session = route.pointee.session.flatMap { sessions.id($0, event, at: arrival) }
         let line = parcels[first].append(
             admitted, copied, &editor, route: route.pointee.number, messageID: messageID, added: added, turn: turn,
             isImmediate: isImmediate(first, event),
             arrival: arrival,
             subjects: subjects)
+        if let session, let rule = route.pointee.session { sessions.write(session, rule, on: line.text) }
         for provider in providers.dropFirst() {
             parcels[provider].append(
                 admitted, copyOf: line, route: route.pointee.number, isImmediate: isImmediate(provider, event), arrival: arrival,

@@ -41,18 +41,7 @@ struct MessageIDs: ~Copyable {
         let (low, high) = withUnsafeBytes(of: &number) { number in
             key.hash128(ByteRun(base: number.baseAddress!.assumingMemoryBound(to: UInt8.self), count: 8))
         }
-        let halves = (high & 0xffff_ffff_ffff_0fff | 0x4000, low & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000)
-        var at = 1
-        for nibble in 0..<32 {
-            if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 {
-                text[at] = UInt8(ascii: "-")
-                at += 1
-            }
-            let half = nibble < 16 ? halves.0 : halves.1
-            let digit = UInt8(truncatingIfNeeded: half &>> UInt64(60 - nibble % 16 * 4)) & 15
-            text[at] = digit < 10 ? digit + UInt8(ascii: "0") : digit - 10 + UInt8(ascii: "a")
-            at += 1
-        }
+        UUIDText.write(high & 0xffff_ffff_ffff_0fff | 0x4000, low & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000, to: text + 1)
     }
 }
 

@@ -16,6 +16,8 @@ struct RouteRules: BitwiseCopyable {
     let gate: RouteGate
     /// Nil: the route takes all.
     let sample: UnsafePointer<SampleRule>?
+    /// Nil: the route tells no sessions.
+    let session: UnsafePointer<SessionRule>?
     let providers: UnsafeBufferPointer<Int>
     /// Whether its copies get a `messageId` when the event has none.
     let addsMessageIDs: Bool
@@ -29,6 +31,9 @@ struct Rules: @unchecked Sendable {
     var messageIDSlot: Int
     /// By provider: names that must not wait for a batch to fill.
     var immediate: UnsafeBufferPointer<Globs>
+    var emits: UnsafeBufferPointer<EmitRule>
+    /// Where the mark stands of what was made of another event.
+    var markSlot: Int
     /// The slots that routes sample by; -1: `messageId`.
     var sampled: UnsafeBufferPointer<Int>
     var subjects: UnsafeBufferPointer<Int>

@@ -24,7 +24,9 @@ public final class Ruleset: Sendable {
     let sources: [String]
     /// Own what `rules` points to.
     private let store: Store
-    private let memories: [RouteMemory]
+    private let memories: RulesMemories
+    /// Where routes write the ids of sessions.
+    let sessionPaths: PathTrie
 
     /// The subjects' keys are made under `subjectKey`, sixteen bytes; by default chance, so that they mean nothing
     /// outside of this process. `locatesMessageIDs` tells where each event's `messageId` stands, also when no rule asks.
@@ -46,13 +48,14 @@ public final class Ruleset: Sendable {
         routeCount = plan.routes.count
         providerCount = plan.providers.count
         precondition(routeCount <= Int(UInt16.max) + 1, "a parcel's entry counts routes in two bytes")
-        let compiler = RulesCompiler(plan, wanted, paths, store, keepsDigests: keepsDigests)
+        sessionPaths = PathTrie(plan.routes.compactMap(\.session?.place))
+        let compiler = RulesCompiler(plan, wanted, paths, sessionPaths: sessionPaths, store, keepsDigests: keepsDigests)
         let numbers = numbers ?? plan.routes.indices.map { UInt16($0) }
         precondition(numbers.count == routeCount)
         let conditions = Conditions(plan)
         self.conditions = ExpressionSet(conditions.expressions, paths: paths)
         sources = plan.sources.map(\.name)
-        self.memories = memories.recall(plan.routes.map(\.name))
+        self.memories = memories.recall(plan)
         let (rules, programs) = compiler.compile(
             subjectKey: SipKey(subjectKey ?? Ruleset.chance()), numbers: numbers, conditions: conditions, memories: self.memories)
         self.rules = rules
@@ -71,8 +74,11 @@ struct Conditions {
     private(set) var expressions: [Expression] = []
     private(set) var filters: [Int] = []
     private(set) var keeps: [Int] = []
+    /// By rule that makes events: its own, and those of its values.
+    private(set) var emits: [(condition: Int, values: [Int])] = []
 
     init(_ plan: Plan) {
+        for emit in plan.emits { emits.append((add(emit.condition), emit.values.map { add($0) })) }
         for route in plan.routes {
             filters.append(add(route.condition))
             keeps.append(add(route.sample?.keepCondition))
@@ -91,6 +97,9 @@ struct WantedPaths {
     private(set) var paths: [Path] = []
     let name = Path(keys: ["event"])
     let messageID = Path(keys: ["messageId"])
+    static let properties = Path(keys: ["properties"])
+    /// What marks an event that was made of another.
+    static let mark = Path(keys: ["context", "switchyard", "emitted"])
     /// Whether some rule asks for what the event itself says of consent.
     let consent: Bool
 
@@ -109,11 +118,15 @@ struct WantedPaths {
         for route in routes {
             paths += (route.match + route.not.match).map(\.path)
             for condition in [route.condition, route.sample?.keepCondition] { paths += condition?.paths ?? [] }
-            paths += [route.sample?.by, route.sample?.annotation].compactMap { $0 }
+            paths += [route.sample?.by, route.sample?.annotation, route.session?.by, route.session?.place].compactMap { $0 }
             for transform in route.transforms {
                 paths += transform.paths
                 if case .step(let step) = transform { paths += step.readPaths }
             }
+        }
+        for emit in plan.emits {
+            paths += [messageID, WantedPaths.properties, WantedPaths.mark] + emit.condition.paths + emit.values.flatMap(\.paths)
+            paths += emit.members.map { Path(keys: [$0.key]) }
         }
         if let section {
             paths += section.subject + section.fields.map(\.path)

@@ -42,13 +42,17 @@ public enum Denial: String, Hashable, Sendable, CaseIterable {
 }
 
 /// How often each verdict fell, by route. A worker fills one for each block. Of each route, the verdicts add up to
-/// the events.
+/// the events and those that were made of them.
 public struct Tally: Sendable {
     /// Indexed by route, then by `Tally.column(of:)`.
     public private(set) var counts: [Int]
     public private(set) var events = 0
     /// Events that came before, by their `messageId`; no route saw them again.
     public private(set) var duplicates = 0
+    /// Events that were made of others; every route judged them like any other.
+    public private(set) var emitted = 0
+    /// How often an expression of a rule that makes events erred, and so made none.
+    public private(set) var emitErrors = 0
     /// By route.
     private var keepErrors: [Int]
     private var transformErrors: [Int]
@@ -99,8 +103,7 @@ public struct Tally: Sendable {
     /// Adds what another block counted, for the same routes.
     public mutating func add(_ other: Tally) {
         precondition(routes == other.routes, "tallies of different plans")
-        events += other.events
-        duplicates += other.duplicates
+        addTotals(other)
         for i in counts.indices { counts[i] += other.counts[i] }
         for i in keepErrors.indices { keepErrors[i] += other.keepErrors[i] }
         for i in transformErrors.indices { transformErrors[i] += other.transformErrors[i] }
@@ -108,8 +111,7 @@ public struct Tally: Sendable {
 
     /// Adds what another block counted, whose routes have these numbers here.
     public mutating func add(_ other: Tally, numbers: [UInt16]) {
-        events += other.events
-        duplicates += other.duplicates
+        addTotals(other)
         let most = Int(numbers.max() ?? 0) + 1
         if !numbers.isEmpty, most > routes {
             counts += Array(repeating: 0, count: (most - routes) * Tally.width)
@@ -124,9 +126,15 @@ public struct Tally: Sendable {
         }
     }
 
+    private mutating func addTotals(_ other: Tally) {
+        events += other.events
+        duplicates += other.duplicates
+        emitted += other.emitted
+        emitErrors += other.emitErrors
+    }
+
     public mutating func removeAll() {
-        events = 0
-        duplicates = 0
+        (events, duplicates, emitted, emitErrors) = (0, 0, 0, 0)
         for i in counts.indices { counts[i] = 0 }
         for i in keepErrors.indices { keepErrors[i] = 0 }
         for i in transformErrors.indices { transformErrors[i] = 0 }
@@ -134,6 +142,8 @@ public struct Tally: Sendable {
 
     mutating func countTransformErrors(_ count: Int, route: Int) { transformErrors[route] += count }
     mutating func countKeepErrors(_ count: Int, route: Int) { keepErrors[route] += count }
+    mutating func countEmitted() { emitted += 1 }
+    mutating func countEmitErrors(_ count: Int) { emitErrors += count }
     @inline(__always) mutating func countEvent() { events += 1 }
     public mutating func countDuplicate() { duplicates += 1 }
     @inline(__always) mutating func count(_ verdict: Verdict, route: Int) { counts[route * Tally.width + Tally.column(of: verdict)] += 1 }

@@ -41,7 +41,9 @@ public struct Account: Sendable {
 
     /// Events that came before and were let go.
     public var duplicates: Int { verdicts.duplicates }
-    /// Events that every route judged.
+    /// Events that were made of others.
+    public var emitted: Int { verdicts.emitted }
+    /// Events that came in, and that every route judged.
     public var valid: Int { received - rejected - duplicates }
 
     /// Whether every admitted event reached every provider of its route.
@@ -56,7 +58,7 @@ public struct Account: Sendable {
     public var balances: Bool {
         for route in routes.indices {
             let judged = route < judged.count ? judged[route] : 0
-            if Tally.columns.reduce(0, { $0 + verdicts[route, $1] }) != judged || judged > valid { return false }
+            if Tally.columns.reduce(0, { $0 + verdicts[route, $1] }) != judged || judged > valid + emitted { return false }
             for provider in providers {
                 let routed = route < provider.routed.count ? provider.routed[route] : 0
                 if provider.lane.taken(route: route) != routed { return false }

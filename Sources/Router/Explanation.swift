@@ -45,6 +45,8 @@ public struct Explanation: Sendable {
     public var routes: [Route]
     /// Why it is no event, and where: `stdin:1:8: expected a value, found 0x7d '}'`; nil: it is one.
     public var fault: String?
+    /// The names of the events that rules make of it; nil: there are no such rules. Each goes a way of its own.
+    public var emitted: [String]?
 
     /// There must be one event to explain.
     public struct WrongCount: Error, Sendable { public var events: Int }
@@ -52,7 +54,8 @@ public struct Explanation: Sendable {
     /// `text` holds one line that is not blank; `source` is what it is called in a fault.
     /// `now` is when it is taken to have come in, in nanoseconds since 1970.
     public init(of text: [UInt8], from source: String, by plan: Plan, now: Int64 = 0) throws(WrongCount) {
-        let ruleset = Ruleset(plan, messageIDKey: [UInt8](repeating: 0, count: 16))
+        let noChance = [UInt8](repeating: 0, count: 16)
+        let ruleset = Ruleset(plan, subjectKey: noChance, messageIDKey: noChance)
         var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: text.count)
         text.withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
         worker.block.arrival = now
@@ -69,11 +72,22 @@ public struct Explanation: Sendable {
             }
             return
         }
-        guard let (findings, came) = found else { preconditionFailure("the worker has found an event in this block") }
+        guard let (findings, came, made) = found else { preconditionFailure("the worker has found an event in this block") }
         routes = plan.routes.indices.map { index in
             let teller = Teller(plan, plan.routes[index], findings[index], came)
-            return Explanation.route(index, plan, teller, worker.line(of: index, plan), ruleset.paths)
+            // What stands there else was made of it.
+            let line = findings[index].verdict == .admitted ? worker.line(of: index, plan) : nil
+            return Explanation.route(index, plan, teller, line, ruleset.paths)
         }
+        if !plan.emits.isEmpty { emitted = made.map { Explanation.name(of: $0, Mask(hidden: plan.hidden)) } }
+    }
+
+    private static func name(of line: [UInt8], _ mask: Mask) -> String {
+        let path = Path(keys: ["event"])
+        guard let text = EventMembers(of: line, PathTrie([path]))[path], text[0] == UInt8(ascii: "\""),
+            let name = decoded(text[1..<(text.count - 1)])
+        else { return "an event without a name" }
+        return mask.shown(name)
     }
 
     private static func route(_ index: Int, _ plan: Plan, _ teller: Teller, _ line: [UInt8]?, _ paths: PathTrie) -> Route {
@@ -114,12 +128,14 @@ extension RoutePlan {
 extension Worker {
     /// What the judge finds out about the one event of the block, and the members of it that rules name.
     /// nil: there is no event.
-    fileprivate mutating func findings(_ paths: PathTrie) -> ([Finding], EventMembers)? {
+    fileprivate mutating func findings(_ paths: PathTrie) -> ([Finding], EventMembers, made: [[UInt8]])? {
         block.seal()
         var at: UInt32 = 0
         while at < UInt32(block.count) {
             if let event = scanner.scan(block.bytes, at) {
-                return (judge.findings(on: event, arrival: block.arrival, source: block.source), EventMembers(event, paths))
+                let findings = judge.findings(on: event, arrival: block.arrival, source: block.source)
+                let made = judge.emissions(of: event, arrival: block.arrival, source: block.source)
+                return (findings, EventMembers(event, paths), made)
             }
             at = scanner.lineEnd + 1
         }

@@ -217,10 +217,12 @@ private final class Bench {
         if let known = judgings[own ?? -1] { return known }
         let indices = own.map { [$0] } ?? Array(plan.routes.indices)
         var today = plan
+        today.emits = []
         today.routes = indices.map { index in
             var route = plan.routes[index]
             route.providers = route.providers.filter { $0 == provider }
             route.sample = nil
+            route.session = nil
             // It has come by it before, when no other took it.
             if own != nil { route.takesRest = false }
             return route

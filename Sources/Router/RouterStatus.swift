@@ -40,6 +40,8 @@ public struct RouterStatus: Sendable {
     /// Valid events that came in so far.
     public var events: Int
     public var duplicates: Int
+    /// Events that were made of others.
+    public var emitted: Int
     public var sources: [Source]
     /// Those of all plans of the run that judged an event.
     public var routes: [Route]
@@ -61,7 +63,7 @@ extension Router {
             return RouterStatus.Inbox(submissions: waiting.submissions, bytes: waiting.bytes, latencies: inbox.latencies)
         }
         return RouterStatus(
-            generation: current.number, events: sums.tally.events, duplicates: sums.tally.duplicates,
+            generation: current.number, events: sums.tally.events, duplicates: sums.tally.duplicates, emitted: sums.tally.emitted,
             sources: sourceNames.enumerated().map { index, name in
                 .init(name: name, counts: index < sums.sources.count ? sums.sources[index] : SourceCounts())
             },

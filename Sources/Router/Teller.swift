@@ -95,7 +95,7 @@ struct Teller {
             case .step(let step): for path in step.paths { tell(path) }
             }
         }
-        if let annotation = route.sample?.annotation { tell(annotation) }
+        for path in [route.sample?.annotation, route.session?.place].compactMap({ $0 }) { tell(path) }
         let id = Path(keys: ["messageId"])
         if plan.addsMessageIDs, came[id] != left[id] { tell(id) }
         return told.map { "\($0.verb) \(list($0.paths))" }.joined(separator: "; ")

@@ -21,7 +21,7 @@ struct Totals {
         tally.add(block, numbers: generation.routes)
         guard block.events > 0 else { return }
         for (route, number) in generation.routes.enumerated() {
-            Totals.add(block.events, at: Int(number), to: &judged)
+            Totals.add(block.events + block.emitted, at: Int(number), to: &judged)
             let admitted = block[route, .admitted]
             guard admitted > 0 else { continue }
             for target in generation.targets[route] {

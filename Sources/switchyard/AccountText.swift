@@ -19,7 +19,8 @@ enum AccountFormat: String, CaseIterable {
 extension Account {
     var text: String {
         let repeated = duplicates == 0 ? "" : ", \(grouped(duplicates)) duplicates"
-        var lines = ["received \(grouped(received)): \(grouped(valid)) valid, \(grouped(rejected)) rejected\(repeated)"]
+        let made = emitted == 0 ? "" : "; \(grouped(emitted)) emitted"
+        var lines = ["received \(grouped(received)): \(grouped(valid)) valid, \(grouped(rejected)) rejected\(repeated)\(made)"]
         for route in ownRoutes {
             let parts = Tally.columns.compactMap { column -> String? in
                 let count = verdicts[route, column]
@@ -32,6 +33,7 @@ extension Account {
                 + (transformErrors == 0 ? "" : "; a transform's expressions err \(grouped(transformErrors)) times")
             lines.append("route \(routes[route]): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))\(erring)")
         }
+        if verdicts.emitErrors > 0 { lines.append("emit errs on \(grouped(verdicts.emitErrors))") }
         for provider in providers {
             let lane = provider.lane
             var parts = LaneAccount.Fate.allCases.compactMap { fate -> String? in
@@ -69,7 +71,10 @@ extension Account {
                 + "\"resumed\":\(lane.totalResumed),\(counts.joined(separator: ",")),"
                 + "\"routes\":[\(byRoute.joined(separator: ","))]}"
         }
-        let counts = [("received", received), ("valid", valid), ("rejected", rejected), ("duplicates", duplicates)]
+        let counts = [
+            ("received", received), ("valid", valid), ("rejected", rejected), ("duplicates", duplicates), ("emitted", emitted),
+            ("emit_errors", verdicts.emitErrors),
+        ]
         let head = counts.map { "\"\($0.0)\":\($0.1)," }.joined()
         return "{\(head)\"routes\":[\(routeParts.joined(separator: ","))],\"providers\":[\(providerParts.joined(separator: ","))]}"
     }

@@ -15,7 +15,8 @@ extension Explanation {
             ]
             return "{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
         }
-        return "{\"routes\":[\(parts.joined(separator: ","))]}"
+        let made = emitted.map { ",\"emits\":[\($0.map(jsonQuoted).joined(separator: ","))]" } ?? ""
+        return "{\"routes\":[\(parts.joined(separator: ","))]\(made)}"
     }
 
     func text(_ style: Style) -> String {
@@ -23,7 +24,9 @@ extension Explanation {
             let names = routes.map { printable($0.name) }.joined(separator: ", ")
             return "\(style.bad("rejected"))  \(fault)\n" + wrapped("No route sees it: \(names)", indent: 0)
         }
-        return routes.map { $0.text(style) }.joined(separator: "\n")
+        let names = (emitted ?? []).map { printable($0) }.joined(separator: ", ")
+        let made = names.isEmpty ? "" : "\n" + wrapped("emits \(names)", indent: 0)
+        return routes.map { $0.text(style) }.joined(separator: "\n") + made
     }
 }
 

@@ -42,6 +42,7 @@ struct Metrics {
         family("switchyard_source_events_total", "counter", "Valid events, by source.", sources(\.events))
         family("switchyard_source_rejected_total", "counter", "Lines that were no valid event, by source.", sources(\.rejected))
         family("switchyard_duplicates_total", "counter", "Events that came before and were let go.", [("", Double(router.duplicates))])
+        family("switchyard_emitted_total", "counter", "Events that were made of others.", [("", Double(router.emitted))])
         if let inbox = router.inbox {
             family("switchyard_inbox_submissions", "gauge", "Requests that wait for a worker.", [("", Double(inbox.submissions))])
             family("switchyard_inbox_bytes", "gauge", "Their bytes.", [("", Double(inbox.bytes))])

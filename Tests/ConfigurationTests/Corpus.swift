@@ -244,7 +244,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'spool', expected version, keys, limits, message_id, state, shutdown, admin, sources, consent, providers or routes"
+                "1:2: unknown key 'spool', expected version, keys, limits, message_id, state, shutdown, admin, sources, consent, providers, emit or routes"
             ]),
         Broken(
             "sections that are not built yet",
@@ -254,7 +254,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'where', expected version, keys, limits, message_id, state, shutdown, admin, sources, consent, providers or routes"
+                "1:2: unknown key 'where', expected version, keys, limits, message_id, state, shutdown, admin, sources, consent, providers, emit or routes"
             ]),
         Broken(
             "duplicate sections",
@@ -915,7 +915,7 @@ extension Broken {
             "routes":[{"emit":"true","to":["out"]}]}
             """#,
             [
-                "2:12: routes[0]: unknown key 'emit', expected name, events, match, not, where, else, consent, sample, transform or to"
+                "2:12: routes[0]: unknown key 'emit', expected name, events, match, not, where, else, consent, sample, session, transform or to"
             ]),
         Broken(
             "events of the wrong type",
@@ -1142,6 +1142,69 @@ extension Broken {
             [
                 "2:44: routes[0].sample.annotate must be true, false or a path such as context.sampleRate, is 1",
                 "3:37: routes[1].sample.annotate: 'a..b' is not a path: expected a key",
+            ]),
+        Broken(
+            "sessions of nobody, and of broken parts",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},
+            "routes":[{"session":{},"to":["out"]},
+            {"session":"userId","to":["out"]},
+            {"session":{"by":"a..b","idle":30,"as":"","most":0},"to":["out"]},
+            {"session":{"by":"userId","idle":"1ms","after":"1m"},"to":["out"]}]}
+            """#,
+            [
+                "2:22: routes[0].session: lacks 'by': the member whose value is the subject",
+                #"3:12: routes[1].session must be an object, is "userId""#,
+                "4:21: routes[2].session.by: 'a..b' is not a path: expected a key",
+                #"4:32: routes[2].session.idle must be a time such as "500ms" or "24h", is 30, did you mean "30s"?"#,
+                "4:41: routes[2].session.as: '' is not a path: a path needs a key",
+                "4:50: routes[2].session.most must be between 1 and 10000000, is 0",
+                #"5:34: routes[3].session.idle must be at least 1s, is "1ms""#,
+                "5:40: routes[3].session: unknown key 'after', expected by, idle, as or most",
+            ]),
+        Broken(
+            "rules that make events, with broken parts",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},"emit":[{},
+            {"where":"1 + 1","event":{}},
+            {"where":"true","event":{"context":1,"properties":{"a":[{"cel":"1 +"}]}}},
+            {"where":"true","event":"slow"},
+            {"where":"true","event":{"event":{"cel":5}},"when":1}],
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:51: emit[0]: lacks 'where': which events make another, in CEL",
+                #"1:51: emit[0]: lacks 'event': its members, in place of the original's: constants or {"cel": …}"#,
+                "2:11: emit[1].where: a condition is true or false, but this gives int",
+                "2:26: emit[1].event: must not be empty, expected an object of members with values",
+                "3:26: emit[2].event: 'context' cannot be set, it follows from the original, expected other members",
+                "3:68: emit[2].event.properties.a[0].cel: expected an expression, found the end of the expression",
+                #"4:25: emit[3].event must be an object of members with values, is "slow""#,
+                "5:41: emit[4].event.event.cel must be an expression in CEL, as a string, is 5",
+                "5:45: emit[4]: unknown key 'when', expected where or event",
+            ]),
+        Broken(
+            "no rules that make events",
+            #"""
+            {"providers":{"out":{"plugin":"console"}},"emit":[],
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:50: emit: must not be empty, expected a list of rules"
+            ]),
+        Broken(
+            "rules that would get round the consent of the event they are made of",
+            #"""
+            {"consent":{"levels":["none","all"],"subject":["userId"],"default":"all","fields":{"traits.role":"all","a":"none"}},
+            "providers":{"out":{"plugin":"console"}},"emit":[{"where":"traits.role == 'x'",
+            "event":{"userId":"u","x":{"cel":"a"},"y":{"z":{"cel":"traits.role.name"}},"w":[{"cel":"size(traits)"}],"v":{"cel":"this"}}}],
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "3:19: emit[0].event.userId: the consent section looks for subjects there, expected another member",
+                "3:43: emit[0].event.y: names traits.role, which the consent section cuts out of events, expected other members",
+                "3:80: emit[0].event.w: names traits.role, which the consent section cuts out of events, expected other members",
+                "3:109: emit[0].event.v: names traits.role, which the consent section cuts out of events, expected other members",
             ]),
         Broken(
             "a sample by a broken path",

@@ -1,6 +1,7 @@
 // What a right file becomes.
 
 import Events
+import Expressions
 import Foundation
 import Testing
 
@@ -172,6 +173,32 @@ struct PlanTests {
         #expect(try sample(#""rate":0.5,"annotate":false"#).annotation == nil)
     }
 
+    @Test("sessions are understood, with what is usual")
+    func sessions() throws {
+        let usual = try #require(read(file(route: #""session":{"by":"userId"}"#)).routes[0].session)
+        #expect(usual == SessionPlan(by: Path(keys: ["userId"])))
+        #expect(usual.idle == .seconds(1800) && usual.place == Path(keys: ["context", "sessionId"]) && usual.most == 100_000)
+        let other = try #require(read(file(route: #""session":{"by":"u","idle":"90s","as":"s","most":5}"#)).routes[0].session)
+        #expect(other.by == Path(keys: ["u"]) && other.idle == .seconds(90) && other.place == Path(keys: ["s"]) && other.most == 5)
+    }
+
+    @Test("the event of a rule is taken apart into constants and expressions")
+    func emits() throws {
+        let properties = #"{"x":{"cel":"a"},"y\n":[ 1.0, {"cel":"b"}, {}]}"#
+        let plan = try read(file(#""emit":[{"where":"a > 1","event":{"event":"b","properties":\#(properties),"n":{"cel":"c"}}}]"#))
+        let emit = try #require(plan.emits.first)
+        #expect(emit.condition.text == "a > 1" && emit.members.map(\.key) == ["event", "properties", "n"])
+        let told = emit.members.map { member in
+            member.value.map { piece in
+                switch piece {
+                case .json(let json): json
+                case .value(let expression): "<\(expression.text)>"
+                }
+            }.joined()
+        }
+        #expect(told == [#""b""#, #"{"x":<a>,"y\n":[1.0,<b>,{}]}"#, "<c>"])
+    }
+
     @Test("what keeps events out and what takes the rest is understood")
     func notAndElse() throws {
         let first = #"{"events":"a","not":{"events":"b_*","match":{"type":["x",1]}},"to":["out"]}"#
@@ -188,7 +215,8 @@ struct PlanTests {
         #expect(faults.isEmpty)
         #expect(
             root["properties"]?.entries?.map(\.key.name) == [
-                "version", "keys", "limits", "message_id", "state", "shutdown", "admin", "sources", "consent", "providers", "routes",
+                "version", "keys", "limits", "message_id", "state", "shutdown", "admin", "sources", "consent", "providers", "emit",
+                "routes",
             ])
         #expect(root["required"]?.items?.compactMap(\.text?.value) == ["providers", "routes"])
         let rate = root["properties"]?["routes"]?["items"]?["properties"]?["sample"]?["properties"]?["rate"]

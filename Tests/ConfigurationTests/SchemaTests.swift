@@ -108,6 +108,9 @@ enum Good {
         file(route: #""sample":{"rates":{"a*":0,"*":1},"by":"userId","annotate":true,"limit":"30/m"}"#),
         file(route: #""sample":{"target":"0.5/s","by":"userId","annotate":"context.sampleRate","keep":["a"]}"#),
         file(route: #""sample":{"limit":{"rate":"1000000000/s","burst":1},"annotate":false,"keep":["a"]}"#),
+        file(route: #""session":{"by":"userId"}"#),
+        file(#""emit":[{"where":"true","event":{"event":"b","properties":{"a":{"cel":"a + 1"},"b":[1,{"cel":"b"},{"c":null}]}}}]"#),
+        file(route: #""session":{"by":"traits.id","idle":"2h","as":"session","most":1}"#),
         file(route: #""sample":{"target":"1/d","limit":{"rate":"5/h"}}"#),
         file(route: #""name":"ünïcödé 🚗","events":"*""#),
     ]

@@ -87,6 +87,23 @@ struct ExplainTests {
         #expect(try reasons(#"{"event":"other"}"#)[0] == before + "; adds sampleRate")
     }
 
+    @Test("an event that makes others is told apart from them, and their names are told")
+    func emits() throws {
+        let yard = try Yard(
+            routes: """
+                { "providers": { "a": { "plugin": "noop" } },
+                  "emit": [ { "where": "ms > 5", "event": { "event": "slow", "of": { "cel": "event" } } } ],
+                  "routes": [ { "name": "slow", "events": "slow", "to": ["a"] }, { "name": "all", "to": ["a"] } ] }
+                """)
+        let result = try yard.run(["explain", "--json"], input: #"{"event":"get","ms":7}"#)
+        #expect(result.text.hasSuffix(#"],"emits":["slow"]}"# + "\n"), "\(result.text)")
+        #expect(try explain(yard, #"{"event":"get","ms":7}"#).map(\.verdict) == ["filtered", "admitted"])
+        #expect(try yard.run(["explain"], input: #"{"event":"get","ms":7}"#).text.hasSuffix("\n\nemits slow\n"))
+        let run = try yard.run(["--stats", "text"], input: #"{"event":"get","ms":7}"# + "\n{}\n")
+        #expect(run.errors.contains("received 2: 2 valid, 0 rejected; 1 emitted\n"), "\(run.errors)")
+        #expect(run.errors.contains("route slow: 1 admitted, 2 filtered (events)\n") && run.errors.contains("emit errs on 1\n"))
+    }
+
     @Test("--json has exactly the keys that are promised, whatever the verdict")
     func keys() throws {
         let yard = try Yard(routes: Self.rich)

@@ -1,5 +1,6 @@
 import Configuration
 import Delivery
+import Expressions
 import Foundation
 import Glibc
 import Platform
@@ -51,7 +52,7 @@ final class Rig: @unchecked Sendable {
 
     init(
         _ stores: [any Provider], routes: [RoutePlan]? = nil, memory: Int = 4_000_000, workers: Int = 2, drain: Duration = .seconds(60),
-        vitals: Vitals = Vitals()
+        vitals: Vitals = Vitals(), emits: [EmitPlan] = []
     ) {
         pipe(&ends)
         var plan = Plan()
@@ -64,6 +65,7 @@ final class Rig: @unchecked Sendable {
         var all = RoutePlan(name: "all")
         all.providers = Array(stores.indices)
         plan.routes = routes ?? [all]
+        plan.emits = emits
         self.plan = plan
         var options = RouterOptions(deadLetters: folder + "/dead-letters.sqlite")
         options.input = ends[0]
@@ -202,6 +204,28 @@ struct RouterTests {
         let account = rig.finish()
         #expect(store.lines == ["{\"n\":1}", "{\"n\":2}", "{\"n\":3}"])
         #expect(account.balances && account.verdicts[0, .limited] == 1)
+    }
+
+    @Test("the account balances over events that were made of others, whatever the workers, and each comes behind its original")
+    func emits() throws {
+        let store = Store()
+        var all = RoutePlan(name: "all")
+        all.providers = [0]
+        var made = RoutePlan(name: "made")
+        made.providers = [0]
+        made.events = [Glob("odd")]
+        let rule = EmitPlan(condition: try .condition("n % 2 == 1"), members: [("event", [.json("\"odd\"")])])
+        let rig = Rig([store], routes: [all, made], workers: 3, emits: [rule])
+        rig.send((1...2000).map { "{\"n\":\($0)}" }.joined(separator: "\n"))
+        let account = rig.finish()
+        #expect(account.balances && account.isComplete)
+        #expect(account.received == 2000 && account.valid == 2000 && account.emitted == 1000)
+        #expect(account.verdicts[0, .admitted] == 3000 && account.verdicts[1, .admitted] == 1000)
+        let expected = (1...2000).flatMap { number in
+            let line = "{\"n\":\(number),\"context\":{\"switchyard\":{\"emitted\":true}},\"event\":\"odd\"}"
+            return ["{\"n\":\(number)}"] + (number % 2 == 1 ? [line, line] : [])
+        }
+        #expect(store.lines == expected)
     }
 
     @Test("a line that a stop cut off is no invalid line")

@@ -32,6 +32,7 @@ EXCEPTIONS = {
     "a queue that spills": NEEDS,
     "an address of admin that others can reach": NEEDS,
     "a socket for admin": ADDRESS,
+    "rules that would get round the consent of the event they are made of": NAMES,
     "an unknown provider": NAMES,
     "an unknown provider without a near name": NAMES,
     "two routes of a name": EQUAL,

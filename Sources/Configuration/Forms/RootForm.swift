@@ -20,8 +20,13 @@ enum RootForm {
             Member("sources", SourceForms.sources, "Where events come from; standard input when left out.", into: \.namedSources),
             Member("consent", ConsentForms.section, "What routes may take of whom. Without it the gate is off.", into: \.consent),
             Member("providers", ProviderForms.providers, required: true, "Where events go, by name.", into: \.providers),
+            Member("emit", EmitForms.emits, "Rules that make a second event from one.", into: \.emits),
             Member("routes", RouteForms.routes, required: true, "What each provider gets. Every route sees every event.", into: \.routes),
-        ])
+        ]
+    ).then { plan, node, reading in
+        EmitForms.check(plan, node, reading)
+        return plan
+    }
 
     private static let version = Form<Int>(#"{"const":1}"#) { node, reading in
         if case .number("1") = node.value { return 1 }

@@ -1,0 +1,30 @@
+// A route's sessions: an id for each subject that changes after an idle time.
+
+internal import Events
+
+enum SessionForm {
+    static let session = Form<Draft>.object(
+        Draft(),
+        [
+            Member("by", Forms.path, required: true, "The member whose value is the subject.", into: \.by),
+            Member("idle", Forms.time(1000 ... .max), "After so long without an event another session begins.", into: \.idle),
+            Member("as", Forms.path, "Where the id is written.", into: \.place),
+            Member("most", Forms.integer(1...10_000_000), "How many subjects are remembered.", into: \.most),
+        ]
+    ).then { draft, _, _ -> SessionPlan? in
+        draft.by.map { by in
+            var session = SessionPlan(by: by)
+            session.idle = draft.idle ?? session.idle
+            session.place = draft.place ?? session.place
+            session.most = draft.most ?? session.most
+            return session
+        }
+    }
+
+    struct Draft: Sendable {
+        var by: Path?
+        var idle: Duration?
+        var place: Path?
+        var most: Int?
+    }
+}
