@@ -20,8 +20,9 @@ let package = Package(
     targets: [
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
-        module("Policy", ["Configuration", "Expressions", "Events", "Platform", "CCrypto"]),
-        module("Configuration", ["Expressions", "Events", "CJansson"]),
+        module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CCrypto"]),
+        module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
+        module("Redaction", ["Expressions", "Events"]),
         module("Expressions", ["Events", "Platform", "CPlatform"]),
         module("Events", ["CSIMD"]),
         module("Platform", ["CPlatform"]),
