@@ -70,7 +70,7 @@ let package = Package(
         module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
-        module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CCrypto"]),
+        module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
         module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
         // Finds and masks in the strings of an event.
         module("Redaction", ["Expressions", "Events"]),

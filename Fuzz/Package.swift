@@ -31,7 +31,7 @@ let package = Package(
         module("Expressions", ["Events", "Platform", "CPlatform"]),
         module("Redaction", ["Expressions", "Events"]),
         module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
-        module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CCrypto"]),
+        module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
         module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("PluginHost", ["Delivery", "Configuration", "Policy", "Platform", "CSwitchyardPlugin"]),

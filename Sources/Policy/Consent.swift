@@ -51,11 +51,15 @@ struct ConsentRules: BitwiseCopyable {
     let names: UnsafeBufferPointer<ByteRun>
     /// Words in a set.
     let width: Int
+    /// The empty set.
+    let nothing: Purposes
     /// What Global Privacy Control refuses, and whether that is anything at all.
     let gpc: Purposes
     let gpcRefuses: Bool
     /// The level to assume of the unknown; -1: deny.
     var assumed: Int
+    /// Of the text that must have been consented to, at least; empty: any.
+    private let minimumVersion: ByteRun
 
     init(_ plan: ConsentPlan, demands: [ConsentDemand], slots: [Int], in store: Store) {
         var all: Set<[UInt8]> = []
@@ -65,6 +69,7 @@ struct ConsentRules: BitwiseCopyable {
         let sorted = all.sorted { $0.count != $1.count ? $0.count < $1.count : $0.lexicographicallyPrecedes($1) }
         names = store.list(sorted.map(store.text))
         width = max(1, (sorted.count + 63) / 64)
+        nothing = store.list([UInt64](repeating: 0, count: width)).baseAddress!
         members = Members(slots)
         levelsHavePurposes = plan.levels.contains { $0.purposes != nil }
         let width = self.width
@@ -77,6 +82,13 @@ struct ConsentRules: BitwiseCopyable {
         case .deny: assumed = -1
         case .assume(let level): assumed = level
         }
+        minimumVersion = store.text(Array((plan.minimumVersion ?? "").utf8))
+    }
+
+    /// Whether consent to a text of this version counts.
+    func isRecent(_ version: String?) -> Bool {
+        guard minimumVersion.count > 0 else { return true }
+        return version.map { !NaturalOrder.precedes(Array($0.utf8), Array(minimumVersion.bytes)) } ?? false
     }
 
     func set(_ purposes: [String], in store: Store) -> Purposes {

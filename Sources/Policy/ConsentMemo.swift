@@ -12,14 +12,17 @@ struct ConsentMemo: ~Copyable {
         /// 0: nothing was kept here yet.
         var count = 0
         var member = 0
-        var kind = ConsentState.Kind.unknown
+        var isBroken = false
         var level = 0
+        var namesLevel = false
+        var namesPurposes = false
     }
 
     private let width: Int
     private let places: UnsafeMutablePointer<Place>
     private let texts: UnsafeMutablePointer<UInt8>
-    private let granted: UnsafeMutablePointer<UInt64>
+    /// By place: what is granted, then what is refused.
+    private let sets: UnsafeMutablePointer<UInt64>
 
     /// For sets of purposes that have `width` words.
     init(width: Int) {
@@ -28,14 +31,14 @@ struct ConsentMemo: ~Copyable {
         places.initialize(repeating: Place(), count: ConsentMemo.places)
         texts = .allocate(capacity: ConsentMemo.places * ConsentMemo.longest)
         texts.initialize(repeating: 0, count: ConsentMemo.places * ConsentMemo.longest)
-        granted = .allocate(capacity: ConsentMemo.places * width)
-        granted.initialize(repeating: 0, count: ConsentMemo.places * width)
+        sets = .allocate(capacity: ConsentMemo.places * width * 2)
+        sets.initialize(repeating: 0, count: ConsentMemo.places * width * 2)
     }
 
     deinit {
         places.deallocate()
         texts.deallocate()
-        granted.deallocate()
+        sets.deallocate()
     }
 
     /// Where the state belongs that these bytes, as this member, come to; nil when they are too short or too long to keep.
@@ -47,17 +50,24 @@ struct ConsentMemo: ~Copyable {
         return Int(truncatingIfNeeded: mixed &>> 58)
     }
 
-    @inline(__always) func state(at index: Int, _ member: Int, _ text: ByteRun) -> ConsentState? {
-        let place = places + index
-        guard place.pointee.count == text.count, place.pointee.member == member,
-            sameBytes(texts + index &* ConsentMemo.longest, text.base, text.count)
+    @inline(__always) func said(at index: Int, _ member: Int, _ text: ByteRun) -> ConsentSaid? {
+        let place = (places + index).pointee
+        guard place.count == text.count, place.member == member, sameBytes(texts + index &* ConsentMemo.longest, text.base, text.count)
         else { return nil }
-        return ConsentState(kind: place.pointee.kind, level: place.pointee.level, granted: granted + index &* width)
+        let granted = sets + index &* width &* 2
+        return ConsentSaid(
+            isBroken: place.isBroken, level: place.level, namesLevel: place.namesLevel, namesPurposes: place.namesPurposes,
+            granted: granted, refused: granted + width)
     }
 
-    mutating func keep(_ state: ConsentState, at index: Int, _ member: Int, _ text: ByteRun) {
-        places[index] = Place(count: text.count, member: member, kind: state.kind, level: state.level)
+    /// Global Privacy Control stands in a member of its own: what said something of it is not kept.
+    mutating func keep(_ said: ConsentSaid, at index: Int, _ member: Int, _ text: ByteRun) {
+        places[index] = Place(
+            count: text.count, member: member, isBroken: said.isBroken, level: said.level, namesLevel: said.namesLevel,
+            namesPurposes: said.namesPurposes)
         (texts + index * ConsentMemo.longest).update(from: text.base, count: text.count)
-        (granted + index * width).update(from: state.granted, count: width)
+        let granted = sets + index * width * 2
+        granted.update(from: said.granted, count: width)
+        (granted + width).update(from: said.refused, count: width)
     }
 }

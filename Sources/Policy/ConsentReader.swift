@@ -1,22 +1,44 @@
-// The state of consent that one event carries, read at most once for each event and only when a rule asks for it.
+// The state of consent of one event: what is on record of its subjects, and what the event itself says. Read at most once for each
+// event and only when a rule asks for it.
 //
-// Every signal is a cap, and the strictest holds:
+// What the event says is a cap, and the strictest holds:
 // - `context.consent.level` caps the level, and grants the purposes of that level and no other;
 // - `context.consent.purposes`, `.categoryPreferences` and `context.consentManagement.allowedConsentIds` each grant the
 //   purposes they name; a purpose is granted when every signal that grants at all grants it;
 // - `deniedConsentIds`, and `context.gpc: true`, grant nothing and refuse what they name, also from an assumed level;
 // - the level is the lower of the levels named and the level that the granted purposes amount to.
-// Where levels have no purposes, the two are apart: without a level signal the level is the lowest, without a purpose
-// signal no purpose is granted, and Global Privacy Control means the lowest level.
+// Where something is on record, all this can only take away from it. Where nothing is, what the event says is the state.
+// Where levels have no purposes, the two are apart: without a level signal the level is that on record or else the lowest, without
+// a purpose signal the purposes are those on record or else none, and Global Privacy Control means the lowest level.
 
 internal import Events
 
 struct ConsentState: BitwiseCopyable {
-    enum Kind: UInt8, BitwiseCopyable { case known, unknown, broken }
+    enum Kind: UInt8, BitwiseCopyable {
+        case known, unknown
+        /// The event carries consent that is broken.
+        case broken
+        /// What is on record cannot be told.
+        case unreadable
+    }
     var kind: Kind
     /// 0 unless the state is known or assumed.
     var level: Int
     var granted: Purposes
+}
+
+/// What an event says of consent, taken alone.
+struct ConsentSaid: BitwiseCopyable {
+    var isBroken = false
+    /// The highest level if none is named.
+    var level: Int
+    var namesLevel = false
+    var namesPurposes = false
+    /// Global Privacy Control is on, and refuses something.
+    var isPrivate = false
+    /// All of them if none are named.
+    var granted: Purposes
+    var refused: Purposes
 }
 
 struct ConsentReader: ~Copyable {
@@ -26,6 +48,7 @@ struct ConsentReader: ~Copyable {
     private let granted: UnsafeMutablePointer<UInt64>
     private let refused: UnsafeMutablePointer<UInt64>
     private let named: UnsafeMutablePointer<UInt64>
+    private let settled: UnsafeMutablePointer<UInt64>
     private var state: ConsentState
     private var isRead = false
     private var memo: ConsentMemo
@@ -33,11 +56,12 @@ struct ConsentReader: ~Copyable {
 
     init(_ rules: ConsentRules) {
         self.rules = rules
-        granted = .allocate(capacity: rules.width * 3)
+        granted = .allocate(capacity: rules.width * 4)
         refused = granted + rules.width
         named = refused + rules.width
-        granted.initialize(repeating: 0, count: rules.width * 3)
-        state = ConsentState(kind: .unknown, level: 0, granted: granted)
+        settled = named + rules.width
+        granted.initialize(repeating: 0, count: rules.width * 4)
+        state = ConsentState(kind: .unknown, level: 0, granted: settled)
         memo = ConsentMemo(width: rules.width)
     }
 
@@ -45,21 +69,22 @@ struct ConsentReader: ~Copyable {
 
     mutating func forget() { isRead = false }
 
-    @inline(__always) mutating func read(_ event: ScannedEvent) -> ConsentState {
+    /// The state is valid until the next event is read. `standing`: what is on record of the event's subjects.
+    @inline(__always) mutating func read(_ event: ScannedEvent, standing: () -> Standing) -> ConsentState {
         if !isRead {
             isRead = true
-            state = find(event)
+            state = settle(find(event), standing())
         }
         return state
     }
 
     /// What is remembered goes by the bytes of the one member alone: a reader that serves more than one event must be shown
     /// slots as the scanner left them.
-    private mutating func find(_ event: ScannedEvent) -> ConsentState {
+    private mutating func find(_ event: ScannedEvent) -> ConsentSaid {
         guard let member = onlySignal(event) else { return evaluate(event) }
         let text = event.slots[member].value(in: event.block)
         guard let place = memo.place(of: text) else { return evaluate(event) }
-        if let known = memo.state(at: place, member, text) { return known }
+        if let known = memo.said(at: place, member, text) { return known }
         let found = evaluate(event)
         memo.keep(found, at: place, member, text)
         return found
@@ -76,41 +101,56 @@ struct ConsentReader: ~Copyable {
         return hasConsent ? members.consent : members.management
     }
 
+    /// Puts together what the event says and what is on record.
+    @inline(__always) private func settle(_ said: ConsentSaid, _ standing: Standing) -> ConsentState {
+        let width = rules.width
+        guard !said.isBroken, standing.kind != .unreadable else {
+            for i in 0..<width { settled[i] = 0 }
+            return ConsentState(kind: said.isBroken ? .broken : .unreadable, level: 0, granted: settled)
+        }
+        let isOnRecord = standing.kind == .known
+        let isSaid = said.namesLevel || said.namesPurposes
+        var level = said.level
+        if isOnRecord {
+            for i in 0..<width { settled[i] = said.granted[i] & standing.granted[i] }
+            if !rules.levelsHavePurposes { level = min(level, standing.level) }
+        } else if isSaid {
+            for i in 0..<width { settled[i] = said.granted[i] }
+            if !rules.levelsHavePurposes {
+                if !said.namesLevel { level = 0 }
+                if !said.namesPurposes { for i in 0..<width { settled[i] = 0 } }
+            }
+        } else {
+            guard rules.assumed >= 0 else {
+                for i in 0..<width { settled[i] = 0 }
+                return ConsentState(kind: .unknown, level: 0, granted: settled)
+            }
+            level = rules.assumed
+            for i in 0..<width { settled[i] = rules.levels[level].purposes[i] }
+        }
+        for i in 0..<width { settled[i] = settled[i] & ~said.refused[i] & ~standing.refused[i] }
+        if rules.levelsHavePurposes {
+            level = min(level, rules.amount(settled))
+        } else if said.isPrivate {
+            level = 0
+        }
+        return ConsentState(kind: .known, level: level, granted: settled)
+    }
+
     private enum Signal { case silent, said, broken }
 
-    private mutating func evaluate(_ event: ScannedEvent) -> ConsentState {
-        let width = rules.width
-        for i in 0..<width {
+    private mutating func evaluate(_ event: ScannedEvent) -> ConsentSaid {
+        for i in 0..<rules.width {
             granted[i] = ~0
             refused[i] = 0
         }
-        var level = rules.levels.count - 1
-        let ofLevel = readLevel(event, &level)
+        var said = ConsentSaid(level: rules.levels.count - 1, granted: granted, refused: refused)
+        let ofLevel = readLevel(event, &said.level)
         let ofPurposes = readPurposes(event)
-        var gpc = false
-        guard ofLevel != .broken, ofPurposes != .broken, readRefusals(event, &gpc) else {
-            for i in 0..<width { granted[i] = 0 }
-            return ConsentState(kind: .broken, level: 0, granted: granted)
-        }
-
-        if ofLevel == .silent, ofPurposes == .silent {
-            guard rules.assumed >= 0 else {
-                for i in 0..<width { granted[i] = 0 }
-                return ConsentState(kind: .unknown, level: 0, granted: granted)
-            }
-            level = rules.assumed
-            for i in 0..<width { granted[i] = rules.levels[level].purposes[i] }
-        } else if !rules.levelsHavePurposes {
-            if ofLevel == .silent { level = 0 }
-            if ofPurposes == .silent { for i in 0..<width { granted[i] = 0 } }
-        }
-        for i in 0..<width { granted[i] = granted[i] & ~refused[i] }
-        if rules.levelsHavePurposes {
-            level = min(level, rules.amount(granted))
-        } else if gpc {
-            level = 0
-        }
-        return ConsentState(kind: .known, level: level, granted: granted)
+        said.isBroken = ofLevel == .broken || ofPurposes == .broken || !readRefusals(event, &said.isPrivate)
+        said.namesLevel = ofLevel == .said
+        said.namesPurposes = ofPurposes == .said
+        return said
     }
 
     private mutating func readLevel(_ event: ScannedEvent, _ level: inout Int) -> Signal {

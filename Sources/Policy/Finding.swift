@@ -53,6 +53,8 @@ public struct GateFinding: Sendable {
 
     public enum State: Equatable, Sendable {
         case unknown, broken
+        /// What is on record of the subjects cannot be told.
+        case unreadable
         /// At this level, an index into the plan's levels; assumed when the event says nothing.
         case known(level: Int, isAssumed: Bool)
         /// Nothing asked for it.
@@ -162,6 +164,7 @@ extension Gate {
         }
         switch state.kind {
         case .broken: finding.state = .broken
+        case .unreadable: finding.state = .unreadable
         case .unknown: finding.state = .unknown
         case .known: finding.state = .known(level: state.level, isAssumed: !finding.signals.contains { $0.grants })
         }
@@ -189,9 +192,10 @@ extension Gate {
         // Of the unknown nothing is assumed, or all: so a member that only refuses shows what it refuses.
         var denying = ConsentReader(rules.assuming(-1))
         var allowing = ConsentReader(rules.assuming(rules.levels.count - 1))
-        let state = allowing.read(alone)
+        let nothing = Standing(granted: rules.nothing, refused: rules.nothing)
+        let state = allowing.read(alone) { nothing }
         let signal = GateFinding.Signal(
-            member: member, isBroken: state.kind == .broken, grants: denying.read(alone).kind == .known, level: state.level,
+            member: member, isBroken: state.kind == .broken, grants: denying.read(alone, standing: { nothing }).kind == .known, level: state.level,
             missing: rules.lacking(demanded, in: state))
         // The state points into its reader.
         withExtendedLifetime(allowing) {}

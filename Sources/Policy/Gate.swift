@@ -66,23 +66,35 @@ struct Gate: ~Copyable {
     /// There is one where there are rules. Copied before what it points to is changed, or the compiler (6.3.1) fails under
     /// the thread sanitizer, since it is a member of a noncopyable value.
     private let reader: UnsafeMutablePointer<ConsentReader>
+    private let standings: UnsafeMutablePointer<Standings>
+    private var subjects: Subjects
     private var raisedTo = -1
     /// What the event's name demands at least: of one that was made of another, what the other's did.
     private var raisedFrom = 0
 
-    init(_ rules: UnsafePointer<Rules>?) {
+    /// `records`: what is on record of the subjects; nil: nothing is.
+    init(_ rules: UnsafePointer<Rules>?, subjects: consuming Subjects, records: ConsentRecords?) {
         self.rules = rules
+        self.subjects = subjects
         reader = .allocate(capacity: 1)
-        if let rules { reader.initialize(to: ConsentReader(rules.pointee.consent)) }
+        standings = .allocate(capacity: 1)
+        guard let rules else { return }
+        reader.initialize(to: ConsentReader(rules.pointee.consent))
+        standings.initialize(to: Standings(rules.pointee.consent, records))
     }
 
     deinit {
-        if rules != nil { reader.deinitialize(count: 1) }
+        if rules != nil {
+            reader.deinitialize(count: 1)
+            standings.deinitialize(count: 1)
+        }
         reader.deallocate()
+        standings.deallocate()
     }
 
     /// The next event is another one.
     @inline(__always) mutating func forget(raisedFrom: Int) {
+        subjects.forget()
         guard rules != nil else { return }
         raisedTo = -1
         self.raisedFrom = raisedFrom
@@ -104,6 +116,7 @@ struct Gate: ~Copyable {
         if isDemanding {
             switch state.kind {
             case .broken: return .denied(.broken)
+            case .unreadable: return .denied(.unreadable)
             case .unknown: return .denied(.unknown)
             case .known: break
             }
@@ -124,9 +137,19 @@ struct Gate: ~Copyable {
         return rules.pointee.raises.isEmpty ? own : max(own, raise(event, rules, &name, nameSlot))
     }
 
-    @inline(__always) func state(of event: ScannedEvent) -> ConsentState {
-        let reader = reader
-        return reader.pointee.read(event)
+    @inline(__always) mutating func state(of event: ScannedEvent) -> ConsentState {
+        let (reader, standings) = (reader, standings)
+        return reader.pointee.read(event) { standings.pointee.of(subjects.read(event)) }
+    }
+
+    /// The keys of the event's subjects. Valid until the next event.
+    @inline(__always) mutating func subjects(of event: ScannedEvent) -> UnsafeBufferPointer<SubjectKey> { subjects.read(event) }
+
+    /// What is on record of the event's subjects.
+    mutating func standing(of event: ScannedEvent) -> Standing? {
+        guard rules != nil else { return nil }
+        let standings = standings
+        return standings.pointee.of(subjects.read(event))
     }
 
     /// The level that the event's name demands on every route.

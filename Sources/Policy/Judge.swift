@@ -18,7 +18,6 @@ public struct Judge: ~Copyable {
     /// What the program of the route made that was asked last.
     private var made: Transformer.Made?
     private var transformErrors = 0
-    private var subjects: Subjects
     private var messageIDs: MessageIDs
     var decoder = Decoder()
     var evaluator: Evaluator
@@ -41,14 +40,13 @@ public struct Judge: ~Copyable {
     public init(_ ruleset: Ruleset) {
         self.ruleset = ruleset
         rules = ruleset.rules
-        gate = Gate(rules.gate)
+        gate = Gate(rules.gate, subjects: Subjects(slots: rules.subjects, key: rules.subjectKey), records: ruleset.records)
         sampler = Sampler(slots: rules.sampled, messageID: rules.messageIDSlot)
         editor = Editor(
             edits: rules.edits, growth: rules.growth,
             digests: Digests(
                 rules.digests, keys: rules.keys, rooms: rules.rooms, keepsDigests: ruleset.keepsDigests))
         transformer = Transformer(ruleset.stages, ruleset.programs)
-        subjects = Subjects(slots: rules.subjects, key: rules.subjectKey)
         messageIDs = MessageIDs(key: SipKey(ruleset.messageIDKey ?? Ruleset.chance()))
         evaluator = Evaluator(ruleset.conditions, sources: ruleset.sources)
         sessions = SessionWriter(ruleset.sessionPaths, key: rules.subjectKey)
@@ -148,7 +146,6 @@ public struct Judge: ~Copyable {
         isTaken = false
         name.forget()
         gate.forget(raisedFrom: raisedFrom)
-        subjects.forget()
     }
 
     @inline(__always) private mutating func decide(_ event: ScannedEvent, _ index: Int) -> Decision {
@@ -208,7 +205,7 @@ public struct Judge: ~Copyable {
         let route = rules.routes.baseAddress! + admitted.route
         let providers = route.pointee.providers
         guard let first = providers.first else { return }
-        let subjects = subjects.read(event)
+        let subjects = gate.subjects(of: event)
         var copied = event
         var messageID = event.slots[rules.messageIDSlot]
         if admitted.program != nil, let made {

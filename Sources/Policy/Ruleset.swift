@@ -25,6 +25,8 @@ public final class Ruleset: Sendable {
     /// Own what `rules` points to.
     private let store: Store
     private let memories: RulesMemories
+    /// What is on record of subjects; nil: no ledger is kept.
+    let records: ConsentRecords?
     /// Where routes write the ids of sessions.
     let sessionPaths: PathTrie
 
@@ -32,17 +34,19 @@ public final class Ruleset: Sendable {
     /// outside of this process. `locatesMessageIDs` tells where each event's `messageId` stands, also when no rule asks.
     /// `keepsDigests`: the events have gone through a hash before, and what looks like a digest is not hashed again.
     /// Ids that are added to events are made by chance, unless `messageIDKey`, sixteen bytes, says otherwise.
+    /// `records`: what is on record of subjects, under the same key.
     /// `memories`: what the routes of the run remember of the events so far.
     /// `numbers`: what the events of each route carry to tell that they came by it, among the routes of all plans of a run; else
     /// the indices of the routes.
     public init(
         _ plan: Plan, numbers: [UInt16]? = nil, subjectKey: [UInt8]? = nil, locatesMessageIDs: Bool = false, messageIDKey: [UInt8]? = nil,
-        keepsDigests: Bool = false, memories: RouteMemories = RouteMemories()
+        keepsDigests: Bool = false, memories: RouteMemories = RouteMemories(), records: ConsentRecords? = nil
     ) {
         let locatesMessageIDs = locatesMessageIDs || plan.addsMessageIDs || plan.messageID.deduplicate != nil
         let wanted = WantedPaths(plan, locatesMessageIDs: locatesMessageIDs)
         self.messageIDKey = messageIDKey
         self.keepsDigests = keepsDigests
+        self.records = records
         paths = PathTrie(wanted.paths)
         store = Store()
         routeCount = plan.routes.count

@@ -39,6 +39,8 @@ public enum Denial: String, Hashable, Sendable, CaseIterable {
     case purpose
     /// The event carries consent in a known shape that is broken.
     case broken
+    /// What is on record of the subjects cannot be told.
+    case unreadable
 }
 
 /// How often each verdict fell, by route. A worker fills one for each block. Of each route, the verdicts add up to
@@ -67,7 +69,7 @@ public struct Tally: Sendable {
     /// Every verdict that can fall, in the order of the columns.
     public static let columns: [Verdict] =
         [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut, .limited, .withheld]
-    private static let width = 14
+    private static let width = 15
 
     /// The place of a verdict in `columns`.
     public static func column(of verdict: Verdict) -> Int {
@@ -83,9 +85,10 @@ public struct Tally: Sendable {
         case .denied(.level): 8
         case .denied(.purpose): 9
         case .denied(.broken): 10
-        case .sampledOut: 11
-        case .limited: 12
-        case .withheld: 13
+        case .denied(.unreadable): 11
+        case .sampledOut: 12
+        case .limited: 13
+        case .withheld: 14
         }
     }
 

@@ -18,6 +18,7 @@ extension Teller {
         case .denied(.unknown):
             let refusing = gate.signals.isEmpty ? "carries no consent" : "grants nothing (\(paths(gate.signals)))"
             return "the event \(refusing), and the unknown are denied"
+        case .denied(.unreadable): return "what is on record of the subjects cannot be told"
         case .denied(.level):
             let words = "level \(level(gate.level)) is below \(level(gate.demanded))\(raised)"
             return words + lowering(gate, section, level)

@@ -159,6 +159,7 @@ import Testing
         let broken = gate.signals.contains { $0.isBroken }
         switch verdict {
         case .denied(.broken): return gate.state == .broken && broken ? nil : "nothing is broken"
+        case .denied(.unreadable): return gate.state == .unreadable ? nil : "what is on record can be told"
         case .denied(.unknown): return gate.state == .unknown && !gate.signals.contains { $0.grants } ? nil : "something is known"
         case .denied(.level):
             guard case .known(let level, let isAssumed) = gate.state, level < gate.demanded else { return "the level would do" }

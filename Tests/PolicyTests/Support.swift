@@ -11,8 +11,9 @@ final class Bench {
     var tally: Tally
     let parcels: UnsafeMutablePointer<Parcel>
 
-    init(_ plan: Plan, locatesMessageIDs: Bool = false, memories: RouteMemories = RouteMemories()) {
-        ruleset = Ruleset(plan, subjectKey: Array(0..<16), locatesMessageIDs: locatesMessageIDs, memories: memories)
+    init(_ plan: Plan, locatesMessageIDs: Bool = false, memories: RouteMemories = RouteMemories(), records: ConsentRecords? = nil) {
+        ruleset = Ruleset(
+            plan, subjectKey: Array(0..<16), locatesMessageIDs: locatesMessageIDs, memories: memories, records: records)
         judge = Judge(ruleset)
         scanner = Scanner(ruleset.paths)
         tally = Tally(routes: ruleset.routeCount)

@@ -20,7 +20,7 @@ let package = Package(
     targets: [
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
-        module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CCrypto"]),
+        module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
         module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
         module("Redaction", ["Expressions", "Events"]),
         module("Expressions", ["Events", "Platform", "CPlatform"]),

@@ -3,6 +3,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A number that threads read and write at the same time: who reads what another has stored sees all that it wrote before. */
+static inline uint32_t cplatform_load(const uint32_t *number) { return __atomic_load_n(number, __ATOMIC_ACQUIRE); }
+static inline void cplatform_store(uint32_t *number, uint32_t value) { __atomic_store_n(number, value, __ATOMIC_RELEASE); }
+
 /* Names the calling thread; the kernel keeps 15 bytes. */
 void cplatform_name_thread(const char *name);
 

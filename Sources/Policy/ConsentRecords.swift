@@ -1,0 +1,163 @@
+// What is on record of every subject, in memory, as the gate asks for it: one probe of a table for each id, without a lock and without
+// waiting, whoever writes at the same time. People are many and what they say is much alike: the table holds a number for each subject,
+// and what was said stands once for each number.
+//
+// A table never moves. When it is full another one, twice as large, goes behind it; a subject stays in the one where it came to stand.
+
+internal import CPlatform
+internal import Platform
+
+/// What one person has said, in the words of the configuration.
+public struct ConsentTerms: Hashable, Sendable {
+    public var level: String?
+    public var granted: [String]
+    public var denied: [String]
+    /// Everything is refused, also what no configuration names yet.
+    public var refusesAll: Bool
+    /// Of the text that was consented to.
+    public var version: String?
+
+    public init(level: String? = nil, granted: [String] = [], denied: [String] = [], refusesAll: Bool = false, version: String? = nil) {
+        self.level = level
+        self.granted = granted
+        self.denied = denied
+        self.refusesAll = refusesAll
+        self.version = version
+    }
+}
+
+public final class ConsentRecords: @unchecked Sendable {
+    /// A number of what was said. 0: the subject is not in the table.
+    typealias Number = UInt32
+    /// On record is that nothing is.
+    static let nothing: Number = 1
+    /// More different things were said than can be told apart.
+    static let unreadable: Number = .max
+
+    /// Open addressing; an entry is taken when its number is not 0, and its key never changes after that.
+    private struct Table {
+        let keys: UnsafeMutablePointer<SubjectKey>
+        let numbers: UnsafeMutablePointer<Number>
+        let mask: Int
+        var room: Int
+
+        init(places: Int) {
+            keys = .allocate(capacity: places)
+            numbers = .allocate(capacity: places)
+            numbers.initialize(repeating: 0, count: places)
+            mask = places - 1
+            room = places / 4 * 3
+        }
+    }
+
+    /// The most different things that are told apart.
+    private static let mostTerms = 1 << 16
+    private static let mostTables = 40
+
+    // Written under the lock; `tableCount` is what readers go by.
+    private let tables: UnsafeMutablePointer<Table>
+    private let tableCount: UnsafeMutablePointer<UInt32>
+    private let isFaulty: UnsafeMutablePointer<UInt32>
+    private let state: Monitor<State>
+
+    private struct State {
+        var terms: [[ConsentTerms]] = [[], []]
+        var numbers: [[ConsentTerms]: Number] = [[]: ConsentRecords.nothing]
+        var count = 0
+    }
+
+    /// `room`: for how many subjects at first.
+    public init(room: Int = 0) {
+        tables = .allocate(capacity: ConsentRecords.mostTables)
+        tableCount = .allocate(capacity: 1)
+        isFaulty = .allocate(capacity: 1)
+        var places = 64
+        while places / 4 * 3 < room { places *= 2 }
+        tables.initialize(to: Table(places: places))
+        tableCount.initialize(to: 1)
+        isFaulty.initialize(to: 0)
+        state = Monitor(State())
+    }
+
+    deinit {
+        for index in 0..<Int(tableCount.pointee) {
+            tables[index].keys.deallocate()
+            tables[index].numbers.deallocate()
+        }
+        tables.deallocate()
+        tableCount.deallocate()
+        isFaulty.deallocate()
+    }
+
+    // MARK: - Writing
+
+    /// From now on this is on record of the subject: what it and all that are tied to it have said, each once; empty: nothing is.
+    public func set(_ key: SubjectKey, _ terms: [ConsentTerms]) {
+        state.withLock { state in
+            let number = number(of: terms, &state)
+            for index in 0..<Int(tableCount.pointee) {
+                let (place, isTaken) = find(key, in: tables[index])
+                if isTaken { return cplatform_store(tables[index].numbers + place, number) }
+            }
+            // Of whom nothing is on record need not stand in the table.
+            if number == ConsentRecords.nothing { return }
+            if tables[Int(tableCount.pointee) - 1].room == 0 { grow() }
+            let last = tables + Int(tableCount.pointee) - 1
+            let (place, _) = find(key, in: last.pointee)
+            last.pointee.keys[place] = key
+            last.pointee.room -= 1
+            state.count += 1
+            cplatform_store(last.pointee.numbers + place, number)
+        }
+    }
+
+    private func grow() {
+        let count = Int(tableCount.pointee)
+        precondition(count < ConsentRecords.mostTables, "more subjects than memory has room for")
+        (tables + count).initialize(to: Table(places: (tables[count - 1].mask + 1) * 2))
+        cplatform_store(tableCount, UInt32(count + 1))
+    }
+
+    private func number(of terms: [ConsentTerms], _ state: inout State) -> Number {
+        if let known = state.numbers[terms] { return known }
+        guard state.terms.count < ConsentRecords.mostTerms else { return ConsentRecords.unreadable }
+        state.terms.append(terms)
+        let number = Number(state.terms.count - 1)
+        state.numbers[terms] = number
+        return number
+    }
+
+    /// While set, nothing that is on record counts: whoever asks is denied.
+    public var isUnreadable: Bool {
+        get { cplatform_load(isFaulty) != 0 }
+        set { cplatform_store(isFaulty, newValue ? 1 : 0) }
+    }
+
+    // MARK: - Reading
+
+    /// How many subjects are in it, those included of whom nothing is on record any more.
+    public var count: Int { state.withLock { $0.count } }
+
+    @inline(__always) func number(of key: SubjectKey) -> Number {
+        var index = Int(cplatform_load(tableCount)) - 1
+        while index >= 0 {
+            let table = tables[index]
+            let (place, isTaken) = find(key, in: table)
+            if isTaken { return cplatform_load(table.numbers + place) }
+            index -= 1
+        }
+        return 0
+    }
+
+    /// Where the key stands, or would.
+    @inline(__always) private func find(_ key: SubjectKey, in table: Table) -> (place: Int, isTaken: Bool) {
+        var place = Int(truncatingIfNeeded: key.low) & table.mask
+        while cplatform_load(table.numbers + place) != 0 {
+            if table.keys[place] == key { return (place, true) }
+            place = (place &+ 1) & table.mask
+        }
+        return (place, false)
+    }
+
+    func terms(_ number: Number) -> [ConsentTerms] { state.withLock { $0.terms[Int(number)] } }
+}

@@ -1,0 +1,152 @@
+// What is on record of an event's subjects, taken together: the strictest of what they have said, by the levels and purposes of one
+// plan. What was said is worked out once for each plan and then found by its number.
+
+internal import Configuration
+internal import Events
+
+struct Standing: BitwiseCopyable {
+    enum Kind: UInt8, BitwiseCopyable { case nothing, known, unreadable }
+    var kind = Kind.nothing
+    /// 0 unless it is known.
+    var level = 0
+    /// Empty unless it is known.
+    var granted: Purposes
+    /// Also of what no longer counts as consent: a refusal does not age.
+    var refused: Purposes
+}
+
+/// One for each judge, since it holds scratch space.
+struct Standings: ~Copyable {
+    private let rules: ConsentRules
+    private let records: ConsentRecords?
+    /// By number: what it means; `granted` and `refused` are its own.
+    private var known: [Standing?] = []
+    private var owned: [UnsafeMutablePointer<UInt64>] = []
+    private let none: Standing
+    private let unreadable: Standing
+    /// Room for two sets.
+    private let scratch: UnsafeMutablePointer<UInt64>
+
+    init(_ rules: ConsentRules, _ records: ConsentRecords?) {
+        self.rules = rules
+        self.records = records
+        scratch = .allocate(capacity: rules.width * 2)
+        scratch.initialize(repeating: 0, count: rules.width * 2)
+        none = Standing(granted: rules.nothing, refused: rules.nothing)
+        unreadable = Standing(kind: .unreadable, granted: rules.nothing, refused: rules.nothing)
+    }
+
+    deinit {
+        scratch.deallocate()
+        for memory in owned { memory.deallocate() }
+    }
+
+    /// Of all these subjects; valid until the next call. The strictest of what is on record holds, and nothing is on record only when it
+    /// is of none of them.
+    @inline(__always) mutating func of(_ keys: UnsafeBufferPointer<SubjectKey>) -> Standing {
+        guard let records else { return none }
+        if records.isUnreadable { return unreadable }
+        guard let first = keys.first else { return none }
+        let standing = of(first, records)
+        return keys.count == 1 ? standing : strictest(standing, keys, records)
+    }
+
+    private mutating func strictest(_ first: Standing, _ keys: UnsafeBufferPointer<SubjectKey>, _ records: ConsentRecords) -> Standing {
+        var whole = first
+        for key in keys.dropFirst() {
+            let next = of(key, records)
+            whole = join(whole, next)
+        }
+        return whole
+    }
+
+    /// Into the scratch space, which may be that of the first.
+    private func join(_ one: Standing, _ other: Standing) -> Standing {
+        if one.kind == .unreadable || other.kind == .unreadable { return unreadable }
+        let (granted, refused) = (scratch, scratch + rules.width)
+        var whole = Standing(kind: .known, level: min(one.level, other.level), granted: granted, refused: refused)
+        switch (one.kind, other.kind) {
+        case (.nothing, .nothing): whole.kind = .nothing
+        case (.nothing, _): whole.level = other.level
+        case (_, .nothing): whole.level = one.level
+        default: break
+        }
+        for i in 0..<rules.width {
+            let ofOne = one.kind == .known ? one.granted[i] : ~0
+            let ofOther = other.kind == .known ? other.granted[i] : ~0
+            let both = one.refused[i] | other.refused[i]
+            granted[i] = ofOne & ofOther & ~both
+            refused[i] = both
+        }
+        if whole.kind == .known, rules.levelsHavePurposes { whole.level = rules.amount(granted) }
+        return whole
+    }
+
+    @inline(__always) private mutating func of(_ key: SubjectKey, _ records: ConsentRecords) -> Standing {
+        let number = records.number(of: key)
+        if number <= ConsentRecords.nothing { return none }
+        if Int(number) < known.count, let standing = known[Int(number)] { return standing }
+        return compile(number, records)
+    }
+
+    private mutating func compile(_ number: ConsentRecords.Number, _ records: ConsentRecords) -> Standing {
+        guard number != ConsentRecords.unreadable else { return unreadable }
+        let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: rules.width * 2)
+        owned.append(memory)
+        var whole = none
+        for terms in records.terms(number) { whole = join(whole, rules.standing(of: terms, in: memory)) }
+        memory.update(from: whole.granted, count: rules.width)
+        (memory + rules.width).update(from: whole.refused, count: rules.width)
+        (whole.granted, whole.refused) = (Purposes(memory), Purposes(memory + rules.width))
+        while known.count <= Int(number) { known.append(nil) }
+        known[Int(number)] = whole
+        return whole
+    }
+}
+
+extension ConsentRules {
+    /// What one person said, into memory for two sets.
+    fileprivate func standing(of terms: ConsentTerms, in memory: UnsafeMutablePointer<UInt64>) -> Standing {
+        let (granted, refused) = (memory, memory + width)
+        for i in 0..<width {
+            granted[i] = 0
+            refused[i] = terms.refusesAll ? ~0 : 0
+        }
+        var standing = Standing(kind: .known, granted: granted, refused: refused)
+        func add(_ names: [String], to set: UnsafeMutablePointer<UInt64>) {
+            for name in names {
+                guard let bit = purpose(named: name) else { continue }
+                set[bit / 64] = set[bit / 64] | 1 << UInt64(bit % 64)
+            }
+        }
+        add(terms.denied, to: refused)
+        guard !terms.refusesAll else { return standing }
+        if !isRecent(terms.version) {
+            standing.kind = .nothing
+            return standing
+        }
+        if let name = terms.level {
+            // A level that the plan does not know any more cannot be weighed.
+            guard let level = level(named: name) else {
+                standing.kind = .unreadable
+                return standing
+            }
+            standing.level = level
+            for i in 0..<width { granted[i] = levels[level].purposes[i] }
+        }
+        add(terms.granted, to: granted)
+        for i in 0..<width { granted[i] = granted[i] & ~refused[i] }
+        if levelsHavePurposes { standing.level = amount(granted) }
+        return standing
+    }
+
+    private func purpose(named name: String) -> Int? {
+        var name = name
+        return name.withUTF8 { text in text.baseAddress.flatMap { purpose(ByteRun(base: $0, count: text.count)) } }
+    }
+
+    private func level(named name: String) -> Int? {
+        var name = name
+        return name.withUTF8 { text in text.baseAddress.flatMap { level(ByteRun(base: $0, count: text.count)) } }
+    }
+}
