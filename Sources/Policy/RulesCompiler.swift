@@ -62,7 +62,8 @@ struct RulesCompiler {
         let subjects = plan.consent?.subject.map(slot) ?? []
         precondition(subjects.count <= Subjects.most, "a parcel's entry counts subjects in one byte")
         let rules = Rules(
-            routes: store.list(routes), bounds: store.list(plan.sources.map(compileBounds)), gate: consent.map(store.one), nameSlot: paths.slot(of: wanted.name) ?? 0,
+            routes: store.list(routes), bounds: store.list(plan.sources.map(compileBounds)), gate: consent.map(store.one),
+            nameSlot: paths.slot(of: wanted.name) ?? 0,
             messageIDSlot: paths.slot(of: wanted.messageID) ?? 0,
             immediate: store.list(plan.providers.map { Globs($0.delivery.immediate, in: store) }),
             emits: store.list(emits), markSlot: paths.slot(of: WantedPaths.mark) ?? 0,

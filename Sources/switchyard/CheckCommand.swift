@@ -127,7 +127,8 @@ extension SourcePlan {
         var parts = ["\(plugin) at \(http.listen)"]
         if http.tls != nil { parts.append("TLS") }
         if http.tls?.clients != nil { parts.append("client certificates") }
-        parts.append(http.keys.isEmpty ? "no keys: whoever can connect may send" : "keys \(http.keys.map(\.summary).joined(separator: ", "))")
+        parts.append(
+            http.keys.isEmpty ? "no keys: whoever can connect may send" : "keys \(http.keys.map(\.summary).joined(separator: ", "))")
         return parts.joined(separator: ", ")
     }
 }

@@ -221,7 +221,10 @@ import Testing
         func judge(_ key: Int) -> [Int] {
             bench.tally.removeAll()
             bench.take(#"{"event":"e"}"#, key: key)
-            #expect((0..<3).allSatisfy { bench.tally[$0, .admitted] + bench.tally[$0, .filtered(.key)] + bench.tally[$0, .filtered(.else)] == 1 })
+            #expect(
+                (0..<3).allSatisfy {
+                    bench.tally[$0, .admitted] + bench.tally[$0, .filtered(.key)] + bench.tally[$0, .filtered(.else)] == 1
+                })
             return (0..<3).filter { bench.tally[$0, .admitted] == 1 }
         }
         #expect(judge(0) == [0, 1])
