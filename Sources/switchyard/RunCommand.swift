@@ -84,8 +84,6 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let followers = Followers(plan, router, folder: storage.path, say: say)
     let reloader = Reloader(file, http, folders, router, storage, masks, say: say)
     let desk = ControlDesk(router: router, listeners: listeners, reloader: reloader, folder: state, started: started)
-    let servers = try ControlServers(plan, desk, folder: storage.path, say: say)
-    defer { servers.close() }
     try listeners.start(say: say)
     followers.start()
     watch?.start { reloader.reload() }
@@ -95,6 +93,9 @@ private func run(_ arguments: Arguments) throws -> Int32 {
             listeners.quiesce()
             followers.quiesce()
         }, reload: { reloader.reload() }, say: say)
+    // Whoever is answered here may send signals.
+    let servers = try ControlServers(plan, desk, folder: storage.path, say: say)
+    defer { servers.close() }
     ServiceManager.notify("READY=1")
     // Until then the folder is this router's.
     let account = withExtendedLifetime(storage) { router.run() }
