@@ -17,7 +17,10 @@ struct StepExplainTests {
 
     private func explain(_ transform: String, _ event: String, route: String = "") throws -> Answer.Route {
         let yard = try Yard(
-            routes: #"{ "providers": { "a": { "plugin": "noop" } }, "routes": [ { \#(route) "transform": [\#(transform)], "to": ["a"] } ] }"#)
+            routes: """
+                { "providers": { "a": { "plugin": "noop" } },
+                  "routes": [ { \(route) "transform": [\(transform)], "to": ["a"] } ] }
+                """)
         let result = try yard.run(["explain", "--json"], input: event)
         #expect(result.code == 0, "\(result.errors)")
         #expect(!result.text.contains("bob"))
@@ -92,8 +95,10 @@ struct StepExplainTests {
     @Test("for a person the same stands at the transform, also where it decides")
     func person() throws {
         let yard = try Yard(
-            routes: #"{ "providers": { "a": { "plugin": "noop" } }, "routes": [ { "name": "r", "sample": { "limit": "5/s" }, "transform": [ { "scrub": { "action": "reject" } } ], "to": ["a"] } ] }"#
-        )
+            routes: """
+                { "providers": { "a": { "plugin": "noop" } },
+                  "routes": [ { "name": "r", "sample": { "limit": "5/s" }, "transform": [ { "scrub": { "action": "reject" } } ], "to": ["a"] } ] }
+                """)
         let lines = try yard.run(["explain"], input: #"{"a":"bob@example.org"}"#).lines
         #expect(
             lines == [
