@@ -47,6 +47,7 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "Events", "Platform", "Dialects", "Configuration", "Ingest", "Listener", "Delivery", "PluginHost", "Exec", "Redaction",
+                "Signals",
                 "COracle",
             ],
             swiftSettings: [.swiftLanguageMode(.v6)]),
