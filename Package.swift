@@ -70,12 +70,14 @@ let package = Package(
         module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
-        module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
+        module("Policy", ["Signals", "Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
         module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
         // Finds and masks in the strings of an event.
         module("Redaction", ["Expressions", "Events"]),
         module("Expressions", ["Events", "Platform", "CPlatform"]),
         module("Events", ["CSIMD"]),
+        // Consent as others write it.
+        module("Signals"),
         // Request bodies of vendors' client libraries to lines of events.
         module("Dialects", ["Events"]),
         module("Platform", ["CPlatform"]),
@@ -105,6 +107,7 @@ let package = Package(
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
         tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Platform"]),
         tests("EventsTests", ["Events"]),
+        tests("SignalsTests", ["Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
         tests("RedactionTests", ["Redaction", "Expressions", "Events"]),

@@ -146,6 +146,8 @@ public struct ConsentPlan: Sendable {
     public var gpc: [String]?
     /// Consent to an older text counts as unknown; nil: to any text counts.
     public var minimumVersion: String?
+    /// What consent that others write means.
+    public var map = ConsentMapPlan()
     /// Members that demand more than their event: the path and the index of the level.
     public var fields: [(path: Path, level: Int)] = []
     /// Events that demand more than their route: a glob on the name and the index of the level.

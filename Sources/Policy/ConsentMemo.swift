@@ -16,12 +16,14 @@ struct ConsentMemo: ~Copyable {
         var level = 0
         var namesLevel = false
         var namesPurposes = false
+        var isMapped = false
+        var isPrivate = false
     }
 
     private let width: Int
     private let places: UnsafeMutablePointer<Place>
     private let texts: UnsafeMutablePointer<UInt8>
-    /// By place: what is granted, then what is refused.
+    /// By place: what is granted, what is refused, and what mapped signals speak of.
     private let sets: UnsafeMutablePointer<UInt64>
 
     /// For sets of purposes that have `width` words.
@@ -31,8 +33,8 @@ struct ConsentMemo: ~Copyable {
         places.initialize(repeating: Place(), count: ConsentMemo.places)
         texts = .allocate(capacity: ConsentMemo.places * ConsentMemo.longest)
         texts.initialize(repeating: 0, count: ConsentMemo.places * ConsentMemo.longest)
-        sets = .allocate(capacity: ConsentMemo.places * width * 2)
-        sets.initialize(repeating: 0, count: ConsentMemo.places * width * 2)
+        sets = .allocate(capacity: ConsentMemo.places * width * 3)
+        sets.initialize(repeating: 0, count: ConsentMemo.places * width * 3)
     }
 
     deinit {
@@ -54,20 +56,20 @@ struct ConsentMemo: ~Copyable {
         let place = (places + index).pointee
         guard place.count == text.count, place.member == member, sameBytes(texts + index &* ConsentMemo.longest, text.base, text.count)
         else { return nil }
-        let granted = sets + index &* width &* 2
+        let granted = sets + index &* width &* 3
         return ConsentSaid(
             isBroken: place.isBroken, level: place.level, namesLevel: place.namesLevel, namesPurposes: place.namesPurposes,
-            granted: granted, refused: granted + width)
+            isMapped: place.isMapped, isPrivate: place.isPrivate, granted: granted, refused: granted + width, spoken: granted + 2 &* width)
     }
 
-    /// Global Privacy Control stands in a member of its own: what said something of it is not kept.
     mutating func keep(_ said: ConsentSaid, at index: Int, _ member: Int, _ text: ByteRun) {
         places[index] = Place(
             count: text.count, member: member, isBroken: said.isBroken, level: said.level, namesLevel: said.namesLevel,
-            namesPurposes: said.namesPurposes)
+            namesPurposes: said.namesPurposes, isMapped: said.isMapped, isPrivate: said.isPrivate)
         (texts + index * ConsentMemo.longest).update(from: text.base, count: text.count)
-        let granted = sets + index * width * 2
+        let granted = sets + index * width * 3
         granted.update(from: said.granted, count: width)
         (granted + width).update(from: said.refused, count: width)
+        (granted + 2 * width).update(from: said.spoken, count: width)
     }
 }

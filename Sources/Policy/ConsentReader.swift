@@ -6,6 +6,8 @@
 // - `context.consent.purposes`, `.categoryPreferences` and `context.consentManagement.allowedConsentIds` each grant the
 //   purposes they name; a purpose is granted when every signal that grants at all grants it;
 // - `deniedConsentIds`, and `context.gpc: true`, grant nothing and refuse what they name, also from an assumed level;
+// - `context.consent.tcf`, `.gpp` and `.google` say what the section's map makes of them: a purpose that they speak of is
+//   capped, and granted where no other signal grants at all; of other purposes they say nothing. Opt-outs only refuse;
 // - the level is the lower of the levels named and the level that the granted purposes amount to.
 // Where something is on record, all this can only take away from it. Where nothing is, what the event says is the state.
 // Where levels have no purposes, the two are apart: without a level signal the level is that on record or else the lowest, without
@@ -34,11 +36,14 @@ struct ConsentSaid: BitwiseCopyable {
     var level: Int
     var namesLevel = false
     var namesPurposes = false
+    /// Signals that the section maps say something, of the purposes that they speak of.
+    var isMapped = false
     /// Global Privacy Control is on, and refuses something.
     var isPrivate = false
     /// All of them if none are named.
     var granted: Purposes
     var refused: Purposes
+    var spoken: Purposes
 }
 
 struct ConsentReader: ~Copyable {
@@ -49,6 +54,8 @@ struct ConsentReader: ~Copyable {
     private let refused: UnsafeMutablePointer<UInt64>
     private let named: UnsafeMutablePointer<UInt64>
     private let settled: UnsafeMutablePointer<UInt64>
+    /// What the mapped signals speak of.
+    private let spoken: UnsafeMutablePointer<UInt64>
     private var state: ConsentState
     private var isRead = false
     private var memo: ConsentMemo
@@ -56,11 +63,12 @@ struct ConsentReader: ~Copyable {
 
     init(_ rules: ConsentRules) {
         self.rules = rules
-        granted = .allocate(capacity: rules.width * 4)
+        granted = .allocate(capacity: rules.width * 5)
         refused = granted + rules.width
         named = refused + rules.width
         settled = named + rules.width
-        granted.initialize(repeating: 0, count: rules.width * 4)
+        spoken = settled + rules.width
+        granted.initialize(repeating: 0, count: rules.width * 5)
         state = ConsentState(kind: .unknown, level: 0, granted: settled)
         memo = ConsentMemo(width: rules.width)
     }
@@ -120,6 +128,12 @@ struct ConsentReader: ~Copyable {
                 if !said.namesLevel { level = 0 }
                 if !said.namesPurposes { for i in 0..<width { settled[i] = 0 } }
             }
+        } else if said.isMapped {
+            // The rest is as unknown as it was.
+            for i in 0..<width {
+                settled[i] = said.granted[i] & (said.spoken[i] | (rules.assumed >= 0 ? rules.levels[rules.assumed].purposes[i] : 0))
+            }
+            if !rules.levelsHavePurposes { level = 0 }
         } else {
             guard rules.assumed >= 0 else {
                 for i in 0..<width { settled[i] = 0 }
@@ -137,19 +151,28 @@ struct ConsentReader: ~Copyable {
         return ConsentState(kind: .known, level: level, granted: settled)
     }
 
-    private enum Signal { case silent, said, broken }
+    /// Of several, the highest counts.
+    enum Signal: Int, Comparable {
+        case silent, said, broken
+        static func < (a: Signal, b: Signal) -> Bool { a.rawValue < b.rawValue }
+    }
 
     private mutating func evaluate(_ event: ScannedEvent) -> ConsentSaid {
         for i in 0..<rules.width {
             granted[i] = ~0
             refused[i] = 0
+            spoken[i] = 0
         }
-        var said = ConsentSaid(level: rules.levels.count - 1, granted: granted, refused: refused)
+        var said = ConsentSaid(level: rules.levels.count - 1, granted: granted, refused: refused, spoken: spoken)
         let ofLevel = readLevel(event, &said.level)
         let ofPurposes = readPurposes(event)
-        said.isBroken = ofLevel == .broken || ofPurposes == .broken || !readRefusals(event, &said.isPrivate)
+        var mapped = MappedSignals(rules, granted: granted, refused: refused, spoken: spoken)
+        let ofMap = mapped.read(event, &decoder)
+        said.isPrivate = mapped.isGlobalControl
+        said.isBroken = ofLevel == .broken || ofPurposes == .broken || ofMap == .broken || !readRefusals(event, &said.isPrivate)
         said.namesLevel = ofLevel == .said
         said.namesPurposes = ofPurposes == .said
+        said.isMapped = ofMap == .said
         return said
     }
 
@@ -202,13 +225,16 @@ struct ConsentReader: ~Copyable {
         return signal
     }
 
-    /// Global Privacy Control; false when it is broken.
+    /// Global Privacy Control, also where another signal told of it; false when it is broken.
     private mutating func readRefusals(_ event: ScannedEvent, _ gpc: inout Bool) -> Bool {
         let slot = event.slots[rules.members.gpc]
-        guard slot.end != 0 else { return true }
-        let value = slot.value(in: event.block)
-        if value.isFalse { return true }
-        guard value.isTrue else { return false }
+        var isOn = gpc
+        if slot.end != 0 {
+            let value = slot.value(in: event.block)
+            guard value.isTrue || value.isFalse else { return false }
+            isOn = isOn || value.isTrue
+        }
+        guard isOn else { return true }
         gpc = rules.gpcRefuses
         for i in 0..<rules.width { refused[i] = refused[i] | rules.gpc[i] }
         return true
@@ -266,17 +292,16 @@ struct ConsentReader: ~Copyable {
     }
 
     private mutating func set(_ raw: ByteRun) {
-        guard let bit = bit(raw) else { return }
-        named[bit / 64] = named[bit / 64] | 1 << UInt64(bit % 64)
+        guard let name = decoder.decode(raw) else { return }
+        if let bit = rules.purpose(name) { named[bit / 64] = named[bit / 64] | 1 << UInt64(bit % 64) }
+        guard let others = rules.alias(name) else { return }
+        for i in 0..<rules.width { named[i] = named[i] | others[i] }
     }
 
     private mutating func unset(_ raw: ByteRun) {
-        guard let bit = bit(raw) else { return }
-        named[bit / 64] = named[bit / 64] & ~(1 << UInt64(bit % 64))
-    }
-
-    private mutating func bit(_ raw: ByteRun) -> Int? {
-        guard let name = decoder.decode(raw) else { return nil }
-        return rules.purpose(name)
+        guard let name = decoder.decode(raw) else { return }
+        if let bit = rules.purpose(name) { named[bit / 64] = named[bit / 64] & ~(1 << UInt64(bit % 64)) }
+        guard let others = rules.alias(name) else { return }
+        for i in 0..<rules.width { named[i] = named[i] & ~others[i] }
     }
 }

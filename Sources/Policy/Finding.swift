@@ -81,7 +81,7 @@ public struct GateFinding: Sendable {
 
 /// Where an event carries consent; in the order of `ConsentRules.Members.paths`.
 public enum ConsentMember: Int, Sendable, CaseIterable {
-    case consent, level, purposes, categoryPreferences, management, allowed, denied, gpc
+    case consent, level, purposes, categoryPreferences, management, allowed, denied, gpc, tcf, gpp, google
 
     public var path: Path { Path(keys: ConsentRules.Members.paths[rawValue]) }
 }
@@ -182,7 +182,7 @@ extension Gate {
         guard event.slots[members[member.rawValue]].isPresent else { return nil }
         var stays = [member]
         switch member {
-        case .level, .purposes, .categoryPreferences: stays.append(.consent)
+        case .level, .purposes, .categoryPreferences, .tcf, .gpp, .google: stays.append(.consent)
         case .allowed, .denied: stays.append(.management)
         case .consent, .management, .gpc: break
         }
@@ -223,5 +223,5 @@ extension ConsentRules {
 }
 
 extension ConsentRules.Members {
-    fileprivate var all: [Int] { [consent, level, purposes, preferences, management, allowed, denied, gpc] }
+    fileprivate var all: [Int] { [consent, level, purposes, preferences, management, allowed, denied, gpc, tcf, gpp, google] }
 }

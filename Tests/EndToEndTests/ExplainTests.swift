@@ -162,6 +162,28 @@ struct ExplainTests {
                 + "purpose operations granted; event is 'error_1', always in the sample")
     }
 
+    @Test("what the map of consent speaks of is told by the member that decided")
+    func mappedConsent() throws {
+        let yard = try Yard(
+            routes: """
+                { "consent": { "levels": { "none": [], "all": ["analytics"] }, "default": { "purposes": ["analytics"] },
+                               "unknown": { "assume": "all" },
+                               "map": { "tcf": { "analytics": { "purposes": [8] } }, "gpp": { "analytics": ["sale"] },
+                                        "google": { "analytics": ["analytics_storage"] } } },
+                  "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }
+                """)
+        func reason(_ member: String) throws -> String? { try explain(yard, #"{"context":{"consent":{\#(member)}}}"#).first?.reason }
+        let nothing = "CQSbk4AQSbk4ANwAAAENAwCgAAAAAAAAAAYgACPAAAAA"
+        #expect(try reason(#""tcf":"\#(nothing)""#) == "purpose analytics not granted by context.consent.tcf")
+        #expect(try reason(#""gpp":"DBABT~1YYN""#) == "purpose analytics refused by context.consent.gpp")
+        #expect(try reason(#""google":{"analytics_storage":"denied"}"#) == "purpose analytics not granted by context.consent.google")
+        #expect(try reason(#""tcf":"x""#) == "context.consent.tcf must be a TC string of version 2, is 'x'")
+        #expect(try reason(#""gpp":"x""#) == "context.consent.gpp must be a GPP string of version 1, is 'x'")
+        #expect(
+            try reason(#""google":{"analytics_storage":1}"#)
+                == #"context.consent.google must be an object of signals that are "granted" or "denied", is an object"#)
+    }
+
     @Test("a purpose that is refused names who refused it")
     func purposes() throws {
         let yard = try Yard(

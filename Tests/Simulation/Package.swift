@@ -20,11 +20,12 @@ let package = Package(
     targets: [
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
-        module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
+        module("Policy", ["Signals", "Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
         module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
         module("Redaction", ["Expressions", "Events"]),
         module("Expressions", ["Events", "Platform", "CPlatform"]),
         module("Events", ["CSIMD"]),
+        module("Signals"),
         module("Platform", ["CPlatform"]),
         .target(name: "CSIMD"),
         .target(name: "CPlatform"),
