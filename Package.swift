@@ -69,7 +69,7 @@ let package = Package(
         module("Ingest", ["Configuration", "Events", "Platform", "CPlatform"]),
         module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
-        module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
+        module("Spool", ["Policy", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
         module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CCrypto"]),
         module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
         // Finds and masks in the strings of an event.
@@ -78,6 +78,7 @@ let package = Package(
         module("Events", ["CSIMD"]),
         // Request bodies of vendors' client libraries to lines of events.
         module("Dialects", ["Events"]),
+        module("Database", ["Platform", "CSQLite"]),
         module("Platform", ["CPlatform"]),
 
         // What the author of an adapter imports.
@@ -103,7 +104,7 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["Spool", "Platform"], path: "Tests/Support", swiftSettings: strict),
         // A file system under SQLite that fails when it is told to.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
-        tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Platform"]),
+        tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Database", "Platform"]),
         tests("EventsTests", ["Events"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
