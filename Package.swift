@@ -78,6 +78,8 @@ let package = Package(
         module("Events", ["CSIMD"]),
         // Request bodies of vendors' client libraries to lines of events.
         module("Dialects", ["Events"]),
+        // Who consented to what, on disk.
+        module("Ledger", ["Events", "Database", "Platform", "CJansson", "CCrypto"]),
         module("Database", ["Platform", "CSQLite"]),
         module("Platform", ["CPlatform"]),
 
@@ -105,6 +107,7 @@ let package = Package(
         // A file system under SQLite that fails when it is told to.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
         tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Database", "Platform"]),
+        tests("LedgerTests", ["Ledger", "FaultyFiles", "Database", "Platform"]),
         tests("EventsTests", ["Events"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
