@@ -84,16 +84,16 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let followers = Followers(plan, router, folder: storage.path, say: say)
     let reloader = Reloader(file, http, folders, router, storage, masks, say: say)
     let desk = ControlDesk(router: router, listeners: listeners, reloader: reloader, folder: state, started: started)
-    try listeners.start(say: say)
-    followers.start()
-    watch?.start { reloader.reload() }
     Signals.serve(
         router,
         ending: { [listeners, followers] in
             listeners.quiesce()
             followers.quiesce()
         }, reload: { reloader.reload() }, say: say)
-    // Whoever is answered here may send signals.
+    try listeners.start(say: say)
+    followers.start()
+    watch?.start { reloader.reload() }
+    // Last of all: whoever is answered here may send signals.
     let servers = try ControlServers(plan, desk, folder: storage.path, say: say)
     defer { servers.close() }
     ServiceManager.notify("READY=1")

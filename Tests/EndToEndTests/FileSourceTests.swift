@@ -50,7 +50,7 @@ struct FileSourceTests {
         let run = try yard.start()
         #expect(run.outputLines(2).sorted() == ["{\"n\":1}", "{\"n\":2}"])
         #expect(run.waitForError("b.ndjson: stays").contains("logs: in/b.ndjson: stays, since 1 of its lines were no events"))
-        while FileManager.default.fileExists(atPath: yard.path("in/a.ndjson")) { usleep(1000) }
+        waitUntil("the file is gone") { !FileManager.default.fileExists(atPath: yard.path("in/a.ndjson")) }
         run.signal(SIGTERM)
         #expect(run.finish().code == 0)
         #expect(yard.read("in/b.ndjson") == "{\"n\":2}\nno\n")
@@ -75,14 +75,15 @@ struct FileSourceTests {
         for part in 0..<4 {
             try yard.write(events[(part * 5000)..<((part + 1) * 5000)].map { $0 + "\n" }.joined(), to: "in/\(part).ndjson")
         }
-        for wait in [2000, 20_000, 60_000] as [UInt32] {
+        // At once, with the first event delivered, and in the middle.
+        for delivered in [0, 1, 7000] {
             let run = try yard.start()
-            usleep(wait)
+            waitUntil("\(delivered) events") { yard.lines("out.ndjson").count >= delivered }
             run.end(by: SIGKILL)
         }
         let run = try yard.start()
         let all = Set(events)
-        while !all.isSubset(of: yard.lines("out.ndjson")) { usleep(10_000) }
+        waitUntil("all events") { all.isSubset(of: yard.lines("out.ndjson")) }
         run.signal(SIGTERM)
         #expect(run.finish().code == 0)
         #expect(Set(yard.lines("out.ndjson")) == all)
