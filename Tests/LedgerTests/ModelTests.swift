@@ -156,6 +156,23 @@ struct ModelTests {
         }
     }
 
+    @Test("rests on a rule for two decisions of one moment that knows no order: it can be turned round, regrouped and repeated")
+    func rule() {
+        var chance = Chance(3)
+        func any() -> ConsentTerms {
+            if chance.next() % 10 == 0 { return .withdrawn }
+            func purposes() -> [String] { ["ads", "measure", "mail"].filter { _ in chance.next() % 2 == 0 } }
+            let level = (Model.levels + ["strange", "unheard of", nil])[Int(chance.next() % 7)]
+            return ConsentTerms(level: level, granted: purposes(), denied: purposes(), version: "\(chance.next() % 2)")
+        }
+        for _ in 0..<5000 {
+            let (a, b, c) = (any(), any(), any())
+            func both(_ a: ConsentTerms, _ b: ConsentTerms) -> ConsentTerms { a.stricter(b, levels: Model.levels) }
+            #expect(both(a, b) == both(b, a) && both(a, a) == a && both(a, both(a, b)) == both(a, b))
+            #expect(both(a, both(b, c)) == both(both(a, b), c))
+        }
+    }
+
     private static let steps: [Step] = {
         var chance = Chance(7)
         return (0..<10).map { _ in Step.random(&chance) }
