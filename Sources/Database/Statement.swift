@@ -43,7 +43,8 @@ public final class Statement {
     @discardableResult public func bind(_ index: Int32, _ value: Int) -> Statement { bind(index, Int64(value)) }
 
     @discardableResult public func bind(_ index: Int32, _ text: String) -> Statement {
-        sqlite3_bind_text(handle, index, text, -1, copied)
+        // With its length: a zero byte in it is not its end.
+        sqlite3_bind_text(handle, index, text, Int32(text.utf8.count), copied)
         return self
     }
 
