@@ -59,6 +59,9 @@ struct CSVRecords {
         }
     }
 
+    /// What a missing quote took with it.
+    private var extent: String { line > firstLine + 1 ? "; nothing is taken up to line \(line - 1)" : "" }
+
     private mutating func endCell() {
         cells.append(cell)
         cell.removeAll(keepingCapacity: true)
@@ -79,7 +82,7 @@ struct CSVRecords {
         let texts = cells.compactMap { String(validating: $0, as: UTF8.self) }
         let fault =
             isBad
-            ? "has a quote where none may stand, or none where one is missing, or is too long"
+            ? "has a quote where none may stand, or none where one is missing, or is too long" + extent
             : texts.count == cells.count ? nil : "is not UTF-8"
         return Record(line: firstLine, cells: fault == nil ? texts : [], fault: fault)
     }

@@ -44,7 +44,11 @@ public final class LedgerFile: @unchecked Sendable {
     public init?(_ path: String, makes: Bool = true, options: Options) throws(StorageFault) {
         self.path = path
         self.options = options
-        if access(path, F_OK) != 0 {
+        if access(path, F_OK) != 0, errno == ENOENT {
+            // A new file would take an old one's log for its own.
+            guard access(path + "-wal", F_OK) != 0 else {
+                throw LedgerFile.advice(StorageFault(.damaged, "\(path): is not there, but its log is"))
+            }
             guard makes else { return nil }
             try LedgerFile.make(path, options)
         }
@@ -102,12 +106,16 @@ public final class LedgerFile: @unchecked Sendable {
         do throws(StorageFault) {
             return try body()
         } catch {
-            guard error.kind == .damaged else { throw error }
-            throw StorageFault(
-                .damaged,
-                "\(error); nothing is let through that needs consent: put back a copy, or move the file away, and nobody's consent is known"
-            )
+            throw advice(error)
         }
+    }
+
+    private static func advice(_ fault: StorageFault) -> StorageFault {
+        guard fault.kind == .damaged else { return fault }
+        return StorageFault(
+            .damaged,
+            "\(fault); nothing is let through that needs consent: put back a copy, or move it away with its -wal, and nobody's consent is known"
+        )
     }
 
     /// Checks that it was written under these keys, and reads what the ledger knows of itself. Nothing is written but the marks of
@@ -219,9 +227,10 @@ public final class LedgerFile: @unchecked Sendable {
     /// Nothing else bounds either.
     public func forget(before time: Int64) throws(StorageFault) {
         try write { () throws(StorageFault) in
-            let number = "(SELECT max(number) FROM history AS last WHERE last.subject = history.subject AND last.held = 1)"
+            // What holds can come of several decisions of the same moment.
+            let held = "(SELECT decided FROM subjects WHERE number = history.subject)"
             for sql in [
-                "DELETE FROM history WHERE received < ?1 AND number IS NOT \(number)",
+                "DELETE FROM history WHERE received < ?1 AND decided < \(held)",
                 "DELETE FROM receipt_lines WHERE receipt IN (SELECT number FROM receipts WHERE finished < ?1)",
                 "DELETE FROM receipts WHERE finished < ?1",
             ] { try database.statement(sql).bind(1, time).run() }

@@ -64,7 +64,7 @@ public struct LedgerKeys: Sendable {
             return digest
         }
 
-        /// What tells this key from another of the same name. No id is hashed to it, since none begins with a zero byte.
+        /// What tells this key from another of the same name.
         var mark: [UInt8] { Array(hmac([0] + Array("switchyard ledger key".utf8)).prefix(16)) }
     }
 

@@ -115,6 +115,12 @@ struct DecisionTests {
         try ledger.forget(before: seconds(2000))
         let entry = try #require(try ledger.get(LedgerID("x")))
         #expect(entry.history.map(\.record.decided) == [seconds(1030)] && entry.record?.terms == marketing)
+        try ledger.withdraw(LedgerID("x"), purposes: ["ads"], decided: seconds(1040), origin: "command")
+        hands.seconds = 1040
+        try ledger.withdraw(LedgerID("x"), decided: seconds(1040), origin: "command")
+        try ledger.set(LedgerID("x"), analytics, decided: seconds(1040), origin: "command")
+        try ledger.forget(before: seconds(2000))
+        #expect(try ledger.get(LedgerID("x"))?.history.map(\.record.terms) == [.withdrawn, analytics], "both make up what holds")
     }
 
     @Test("counts in the figures")

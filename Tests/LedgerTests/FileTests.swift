@@ -63,6 +63,28 @@ struct FileTests {
         #expect(FileManager.default.contents(atPath: folder.ledger) == before)
     }
 
+    @Test("that is gone while its log is there is a fault: a new one would take the log for its own")
+    func onlyTheLog() throws {
+        let folder = Folder()
+        let kept = try ledger(folder)
+        try kept.set(LedgerID("x"), marketing, origin: "command")
+        try FileManager.default.removeItem(atPath: folder.ledger)
+        let fault = fault { () throws(StorageFault) in _ = try LedgerFile(folder.ledger, makes: false, options: options()) }
+        #expect(fault?.kind == .damaged && fault?.description.contains("is not there, but its log is; nothing is let through") == true)
+        withExtendedLifetime(kept) {}
+    }
+
+    @Test("tells names apart that differ behind a zero byte")
+    func zeroByte() throws {
+        let folder = Folder()
+        var ledger = try ledger(folder)
+        try ledger.set(LedgerID("x"), ConsentTerms(level: "marketing"), origin: "command")
+        try ledger.set(LedgerID("y"), ConsentTerms(level: "marketing\0none"), origin: "command")
+        ledger.close()
+        ledger = try LedgerTests.ledger(folder)
+        #expect(try ledger.get(LedgerID("y"))?.record?.terms.level == "marketing\0none")
+    }
+
     @Test(
         "with a row that makes no sense is a fault, not a subject without consent",
         arguments: [

@@ -153,6 +153,12 @@ struct ImportTests {
                 "id,level,decided\nc,none,\(time)\n\"a,none,\(time)\n",
                 ["3: has a quote where none may stand, or none where one is missing, or is too long"], 1
             ),
+            (
+                "id,level,decided\n\"a,none,\(time)\nb,none,\(time)\nc,\"none\",\(time)\nd,none,\(time)",
+                [
+                    "2: has a quote where none may stand, or none where one is missing, or is too long; nothing is taken up to line 4"
+                ], 1
+            ),
             ("id,granted,decided\na,[1],\(time)", ["2: granted must be names with ; between, or a JSON list"], 0),
             ("id,withdrawn,decided\na,1,\(time)", ["2: withdrawn must be true or false"], 0),
             (
