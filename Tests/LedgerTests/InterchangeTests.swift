@@ -14,6 +14,12 @@ private struct Result {
 private func take(
     _ text: String, into ledger: LedgerFile, _ format: LedgerFormat, pieces: Int = .max, decided: Int64? = nil, batch: Int = 10_000
 ) throws(StorageFault) -> Result {
+    try take(Array(text.utf8), into: ledger, format, pieces: pieces, decided: decided, batch: batch)
+}
+
+private func take(
+    _ bytes: [UInt8], into ledger: LedgerFile, _ format: LedgerFormat, pieces: Int = .max, decided: Int64? = nil, batch: Int = 10_000
+) throws(StorageFault) -> Result {
     let result = Monitor(Result())
     var options = LedgerImport.Options()
     options.format = format
@@ -22,7 +28,6 @@ private func take(
     let intake = LedgerImport(
         into: ledger, options, bad: { line, words in result.withLock { $0.bad.append("\(line): \(words)") } },
         changed: { changes in result.withLock { $0.changes += changes } })
-    let bytes = Array(text.utf8)
     var at = 0
     while at < bytes.count {
         let piece = Array(bytes[at..<min(bytes.count, at + min(pieces, bytes.count))])
@@ -183,7 +188,40 @@ struct ImportTests {
         let good = format == .csv ? "good,none,\(time)" : #"{"id":"good","level":"none","decided":"\#(time)"}"#
         let result = try take(
             head + String(repeating: "x", count: (1 << 20) + 10) + "\n" + good, into: ledger, format, pieces: 1 << 16)
-        #expect(result.bad.count == 1 && result.counts.taken == 1, "\(result.bad)")
+        let words =
+            format == .csv
+            ? "2: has a quote where none may stand, or none where one is missing, or is too long" : "1: is longer than a megabyte"
+        #expect(result.bad == [words] && result.counts.taken == 1)
+    }
+
+    @Test("survives bytes at random, and never repeats one of them", arguments: LedgerFormat.allCases, 0..<20 as Range<UInt64>)
+    func hostile(format: LedgerFormat, seed: UInt64) throws {
+        let ledger = try later()
+        let lines = (0..<30).map { number in
+            format == .csv
+                ? "planted-\(number),\"analytics\",\"measure;ads\",\(time)"
+                : #"{"id":"planted-\#(number)","level":"analytics","granted":["measure"],"decided":"\#(time)"}"#
+        }
+        var bytes = Array((format == .csv ? ["id,level,granted,decided"] + lines : lines).joined(separator: "\n").utf8)
+        var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
+        func chance() -> UInt64 {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return state >> 8
+        }
+        for _ in 0..<12 {
+            let at = 30 + Int(chance() % UInt64(bytes.count - 30))
+            switch chance() % 3 {
+            case 0: bytes[at] = UInt8(truncatingIfNeeded: chance())
+            case 1: bytes.remove(at: at)
+            default: bytes.insert(contentsOf: [0x22, 0x0a, 0x2c, 0x00].prefix(Int(chance() % 5)), at: at)
+            }
+        }
+        let result = try take(bytes, into: ledger, format, pieces: Int(1 + chance() % 50))
+        #expect(result.counts.taken + result.counts.late + result.counts.bad == result.counts.lines)
+        #expect(!result.bad.contains { $0.contains("planted") })
+        #expect(!folder.holds("planted"))
     }
 
     @Test("goes on over many transactions, with a time for lines that have none, and ties persons across them")
