@@ -15,7 +15,7 @@ final class ServiceFuzzer: Fuzzer {
     private let sink = CountingSink()
     private let budget = MemoryBudget(most: 400_000)
     private let desk: Desk
-    private let bench: Bench
+    private let bench: Listener.Bench
     private let plants: Bool
 
     private static let codings = ["gzip", "deflate", "zstd", "br", "identity", "gzip, zstd", "br, br", "gzip, gzip, gzip", ""]
@@ -29,7 +29,7 @@ final class ServiceFuzzer: Fuzzer {
         self.plants = plants
         mutator = Mutator(seed: seed, seeds: ServiceFuzzer.seeds)
         desk = Desk(source: 0, limits: limits, keys: KeyRing(HTTPSourcePlan()), budget: budget, sink: sink)
-        bench = Bench(desk.translation)
+        bench = Listener.Bench(desk.translation)
     }
 
     func next() -> (Comparison, input: [UInt8]) {
@@ -77,7 +77,9 @@ private final class CountingSink: EventSink, @unchecked Sendable {
         wrong = nil
     }
 
-    func submit(_ text: consuming ByteBuffer, source: Int, answer: @escaping @Sendable (Submission) -> Void) -> Bool {
+    func submit(
+        _ text: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void
+    ) -> Bool {
         let bytes = Array(text.bytes)
         if bytes.last != 0x0a { wrong = "the last line is not ended" }
         let all = bytes.split(separator: 0x0a, omittingEmptySubsequences: false).dropLast()
