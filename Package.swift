@@ -57,19 +57,21 @@ let package = Package(
         .executableTarget(
             name: "switchyard",
             dependencies: [
-                "Router", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration",
-                "Expressions", "Events", "Platform", "CPlatform",
+                "Router", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Policy", "Configuration",
+                "Expressions", "Database", "Events", "Platform", "CPlatform",
             ],
             swiftSettings: lean,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
-        module("Router", ["Ingest", "PluginHost", "Delivery", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform"]),
+        module("Router", ["Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform"]),
         module("Control", ["Platform", "CPlatform"]),
         module("Sending", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
         module("Listener", ["Ingest", "Configuration", "Dialects", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
         module("Ingest", ["Configuration", "Events", "Platform", "CPlatform"]),
         module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
-        module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
+        module("Spool", ["Policy", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
+        // Who consented to what, on disk.
+        module("Ledger", ["Policy", "Events", "Database", "Platform", "CJansson", "CCrypto"]),
         module("Policy", ["Signals", "Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
         module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
         // Finds and masks in the strings of an event.
@@ -80,6 +82,7 @@ let package = Package(
         module("Signals"),
         // Request bodies of vendors' client libraries to lines of events.
         module("Dialects", ["Events"]),
+        module("Database", ["Platform", "CSQLite"]),
         module("Platform", ["CPlatform"]),
 
         // What the author of an adapter imports.
@@ -105,7 +108,8 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["Spool", "Platform"], path: "Tests/Support", swiftSettings: strict),
         // A file system under SQLite that fails when it is told to.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
-        tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Platform"]),
+        tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Database", "Platform"]),
+        tests("LedgerTests", ["Ledger", "FaultyFiles", "Database", "Platform"]),
         tests("EventsTests", ["Events"]),
         tests("SignalsTests", ["Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),

@@ -7,25 +7,6 @@
 internal import CPlatform
 internal import Platform
 
-/// What one person has said, in the words of the configuration.
-public struct ConsentTerms: Hashable, Sendable {
-    public var level: String?
-    public var granted: [String]
-    public var denied: [String]
-    /// Everything is refused, also what no configuration names yet.
-    public var refusesAll: Bool
-    /// Of the text that was consented to.
-    public var version: String?
-
-    public init(level: String? = nil, granted: [String] = [], denied: [String] = [], refusesAll: Bool = false, version: String? = nil) {
-        self.level = level
-        self.granted = granted
-        self.denied = denied
-        self.refusesAll = refusesAll
-        self.version = version
-    }
-}
-
 public final class ConsentRecords: @unchecked Sendable {
     /// A number of what was said. 0: the subject is not in the table.
     typealias Number = UInt32

@@ -110,7 +110,7 @@ extension ConsentRules {
         let (granted, refused) = (memory, memory + width)
         for i in 0..<width {
             granted[i] = 0
-            refused[i] = terms.refusesAll ? ~0 : 0
+            refused[i] = terms.isWithdrawn ? ~0 : 0
         }
         var standing = Standing(kind: .known, granted: granted, refused: refused)
         func add(_ names: [String], to set: UnsafeMutablePointer<UInt64>) {
@@ -120,7 +120,7 @@ extension ConsentRules {
             }
         }
         add(terms.denied, to: refused)
-        guard !terms.refusesAll else { return standing }
+        guard !terms.isWithdrawn else { return standing }
         if !isRecent(terms.version) {
             standing.kind = .nothing
             return standing

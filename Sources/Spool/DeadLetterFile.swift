@@ -1,7 +1,8 @@
 // Events that were given up, with what was said of them, until they are sent again or thrown away. One file of SQLite's, which
 // several processes may share: a router that buries and a command that looks or replays.
 
-internal import Platform
+internal import Database
+public import Platform
 public import Policy
 
 public struct DeadLetter: Sendable {
@@ -37,9 +38,8 @@ public struct DeadLetterCount: Sendable, Equatable {
 
 public final class DeadLetterFile: @unchecked Sendable {
     public static let name = "dead-letters.sqlite"
-    /// "SWYD"
-    private static let application: Int64 = 0x5357_5944
-    private static let version: Int64 = 1
+    /// The mark is "SWYD".
+    private static let format = FileFormat(application: 0x5357_5944, version: 1, tables: tables)
     private static let tables = """
         CREATE TABLE about (  -- one row for each thing to know of the file
           name TEXT PRIMARY KEY, value
@@ -80,7 +80,7 @@ public final class DeadLetterFile: @unchecked Sendable {
     private static func open(_ path: String, _ makes: Bool, _ vfs: String?) throws(SpoolFault) -> Database {
         if makes { try makePrivate(path) }
         let database = try Database(path, makes: makes, vfs: vfs, patience: 10_000)
-        try SpoolSchema.settle(database, isSynced: false, pageSize: 4096, application: application, version: version, tables: tables)
+        try database.settle(as: format, isSynced: false)
         return database
     }
 

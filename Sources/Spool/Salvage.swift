@@ -1,6 +1,7 @@
 // What becomes of a damaged file: it is moved aside whole, and what can be read of it is copied into a new one. It never
 // writes to the damaged file and never deletes it.
 
+internal import Database
 internal import Glibc
 internal import Platform
 
@@ -98,19 +99,5 @@ enum Salvage {
             ).bind(1, Int(part.route)).bind(2, part.events).bind(3, part.bytes).run()
         }
         return parts.reduce(0) { $0 + $1.events }
-    }
-}
-
-/// Makes the file for its owner alone before SQLite does, which gives its companions the same mode.
-func makePrivate(_ path: String) throws(SpoolFault) {
-    let number = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard number >= 0 else { throw SpoolFault(errno == ENOSPC ? .full : .failed, "\(path): cannot be opened: \(SystemFault())") }
-    let descriptor = Descriptor(owning: number)
-    var status = stat()
-    guard fstat(descriptor.number, &status) == 0, status.st_uid == geteuid() else {
-        throw SpoolFault(.failed, "\(path): belongs to another user; give the router a state folder of its own (--state)")
-    }
-    if status.st_mode & 0o177 != 0, fchmod(descriptor.number, 0o600) != 0 {
-        throw SpoolFault(.failed, "\(path): cannot be closed to others: \(SystemFault())")
     }
 }

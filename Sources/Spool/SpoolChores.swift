@@ -1,7 +1,7 @@
 // What a person may do to a spool by its provider's name, while no router has the folder: give it to another provider, or destroy it.
 
 internal import Glibc
-internal import Platform
+public import Platform
 internal import Policy
 
 extension StateFolder {

@@ -2,6 +2,7 @@
 // where `power` is asked for, after the machine went down), that what was removed is overwritten, and that damage is set aside and told,
 // never thrown away in silence.
 
+internal import Database
 internal import Events
 public import Platform
 @_spi(Spool) public import Policy
@@ -76,9 +77,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     private static func open(_ path: String, _ options: Options) throws(SpoolFault) -> Database {
         try makePrivate(path)
         let database = try Database(path, vfs: options.vfs, patience: 5000)
-        try SpoolSchema.settle(
-            database, isSynced: options.isSynced, pageSize: options.pageSize, application: SpoolSchema.application,
-            version: SpoolSchema.version, tables: SpoolSchema.tables)
+        try database.settle(as: SpoolSchema.format, isSynced: options.isSynced, pageSize: options.pageSize)
         return database
     }
 

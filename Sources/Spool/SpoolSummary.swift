@@ -1,6 +1,9 @@
 // What a spool file holds, for who only wants to look: a person, or a router that has no provider for it. Nothing is changed, made
 // or set aside, and no key is needed.
 
+internal import Database
+internal import Platform
+
 public struct SpoolSummary: Sendable, Equatable {
     public var provider: String
     public var path: String
@@ -17,7 +20,7 @@ public struct SpoolSummary: Sendable, Equatable {
         do throws(SpoolFault) {
             let database = try Database(path, makes: false, patience: 1000)
             defer { database.close() }
-            guard try database.number("PRAGMA application_id") == SpoolSchema.application else {
+            guard try database.isMarked(as: SpoolSchema.format) else {
                 throw SpoolFault(.foreign, "\(path): is no spool")
             }
             events = Int(try database.number("SELECT coalesce(sum(events), 0) FROM waiting") ?? 0)

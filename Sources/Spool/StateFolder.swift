@@ -2,7 +2,7 @@
 // a time has it, that its files are closed to others, and that the name of a file tells whose it is.
 
 internal import Glibc
-internal import Platform
+public import Platform
 
 public final class StateFolder: Sendable {
     public let path: String

@@ -1,6 +1,7 @@
 // What a durable lane asks of its spool. A file is one; tests have others that fail when they are told to.
 // It promises that work is done wholly or not at all, and that rows come back in the order of their numbers.
 
+public import Platform
 public import Policy
 
 /// Rows of events in order, each of them a small batch. Used by one thread at a time.
@@ -77,26 +78,5 @@ public struct SpoolLoss: Sendable, Equatable {
     }
 }
 
-/// Why a spool could not do what it was asked; nothing of it was done.
-public struct SpoolFault: Error, Sendable, Equatable, CustomStringConvertible {
-    public enum Kind: Sendable {
-        /// No room on the disk, or none left of what the configuration allows.
-        case full
-        /// The disk or the file system failed.
-        case failed
-        /// What the file holds makes no sense.
-        case damaged
-        /// The file was written by a newer version, or under another key; it was left untouched.
-        case foreign
-        /// Another router has it.
-        case taken
-    }
-    public var kind: Kind
-    /// Names the file and the way out.
-    public var description: String
-
-    public init(_ kind: Kind, _ description: String) {
-        self.kind = kind
-        self.description = description
-    }
-}
+/// A spool fails as whatever is kept on disk does.
+public typealias SpoolFault = StorageFault

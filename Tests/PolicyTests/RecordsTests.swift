@@ -85,7 +85,7 @@ private struct Gatehouse {
     func refused() {
         var gate = Gatehouse()
         gate.consent = section { $0.unknown = .assume(3) }
-        gate.say("ann", ConsentTerms(refusesAll: true))
+        gate.say("ann", .withdrawn)
         gate.say("phone", ConsentTerms(level: "detailed"))
         #expect(gate.passes(#"{"userId":"ann"}"#) == ["none"])
         #expect(gate.passes(#"{"userId":"ann","anonymousId":"phone","context":{"consent":{"level":"detailed"}}}"#) == ["none"])
@@ -143,10 +143,11 @@ private struct Gatehouse {
         var said: [String: [ConsentTerms]] = [:]
         for id in ["a", "b", "c", "d"] where Bool.random(using: &chance) {
             said[id] = (0..<Int.random(in: 1...3, using: &chance)).map { _ in
-                ConsentTerms(
-                    level: Bool.random(using: &chance) ? levels.randomElement(using: &chance)!.name : nil, granted: some(),
-                    denied: Int.random(in: 0..<3, using: &chance) == 0 ? some() : [],
-                    refusesAll: Int.random(in: 0..<9, using: &chance) == 0)
+                Int.random(in: 0..<9, using: &chance) == 0
+                    ? .withdrawn
+                    : ConsentTerms(
+                        level: Bool.random(using: &chance) ? levels.randomElement(using: &chance)!.name : nil, granted: some(),
+                        denied: Int.random(in: 0..<3, using: &chance) == 0 ? some() : [])
             }
         }
         for (id, terms) in said {
@@ -162,7 +163,7 @@ private struct Gatehouse {
             var granted = Set(purposes)
             for terms in known {
                 let ofLevel = levels.first { $0.name == terms.level }?.purposes ?? []
-                granted.formIntersection(terms.refusesAll ? [] : Set(ofLevel + terms.granted).subtracting(terms.denied))
+                granted.formIntersection(terms.isWithdrawn ? [] : Set(ofLevel + terms.granted).subtracting(terms.denied))
             }
             if let cap { granted.formIntersection(cap) }
             if known.isEmpty, cap == nil { granted = [] }

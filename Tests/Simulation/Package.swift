@@ -19,7 +19,8 @@ let package = Package(
     name: "simulate",
     targets: [
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
-        module("Spool", ["Policy", "Configuration", "Events", "Platform", "CSQLite", "CCrypto"]),
+        module("Spool", ["Policy", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
+        module("Database", ["Platform", "CSQLite"]),
         module("Policy", ["Signals", "Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
         module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
         module("Redaction", ["Expressions", "Events"]),

@@ -1,3 +1,4 @@
+import Database
 import Foundation
 import Platform
 import Testing
@@ -132,7 +133,7 @@ struct SpoolFileTests {
         let path = folder.path + "/spool-x.sqlite"
         for (sql, words) in [
             (
-                "PRAGMA application_id = \(SpoolSchema.application); PRAGMA user_version = 2",
+                "PRAGMA application_id = \(SpoolSchema.format.application); PRAGMA user_version = 2",
                 "was written by a newer version (format 2, not 1)"
             ),
             ("PRAGMA application_id = 7", "is a database of another program"),

@@ -1,7 +1,8 @@
 import Events
 import Testing
 
-@testable import Dialects
+/// 2026-11-21T06:00:00Z
+private let received: Int64 = 1_795_240_800_000_000_000
 
 @Suite struct TimesOfClients {
     @Test(

@@ -1,13 +1,11 @@
 // Times as client libraries write them (RFC 3339 and the looser ISO 8601 of their languages), and as the router writes them.
 // In nanoseconds since 1970, from the year 1678 to 2262.
 
-internal import Events
-
-enum Times {
-    static let second: Int64 = 1_000_000_000
+public enum Times {
+    public static let second: Int64 = 1_000_000_000
 
     /// The time that the text stands for; nil when it is none, or one without a place on the clock. A time without an offset is UTC.
-    static func parse(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
+    public static func parse(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         var reader = Reader(text: text)
         guard let year = reader.digits(4), reader.take("-"), let month = reader.digits(2), reader.take("-"), let day = reader.digits(2),
             (1...12).contains(month), day >= 1, day <= daysInMonth(year, month)
@@ -37,7 +35,7 @@ enum Times {
     }
 
     /// Appends `"2026-11-21T05:49:23.123Z"`, with six or nine digits behind the point when it has them.
-    static func write(_ time: Int64, into out: inout ByteBuffer) {
+    public static func write(_ time: Int64, into out: inout ByteBuffer) {
         let nanoseconds = time - floorDivide(time, second) * second
         let seconds = Int(floorDivide(time, second))
         let day = Int(floorDivide(Int64(seconds), 86400))

@@ -1,0 +1,88 @@
+// A thin cover over SQLite: its calls, with the faults as values that name the file and say what to do. It knows nothing of
+// what its users keep. A database and its statements belong to one thread at a time.
+
+internal import CSQLite
+public import Platform
+
+public final class Database {
+    public let path: String
+    private var handle: OpaquePointer?
+    private var prepared: [String: Statement] = [:]
+
+    /// Opens the file, or makes it when `makes`. `vfs` names another file system than SQLite's own, for tests.
+    public init(_ path: String, makes: Bool = true, vfs: String? = nil, patience milliseconds: Int32 = 0) throws(StorageFault) {
+        self.path = path
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | (makes ? SQLITE_OPEN_CREATE : 0)
+        let code = sqlite3_open_v2(path, &handle, flags, vfs)
+        guard code == SQLITE_OK else {
+            let fault = fault("cannot be opened", code)
+            sqlite3_close_v2(handle)
+            throw fault
+        }
+        sqlite3_extended_result_codes(handle, 1)
+        sqlite3_busy_timeout(handle, milliseconds)
+    }
+
+    deinit { close() }
+
+    public func close() {
+        prepared.removeAll()
+        sqlite3_close_v2(handle)
+        handle = nil
+    }
+
+    /// Runs statements that give nothing back.
+    public func run(_ sql: String) throws(StorageFault) {
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw fault("failed", code) }
+    }
+
+    /// The statement, ready to be bound; compiled once.
+    public func statement(_ sql: String) throws(StorageFault) -> Statement {
+        if let known = prepared[sql] { return known }
+        var compiled: OpaquePointer?
+        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
+        guard code == SQLITE_OK, let compiled else { throw fault("failed", code) }
+        let statement = Statement(compiled, self)
+        prepared[sql] = statement
+        return statement
+    }
+
+    /// Does all of the body or, when it throws, nothing of it.
+    public func transaction<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
+        try run("BEGIN IMMEDIATE")
+        do throws(StorageFault) {
+            let result = try body()
+            try run("COMMIT")
+            return result
+        } catch {
+            for statement in prepared.values { statement.reset() }
+            // After some faults SQLite has rolled back by itself, and says so by refusing.
+            sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+            throw error
+        }
+    }
+
+    /// The one number that a statement gives; nil: it gave no row.
+    public func number(_ sql: String) throws(StorageFault) -> Int64? {
+        let statement = try statement(sql)
+        defer { statement.reset() }
+        return try statement.step() ? statement.int(0) : nil
+    }
+
+    func fault(_ what: String, _ code: Int32) -> StorageFault {
+        // An open that failed for want of memory has no handle to ask.
+        let words = handle.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? "out of memory"
+        let system = handle.map { sqlite3_system_errno($0) } ?? 0
+        let kind: StorageFault.Kind =
+            switch code & 0xff {
+            case SQLITE_FULL: .full
+            case SQLITE_IOERR where system == 28 || system == 122: .full
+            case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
+            case SQLITE_BUSY, SQLITE_LOCKED: .taken
+            default: .failed
+            }
+        let detail = system == 0 ? "" : " (\(SystemFault(code: system)))"
+        return StorageFault(kind, "\(path): \(what): \(words)\(detail)")
+    }
+}

@@ -1,0 +1,117 @@
+// Writes out what the ledger holds, so that another can take it in: every id with what holds for it, or with each decision that was
+// made. Never a raw id: the ledger has none.
+
+internal import Database
+internal import Events
+public import Platform
+internal import Policy
+
+extension LedgerFile {
+    public struct ExportOptions: Sendable {
+        public var format = LedgerFormat.ndjson
+        /// Every decision, one a line, instead of what holds.
+        public var hasHistory = false
+        public init() {}
+    }
+
+    /// Gives the text in pieces of some ten kilobytes. What is written meanwhile is not in it.
+    public func export(_ options: ExportOptions = ExportOptions(), to write: (UnsafeRawBufferPointer) -> Void) throws(StorageFault) {
+        try LedgerFile.advised { () throws(StorageFault) in
+            var out = ExportText(options.format, mark: mark.withBytes { hex($0) })
+            let all = try database.statement(
+                """
+                SELECT subjects.number, hmac, key, short, terms, decided, person, received, origins.name
+                FROM subjects LEFT JOIN origins ON origins.number = origin ORDER BY subjects.number
+                """)
+            defer { all.reset() }
+            while try all.step() {
+                let row = try subject(all)
+                var records: [ConsentRecord?] = [nil]
+                if options.hasHistory, row.terms != nil {
+                    records = try history(of: row).map(\.record)
+                } else if let terms = row.terms {
+                    let terms = try names.terms(terms, in: database)
+                    records = [ConsentRecord(terms: terms, decided: row.decided, received: all.int(7), origin: all.text(8))]
+                }
+                for record in records { out.add(row.id, person: row.person, record) }
+                out.flush(atLeast: 1 << 16, to: write)
+            }
+            out.flush(atLeast: 1, to: write)
+        }
+    }
+}
+
+private struct ExportText: ~Copyable {
+    private let format: LedgerFormat
+    private let mark: String
+    private var out = ByteBuffer()
+
+    /// All but the raw id.
+    private static let columns = LedgerLine.Member.allCases.filter { $0 != .id }
+
+    init(_ format: LedgerFormat, mark: String) {
+        self.format = format
+        self.mark = mark
+        if format == .csv { out.append(ExportText.columns.map(\.rawValue).joined(separator: ",") + "\r\n") }
+    }
+
+    mutating func add(_ id: HashedID, person: Int64?, _ record: ConsentRecord?) {
+        let terms = record?.terms
+        var texts: [LedgerLine.Member: String] = [
+            .hmac: hex(id.hmac), .key: id.key, .short: id.short.withBytes { hex($0) }, .mark: mark,
+        ]
+        texts[.person] = person.map { String($0) }
+        texts[.level] = terms?.level
+        texts[.version] = terms?.version
+        texts[.decided] = record.map { time($0.decided) }
+        texts[.received] = record.map { time($0.received) }
+        texts[.origin] = record?.origin
+        switch format {
+        case .ndjson: addJSON(texts, terms)
+        case .csv: addCSV(texts, terms)
+        }
+    }
+
+    private mutating func addJSON(_ texts: [LedgerLine.Member: String], _ terms: ConsentTerms?) {
+        var mark = "{"
+        for member in ExportText.columns {
+            let value: String? =
+                switch member {
+                case .withdrawn: terms?.isWithdrawn == true ? "true" : nil
+                case .granted: terms.flatMap { $0.isWithdrawn ? nil : "[" + $0.granted.map(jsonQuoted).joined(separator: ",") + "]" }
+                case .denied: terms.flatMap { $0.denied.isEmpty ? nil : jsonList($0.denied) }
+                case .person: texts[.person]
+                default: texts[member].map(jsonQuoted)
+                }
+            guard let value else { continue }
+            out.append("\(mark)\"\(member.rawValue)\":\(value)")
+            mark = ","
+        }
+        out.append("}\n")
+    }
+
+    private mutating func addCSV(_ texts: [LedgerLine.Member: String], _ terms: ConsentTerms?) {
+        let cells = ExportText.columns.map { member in
+            switch member {
+            case .withdrawn: terms?.isWithdrawn == true ? "true" : ""
+            // An empty cell says nothing, an empty list that nothing was granted.
+            case .granted: terms == ConsentTerms() ? "[]" : csvCell(csvList(terms?.granted ?? []))
+            case .denied: csvCell(csvList(terms?.denied ?? []))
+            default: csvCell(texts[member] ?? "")
+            }
+        }
+        out.append(cells.joined(separator: ",") + "\r\n")
+    }
+
+    private func time(_ time: Int64) -> String {
+        var text = ByteBuffer()
+        Times.write(time, into: &text)
+        return String(decoding: text.bytes.dropFirst().dropLast(), as: UTF8.self)
+    }
+
+    mutating func flush(atLeast size: Int, to write: (UnsafeRawBufferPointer) -> Void) {
+        guard out.count >= size else { return }
+        write(UnsafeRawBufferPointer(out.bytes))
+        out.removeAll()
+    }
+}

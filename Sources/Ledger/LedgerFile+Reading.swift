@@ -1,0 +1,165 @@
+// What the ledger knows: of one id, of all, and in figures.
+
+internal import Database
+public import Platform
+public import Policy
+
+public struct LedgerEntry: Sendable {
+    public struct Decision: Hashable, Sendable {
+        public var record: ConsentRecord
+        /// Whether it held when it came: not if a later one was on record.
+        public var held: Bool
+    }
+    public var id: HashedID
+    /// What was said for this id; nil: nothing, it is only tied to others.
+    public var record: ConsentRecord?
+    public var ties: [HashedID]
+    /// What was said for the id and those tied to it, sorted, each once.
+    public var effective: [ConsentTerms]
+    /// In the order in which it came here.
+    public var history: [Decision]
+}
+
+public struct LedgerSummary: Sendable, Equatable {
+    /// Ids, and how many of them are tied to others.
+    public var subjects = 0
+    public var tied = 0
+    /// Those that more than one id stands for.
+    public var persons = 0
+    public var withdrawn = 0
+    /// Of the others with something on record; "": nothing was said of levels.
+    public var levels: [String: Int] = [:]
+    /// How many ids are hashed under each key.
+    public var keys: [String: Int] = [:]
+    public var decisions = 0
+    /// When something was last written, in nanoseconds since 1970; nil: never.
+    public var lastReceived: Int64?
+    public var unfinishedReceipts = 0
+    public init() {}
+}
+
+extension LedgerFile {
+    /// All that is known of an id; nil: nothing.
+    public func get(_ id: LedgerID) throws(StorageFault) -> LedgerEntry? {
+        try LedgerFile.advised { () throws(StorageFault) in
+            guard let row = try row(of: id) else { return nil }
+            let members = try members(of: row)
+            return LedgerEntry(
+                id: row.id, record: try record(of: row), ties: members.filter { $0.number != row.number }.map(\.id),
+                effective: try effective(members), history: try history(of: row))
+        }
+    }
+
+    /// The short hashes of the id and of all that are tied to it.
+    public func person(of id: LedgerID) throws(StorageFault) -> [ShortHash] {
+        try LedgerFile.advised { () throws(StorageFault) in
+            guard let row = try row(of: id) else { return [short(id)] }
+            return try members(of: row).map(\.id.short)
+        }
+    }
+
+    private func record(of row: SubjectRow) throws(StorageFault) -> ConsentRecord? {
+        guard let terms = row.terms else { return nil }
+        let find = try database.statement(
+            "SELECT decided, received, name FROM subjects JOIN origins ON origins.number = origin WHERE subjects.number = ?1"
+        ).bind(1, row.number)
+        defer { find.reset() }
+        guard try find.step() else { throw StorageFault(.damaged, "\(path): row \(row.number) of subjects makes no sense") }
+        return ConsentRecord(
+            terms: try names.terms(terms, in: database), decided: find.int(0), received: find.int(1), origin: find.text(2))
+    }
+
+    func history(of row: SubjectRow) throws(StorageFault) -> [LedgerEntry.Decision] {
+        let find = try database.statement(
+            """
+            SELECT terms, decided, received, origins.name, held FROM history JOIN origins ON origins.number = origin
+            WHERE subject = ?1 ORDER BY history.number
+            """
+        ).bind(1, row.number)
+        defer { find.reset() }
+        var decisions: [LedgerEntry.Decision] = []
+        while try find.step() {
+            let record = ConsentRecord(
+                terms: try names.terms(find.int(0), in: database), decided: find.int(1), received: find.int(2), origin: find.text(3))
+            decisions.append(LedgerEntry.Decision(record: record, held: find.int(4) != 0))
+        }
+        return decisions
+    }
+
+    // MARK: - All
+
+    /// Gives every id with what holds for it, to fill a table in memory.
+    public func forEach(_ body: (ShortHash, [ConsentTerms]) -> Void) throws(StorageFault) {
+        try LedgerFile.advised { () throws(StorageFault) in
+            try forEachAlone(body)
+            try forEachPerson { members throws(StorageFault) in
+                let effective = try effective(members)
+                for row in members { body(row.id.short, effective) }
+            }
+        }
+    }
+
+    private func forEachAlone(_ body: (ShortHash, [ConsentTerms]) -> Void) throws(StorageFault) {
+        let all = try database.statement("SELECT short, terms FROM subjects WHERE person IS NULL")
+        defer { all.reset() }
+        // One list for each number, so that nothing is allocated for an id.
+        var lists: [Int64: [ConsentTerms]] = [:]
+        while try all.step() {
+            guard let short = ShortHash(all.bytes(0)) else { throw StorageFault(.damaged, "\(path): a row of subjects makes no sense") }
+            let number = all.int(1)
+            if let list = lists[number] {
+                body(short, list)
+            } else {
+                let list = all.isNull(1) ? [] : [try names.terms(number, in: database)]
+                lists[number] = list
+                body(short, list)
+            }
+        }
+    }
+
+    /// Gives the ids of each person that has more than one.
+    func forEachPerson(_ body: ([SubjectRow]) throws(StorageFault) -> Void) throws(StorageFault) {
+        let tied = try database.statement(
+            "SELECT number, hmac, key, short, terms, decided, person FROM subjects WHERE person IS NOT NULL ORDER BY person")
+        defer { tied.reset() }
+        var members: [SubjectRow] = []
+        while try tied.step() {
+            let row = try subject(tied)
+            if let first = members.first, first.person != row.person {
+                try body(members)
+                members.removeAll(keepingCapacity: true)
+            }
+            members.append(row)
+        }
+        if !members.isEmpty { try body(members) }
+    }
+
+    // MARK: - Figures
+
+    public func summary() throws(StorageFault) -> LedgerSummary {
+        try LedgerFile.advised { () throws(StorageFault) in
+            func count(_ sql: String) throws(StorageFault) -> Int { Int(try database.number(sql) ?? 0) }
+            var summary = LedgerSummary()
+            summary.subjects = try count("SELECT count(*) FROM subjects")
+            summary.tied = try count("SELECT count(*) FROM subjects WHERE person IS NOT NULL")
+            summary.persons = try count("SELECT count(DISTINCT person) FROM subjects WHERE person IS NOT NULL")
+            summary.decisions = try count("SELECT count(*) FROM history")
+            summary.unfinishedReceipts = try count("SELECT count(*) FROM receipts WHERE finished IS NULL")
+            summary.lastReceived = try database.number("SELECT max(received) FROM history WHERE received IS NOT NULL")
+            let terms = try database.statement(
+                "SELECT withdrawn, level, count(*) FROM subjects JOIN terms ON terms.number = subjects.terms GROUP BY 1, 2")
+            defer { terms.reset() }
+            while try terms.step() {
+                if terms.int(0) != 0 {
+                    summary.withdrawn += Int(terms.int(2))
+                } else {
+                    summary.levels[terms.text(1), default: 0] += Int(terms.int(2))
+                }
+            }
+            let keys = try database.statement("SELECT name, count(*) FROM subjects JOIN keys ON keys.number = key GROUP BY 1")
+            defer { keys.reset() }
+            while try keys.step() { summary.keys[keys.text(0)] = Int(keys.int(1)) }
+            return summary
+        }
+    }
+}

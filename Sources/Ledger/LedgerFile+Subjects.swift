@@ -1,0 +1,113 @@
+// The rows of ids: found by their short hash, proved by the long one, and moved to the current key when they are written to.
+
+internal import Database
+internal import Platform
+internal import Policy
+
+/// An id's row.
+struct SubjectRow {
+    var number: Int64
+    var id: HashedID
+    /// nil: nothing was said for it.
+    var terms: Int64?
+    var decided: Int64
+    var person: Int64?
+}
+
+extension LedgerFile {
+    func hashed(_ id: LedgerID) -> HashedID {
+        switch id {
+        case .raw(let raw):
+            let key = options.keys.current
+            return HashedID(hmac: key.hmac(raw), key: key.name, short: options.short(raw))
+        case .hashed(let id): return id
+        }
+    }
+
+    func short(_ id: LedgerID) -> ShortHash {
+        switch id {
+        case .raw(let raw): options.short(raw)
+        case .hashed(let id): id.short
+        }
+    }
+
+    /// The id's row; nil: it has none.
+    func row(of id: LedgerID) throws(StorageFault) -> SubjectRow? {
+        let find = try database.statement("SELECT number, hmac, key, short, terms, decided, person FROM subjects WHERE short = ?1")
+        let row: SubjectRow? = try short(id).withBytes { (bytes) throws(StorageFault) in
+            find.bind(1, lending: bytes)
+            defer { find.reset() }
+            return try find.step() ? try subject(find) : nil
+        }
+        guard let row else { return nil }
+        try prove(id, row)
+        return row
+    }
+
+    /// From number, hmac, key, short, terms, decided, person.
+    func subject(_ row: Statement) throws(StorageFault) -> SubjectRow {
+        guard let short = ShortHash(row.bytes(3)), row.bytes(1).count == 32 else {
+            throw StorageFault(.damaged, "\(path): row \(row.int(0)) of subjects makes no sense")
+        }
+        let key = try names.name(ofKey: row.int(2), in: database)
+        return SubjectRow(
+            number: row.int(0), id: HashedID(hmac: [UInt8](row.bytes(1)), key: key, short: short),
+            terms: row.isNull(4) ? nil : row.int(4), decided: row.int(5), person: row.isNull(6) ? nil : row.int(6))
+    }
+
+    /// One short hash for two ids would give one person's consent to another. Under a key that is not here nothing can be proved.
+    private func prove(_ id: LedgerID, _ row: SubjectRow) throws(StorageFault) {
+        let isProved =
+            switch id {
+            case .raw(let raw): options.keys[row.id.key].map { $0.hmac(raw) == row.id.hmac } ?? true
+            case .hashed(let id): id.key != row.id.key || id.hmac == row.id.hmac
+            }
+        guard isProved else { throw StorageFault(.damaged, "\(path): row \(row.number) of subjects stands for two ids") }
+    }
+
+    /// The id's row, made if it has none, and under the current key.
+    func rowToWrite(_ id: LedgerID) throws(StorageFault) -> SubjectRow {
+        guard var row = try row(of: id) else {
+            let hashed = hashed(id)
+            try store(hashed, "INSERT INTO subjects (hmac, key, short) VALUES (?1,?2,?3)")
+            return SubjectRow(
+                number: try database.number("SELECT last_insert_rowid()") ?? 0, id: hashed, terms: nil, decided: .min, person: nil)
+        }
+        if case .raw = id, row.id.key != options.keys.current.name {
+            row.id = hashed(id)
+            try store(row.id, "UPDATE subjects SET hmac = ?1, key = ?2 WHERE short = ?3")
+        }
+        return row
+    }
+
+    private func store(_ id: HashedID, _ sql: String) throws(StorageFault) {
+        let key = try names.key(id.key, in: database)
+        let statement = try database.statement(sql).bind(2, key)
+        try id.short.withBytes { (short) throws(StorageFault) in
+            try id.hmac.withUnsafeBufferPointer { (hmac) throws(StorageFault) in
+                try statement.bind(1, lending: UnsafeRawBufferPointer(hmac)).bind(3, lending: short).run()
+            }
+        }
+    }
+
+    /// All ids of the row's person.
+    func members(of row: SubjectRow) throws(StorageFault) -> [SubjectRow] {
+        guard let person = row.person else { return [row] }
+        let find = try database.statement(
+            "SELECT number, hmac, key, short, terms, decided, person FROM subjects WHERE person = ?1 ORDER BY number"
+        ).bind(1, person)
+        defer { find.reset() }
+        var rows: [SubjectRow] = []
+        while try find.step() { rows.append(try subject(find)) }
+        return rows
+    }
+
+    /// What was said for any of them, each once.
+    func effective(_ rows: [SubjectRow]) throws(StorageFault) -> [ConsentTerms] {
+        var terms: Set<ConsentTerms> = []
+        for row in rows {
+            if let number = row.terms { terms.insert(try names.terms(number, in: database)) }
+        }
+        return terms.sorted()
+    }
+}

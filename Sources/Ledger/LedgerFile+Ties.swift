@@ -1,0 +1,82 @@
+// Which ids are one person's. What was said for any of them counts for all, as long as they are tied.
+
+internal import Database
+public import Platform
+
+public enum TieOutcome: Sendable {
+    case tied([LedgerChange])
+    /// Nothing was done; why.
+    case refused(String)
+}
+
+extension LedgerFile {
+    /// Ties the ids, and whatever is tied to any of them.
+    @discardableResult
+    public func tie(_ ids: [LedgerID]) throws(StorageFault) -> TieOutcome {
+        try write { () throws(StorageFault) in
+            var groups: [[SubjectRow]] = []
+            var fresh: [ShortHash: LedgerID] = [:]
+            for id in ids {
+                if let row = try row(of: id) {
+                    if !groups.contains(where: { $0.contains { $0.number == row.number } }) { groups.append(try members(of: row)) }
+                } else {
+                    fresh[short(id)] = id
+                }
+            }
+            let count = fresh.count + groups.reduce(0) { $0 + $1.count }
+            guard count <= options.mostTied else {
+                return .refused("would tie \(count) ids together, and a person can have no more than \(options.mostTied)")
+            }
+            guard fresh.count + groups.count > 1 else { return .tied([]) }
+            for id in ids where fresh.removeValue(forKey: short(id)) != nil { groups.append([try rowToWrite(id)]) }
+            for id in ids { _ = try rowToWrite(id) }
+            return .tied(try join(groups))
+        }
+    }
+
+    private func join(_ groups: [[SubjectRow]]) throws(StorageFault) -> [LedgerChange] {
+        guard groups.count > 1 else { return [] }
+        var person = groups.compactMap { $0[0].person }.min() ?? 0
+        if person == 0 { person = try database.number("SELECT coalesce(max(person), 0) + 1 FROM subjects") ?? 1 }
+        let effective = try effective(groups.flatMap { $0 })
+        var changes: [LedgerChange] = []
+        for group in groups {
+            for row in group where row.person != person { try setPerson(person, of: row) }
+            if try self.effective(group) != effective {
+                changes += group.map { LedgerChange(short: $0.id.short, effective: effective) }
+            }
+        }
+        return changes
+    }
+
+    /// Sets the id apart from all that it is tied to.
+    @discardableResult
+    public func untie(_ id: LedgerID) throws(StorageFault) -> [LedgerChange] {
+        try write { () throws(StorageFault) in
+            guard let row = try row(of: id), row.person != nil else { return [] }
+            let group = try members(of: row)
+            let before = try effective(group)
+            let rest = group.filter { $0.number != row.number }
+            var changes: [LedgerChange] = []
+            for part in [[row], rest] {
+                let after = try effective(part)
+                if after != before { changes += part.map { LedgerChange(short: $0.id.short, effective: after) } }
+                // One alone is not tied.
+                if part.count == 1 { try setApart(part[0]) }
+            }
+            return changes
+        }
+    }
+
+    /// Of an id for which nothing was said nothing is kept.
+    private func setApart(_ row: SubjectRow) throws(StorageFault) {
+        guard row.terms == nil else { return try setPerson(nil, of: row) }
+        try database.statement("DELETE FROM subjects WHERE number = ?1").bind(1, row.number).run()
+    }
+
+    private func setPerson(_ person: Int64?, of row: SubjectRow) throws(StorageFault) {
+        // No person has the number 0.
+        try database.statement("UPDATE subjects SET person = nullif(?2, 0) WHERE number = ?1").bind(1, row.number).bind(2, person ?? 0)
+            .run()
+    }
+}

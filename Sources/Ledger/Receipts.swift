@@ -1,0 +1,146 @@
+// Receipts of withdrawals: begun before anything is destroyed, so that destruction goes on after the process was killed, and
+// finished when nothing is left to destroy. What was destroyed is told by place, in counts; no event is kept.
+
+internal import Database
+public import Platform
+
+public struct Receipt: Sendable, Hashable {
+    public struct Line: Sendable, Hashable {
+        /// Such as `queue of NAME`, `spool of NAME`, `dead letters`, `held`.
+        public var place: String
+        public var at: Int64
+        public var events: Int
+        public var bytes: Int
+        /// Events that a provider had in its hands when the withdrawal was acknowledged.
+        public var inHands: Int
+
+        public init(place: String, at: Int64, events: Int, bytes: Int = 0, inHands: Int = 0) {
+            self.place = place
+            self.at = at
+            self.events = events
+            self.bytes = bytes
+            self.inHands = inHands
+        }
+    }
+    public var number: Int64
+    /// HMAC-SHA-256 of the id, and the name of the key that it was made under.
+    public var hmac: [UInt8]
+    public var key: String
+    /// Of the id and of those that were tied to it, whose events are destroyed.
+    public var subjects: [ShortHash]
+    /// nil: everything was withdrawn.
+    public var purposes: [String]?
+    public var origin: String
+    public var begun: Int64
+    /// nil: it goes on.
+    public var finished: Int64?
+    public var lines: [Line]
+}
+
+extension LedgerFile {
+    /// Begins a receipt for an id; its number. Belongs into the `write` of the withdrawal.
+    public func beginReceipt(of id: LedgerID, purposes: [String]? = nil, origin: String) throws(StorageFault) -> Int64 {
+        try write { () throws(StorageFault) in
+            let hashed = hashed(id)
+            let shorts = try person(of: id).flatMap { $0.withBytes { Array($0) } }
+            let insert = try database.statement(
+                "INSERT INTO receipts (hmac, key, shorts, purposes, origin, begun) VALUES (?1,?2,?3,iif(?4, ?5, NULL),?6,?7)")
+            insert.bind(2, try names.key(hashed.key, in: database)).bind(4, purposes == nil ? 0 : 1).bind(5, jsonList(purposes ?? []))
+            insert.bind(6, origin).bind(7, now)
+            try hashed.hmac.withUnsafeBufferPointer { (hmac) throws(StorageFault) in
+                try shorts.withUnsafeBufferPointer { (shorts) throws(StorageFault) in
+                    try insert.bind(1, lending: UnsafeRawBufferPointer(hmac)).bind(3, lending: UnsafeRawBufferPointer(shorts)).run()
+                }
+            }
+            return try database.number("SELECT last_insert_rowid()") ?? 0
+        }
+    }
+
+    public func add(_ line: Receipt.Line, to receipt: Int64) throws(StorageFault) {
+        try write { () throws(StorageFault) in
+            try database.statement(
+                """
+                INSERT INTO receipt_lines SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6
+                FROM receipt_lines WHERE receipt = ?1
+                """
+            ).bind(1, receipt).bind(2, line.place).bind(3, line.at).bind(4, line.events).bind(5, line.bytes).bind(6, line.inHands).run()
+        }
+    }
+
+    public func finishReceipt(_ receipt: Int64) throws(StorageFault) {
+        try write { () throws(StorageFault) in
+            try database.statement("UPDATE receipts SET finished = ?2 WHERE number = ?1").bind(1, receipt).bind(2, now).run()
+        }
+    }
+
+    /// Those whose destruction was begun and not brought to its end.
+    public func unfinishedReceipts() throws(StorageFault) -> [Receipt] {
+        try receipts(try database.statement("\(LedgerFile.columns) WHERE finished IS NULL ORDER BY receipts.number"))
+    }
+
+    /// The next receipts behind that one, in order.
+    public func receipts(after number: Int64 = 0, most: Int = 500) throws(StorageFault) -> [Receipt] {
+        try receipts(
+            try database.statement("\(LedgerFile.columns) WHERE receipts.number > ?1 ORDER BY receipts.number LIMIT ?2")
+                .bind(1, number).bind(2, most))
+    }
+
+    /// All receipts of an id, under whichever of the keys they were written.
+    public func receipts(of id: LedgerID) throws(StorageFault) -> [Receipt] {
+        let hmacs: [[UInt8]] =
+            switch id {
+            case .raw(let raw): options.keys.all.map { $0.hmac(raw) }
+            case .hashed(let id): [id.hmac]
+            }
+        var found: [Receipt] = []
+        for hmac in hmacs {
+            let find = try database.statement("\(LedgerFile.columns) WHERE hmac = ?1 ORDER BY receipts.number")
+            found += try hmac.withUnsafeBufferPointer { (hmac) throws(StorageFault) in
+                try receipts(find.bind(1, lending: UnsafeRawBufferPointer(hmac)))
+            }
+        }
+        return found.sorted { $0.number < $1.number }
+    }
+
+    private static let columns = """
+        SELECT receipts.number, hmac, keys.name, shorts, purposes, origin, begun, finished
+        FROM receipts JOIN keys ON keys.number = key
+        """
+
+    private func receipts(_ find: Statement) throws(StorageFault) -> [Receipt] {
+        try LedgerFile.advised { () throws(StorageFault) in
+            defer { find.reset() }
+            var receipts: [Receipt] = []
+            while try find.step() {
+                let bytes = find.bytes(3)
+                let shorts = stride(from: 0, to: bytes.count, by: 16).compactMap {
+                    ShortHash(UnsafeRawBufferPointer(rebasing: bytes[$0..<min($0 + 16, bytes.count)]))
+                }
+                // Half a list of what is to be destroyed would leave the other half.
+                guard shorts.count * 16 == bytes.count else {
+                    throw StorageFault(.damaged, "\(path): receipt \(find.int(0)) makes no sense")
+                }
+                receipts.append(
+                    Receipt(
+                        number: find.int(0), hmac: [UInt8](find.bytes(1)), key: find.text(2), subjects: shorts,
+                        purposes: find.isNull(4) ? nil : stringList(find.text(4)), origin: find.text(5), begun: find.int(6),
+                        finished: find.isNull(7) ? nil : find.int(7), lines: try lines(of: find.int(0))))
+            }
+            return receipts
+        }
+    }
+
+    private func lines(of receipt: Int64) throws(StorageFault) -> [Receipt.Line] {
+        let find = try database.statement(
+            "SELECT place, at, events, bytes, in_hands FROM receipt_lines WHERE receipt = ?1 ORDER BY number"
+        ).bind(1, receipt)
+        defer { find.reset() }
+        var lines: [Receipt.Line] = []
+        while try find.step() {
+            lines.append(
+                Receipt.Line(
+                    place: find.text(0), at: find.int(1), events: Int(find.int(2)), bytes: Int(find.int(3)), inHands: Int(find.int(4))))
+        }
+        return lines
+    }
+}

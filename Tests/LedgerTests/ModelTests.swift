@@ -1,0 +1,257 @@
+import FaultyFiles
+import Platform
+import Testing
+
+@testable import Ledger
+
+/// The ledger as a slow reader of the specification would write it: every decision is kept, and what holds is worked out anew.
+private struct Model: Equatable {
+    struct Decision: Equatable {
+        var terms: ConsentTerms
+        var decided: Int64
+    }
+    static let levels = ["none", "essential", "analytics", "marketing"]
+    var decisions: [String: [Decision]] = [:]
+    /// Each id in one set at most; a set has two at least.
+    var persons: [Set<String>] = []
+
+    func explicit(_ id: String) -> ConsentTerms? {
+        guard let all = decisions[id], let last = all.map(\.decided).max() else { return nil }
+        let latest = all.filter { $0.decided == last }.map(\.terms)
+        return latest.dropFirst().reduce(latest[0]) { $0.stricter($1, levels: Model.levels) }
+    }
+
+    func person(_ id: String) -> Set<String> { persons.first { $0.contains(id) } ?? [id] }
+
+    func effective(_ id: String) -> [ConsentTerms] { Set(person(id).compactMap(explicit)).sorted() }
+
+    var all: [ShortHash: [ConsentTerms]] {
+        let known = Set(decisions.keys).union(persons.flatMap { $0 })
+        return Dictionary(uniqueKeysWithValues: known.map { (short($0), effective($0)) })
+    }
+
+    mutating func decide(_ id: String, _ terms: ConsentTerms, _ decided: Int64) {
+        decisions[id, default: []].append(Decision(terms: terms, decided: decided))
+    }
+
+    mutating func withdraw(_ id: String, _ purposes: [String]?, _ decided: Int64) {
+        decide(id, purposes.map { (explicit(id) ?? ConsentTerms()).refusing($0) } ?? .withdrawn, decided)
+    }
+
+    mutating func tie(_ ids: [String], most: Int) {
+        let joined = ids.reduce(into: Set<String>()) { $0.formUnion(person($1)) }
+        guard joined.count > 1, joined.count <= most else { return }
+        persons.removeAll { !$0.isDisjoint(with: joined) }
+        persons.append(joined)
+    }
+
+    mutating func untie(_ id: String) {
+        guard let index = persons.firstIndex(where: { $0.contains(id) }) else { return }
+        persons[index].remove(id)
+        if persons[index].count < 2 { persons.remove(at: index) }
+    }
+}
+
+private enum Step {
+    case set(String, ConsentTerms, Int64)
+    case withdraw(String, [String]?, Int64)
+    case tie([String])
+    case untie(String)
+    case batch([Step])
+
+    static func random(_ chance: inout Chance, depth: Int = 0) -> Step {
+        func id() -> String { "id-\(chance.next() % 12)" }
+        func purposes() -> [String] { ["ads", "measure", "mail"].filter { _ in chance.next() % 2 == 0 } }
+        let decided = seconds(Int64(chance.next() % 20))
+        switch chance.next() % (depth == 0 ? 12 : 10) {
+        case 0..<4:
+            let level = (Model.levels + [nil])[Int(chance.next() % 5)]
+            return .set(id(), ConsentTerms(level: level, granted: purposes(), denied: purposes(), version: "\(chance.next() % 2)"), decided)
+        case 4..<6: return .withdraw(id(), chance.next() % 2 == 0 ? nil : purposes(), decided)
+        case 6..<8: return .tie((0..<(1 + chance.next() % 3)).map { _ in id() })
+        case 8..<10: return .untie(id())
+        default: return .batch((0..<(1 + chance.next() % 5)).map { _ in random(&chance, depth: 1) })
+        }
+    }
+
+    func apply(to model: inout Model, most: Int) {
+        switch self {
+        case .set(let id, let terms, let decided): model.decide(id, terms, decided)
+        case .withdraw(let id, let purposes, let decided): model.withdraw(id, purposes, decided)
+        case .tie(let ids): model.tie(ids, most: most)
+        case .untie(let id): model.untie(id)
+        case .batch(let steps): for step in steps { step.apply(to: &model, most: most) }
+        }
+    }
+
+    /// Does it, and keeps a table by what the ledger says has changed.
+    func apply(to ledger: LedgerFile, _ table: inout [ShortHash: [ConsentTerms]]) throws(StorageFault) {
+        func note(_ changes: [LedgerChange]) { for change in changes { table[change.short] = change.effective } }
+        switch self {
+        case .set(let id, let terms, let decided):
+            note(try ledger.set(LedgerID(id), terms, decided: decided, origin: "test").changes)
+        case .withdraw(let id, let purposes, let decided):
+            note(try ledger.withdraw(LedgerID(id), purposes: purposes, decided: decided, origin: "test").changes)
+        case .tie(let ids):
+            if case .tied(let changes) = try ledger.tie(ids.map { LedgerID($0) }) { note(changes) }
+        case .untie(let id): note(try ledger.untie(LedgerID(id)))
+        case .batch(let steps):
+            // A copy: what is given back counts only when all was written.
+            var draft = table
+            try ledger.write { () throws(StorageFault) in for step in steps { try step.apply(to: ledger, &draft) } }
+            table = draft
+        }
+    }
+}
+
+private struct Chance {
+    var state: UInt64
+    init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
+    mutating func next() -> UInt64 {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return state >> 8
+    }
+}
+
+private func known(_ table: [ShortHash: [ConsentTerms]]) -> [ShortHash: [ConsentTerms]] { table.filter { !$0.value.isEmpty } }
+
+@Suite("The ledger, held against a slow model", .serialized)
+struct ModelTests {
+    private func open(_ folder: Folder, vfs: String? = nil) throws(StorageFault) -> LedgerFile {
+        var options = options(vfs: vfs)
+        options.mostTied = 5
+        return try LedgerFile(folder.ledger, options: options)!
+    }
+
+    @Test("agrees with it after every step, and so does a table that only follows the changes", arguments: 0..<60 as Range<UInt64>)
+    func agrees(seed: UInt64) throws {
+        // Under the faulty files, which do not wait for the disk.
+        faulty_register()
+        faulty_arm(-1, FAULTY_IO, 0)
+        var chance = Chance(seed)
+        let folder = Folder()
+        var ledger = try open(folder, vfs: FAULTY_FILES)
+        var model = Model()
+        var table: [ShortHash: [ConsentTerms]] = [:]
+        for number in 0..<80 {
+            let step = Step.random(&chance)
+            step.apply(to: &model, most: 5)
+            try step.apply(to: ledger, &table)
+            if chance.next() % 10 == 0 {
+                if chance.next() % 2 == 0 { ledger.close() }
+                ledger = try open(folder, vfs: FAULTY_FILES)
+            }
+            let all = try ledger.all()
+            try #require(all == model.all, "seed \(seed), step \(number): \(step)")
+            try #require(known(table) == known(all), "seed \(seed), step \(number): \(step)")
+        }
+        for id in model.decisions.keys {
+            let entry = try #require(try ledger.get(LedgerID(id)))
+            #expect(entry.record?.terms == model.explicit(id))
+            #expect(entry.effective == model.effective(id))
+            #expect(Set(entry.ties.map(\.short)) == Set(model.person(id).subtracting([id]).map { short($0) }))
+            #expect(entry.history.map(\.record.decided) == model.decisions[id]!.map(\.decided))
+        }
+    }
+
+    @Test("rests on a rule for two decisions of one moment that knows no order: it can be turned round, regrouped and repeated")
+    func rule() {
+        var chance = Chance(3)
+        func any() -> ConsentTerms {
+            if chance.next() % 10 == 0 { return .withdrawn }
+            func purposes() -> [String] { ["ads", "measure", "mail"].filter { _ in chance.next() % 2 == 0 } }
+            let level = (Model.levels + ["strange", "unheard of", nil])[Int(chance.next() % 7)]
+            return ConsentTerms(level: level, granted: purposes(), denied: purposes(), version: "\(chance.next() % 2)")
+        }
+        for _ in 0..<5000 {
+            let (a, b, c) = (any(), any(), any())
+            func both(_ a: ConsentTerms, _ b: ConsentTerms) -> ConsentTerms { a.stricter(b, levels: Model.levels) }
+            #expect(both(a, b) == both(b, a) && both(a, a) == a && both(a, both(a, b)) == both(a, b))
+            #expect(both(a, both(b, c)) == both(both(a, b), c))
+        }
+    }
+
+    private static let steps: [Step] = {
+        var chance = Chance(7)
+        return (0..<10).map { _ in Step.random(&chance) }
+    }()
+
+    /// Lives until something fails: what was stored for certain, and what the step that failed would have left.
+    private func live(_ folder: Folder) -> (stored: Model, perhaps: Model, fault: StorageFault?) {
+        var stored = Model()
+        var perhaps = stored
+        var table: [ShortHash: [ConsentTerms]] = [:]
+        let fault = fault { () throws(StorageFault) in
+            let ledger = try open(folder, vfs: FAULTY_FILES)
+            for step in ModelTests.steps {
+                step.apply(to: &perhaps, most: 5)
+                try step.apply(to: ledger, &table)
+                stored = perhaps
+            }
+            try ledger.tidy()
+        }
+        return (stored, perhaps, fault)
+    }
+
+    @Test(
+        "loses nothing that it has acknowledged, whichever call of the disk fails and however, and works again afterwards",
+        arguments: [FAULTY_IO, FAULTY_FULL, FAULTY_SHORT], [false, true])
+    func everyCall(kind: faulty_kind, stays: Bool) throws {
+        faulty_register()
+        faulty_arm(-1, FAULTY_IO, 0)
+        #expect(live(Folder()).fault == nil)
+        let calls = faulty_calls()
+        try #require(calls > 100)
+        for call in 0..<calls {
+            let folder = Folder()
+            faulty_arm(call, kind, stays ? 1 : 0)
+            let (stored, perhaps, fault) = live(folder)
+            faulty_arm(-1, FAULTY_IO, 0)
+            #expect(faulty_open_files() == 0, "call \(call): a file was left open")
+            if let fault { #expect(fault.kind != .foreign && fault.kind != .damaged, "call \(call): \(fault)") }
+            let again = try open(folder, vfs: FAULTY_FILES)
+            let found = try again.all()
+            #expect(found == stored.all || found == perhaps.all, "call \(call): \(fault?.description ?? "no fault")")
+            try again.withdraw(LedgerID("after"), origin: "test")
+            #expect(try again.all()[short("after")] == [.withdrawn])
+        }
+    }
+
+    @Test("has all that it has acknowledged after the power failed, whatever the disk had not written yet")
+    func powerCut() throws {
+        faulty_register()
+        for seed in 0..<120 as Range<UInt64> {
+            let folder = Folder()
+            faulty_arm(-1, FAULTY_IO, 0)
+            try open(folder, vfs: FAULTY_FILES).close()
+            faulty_watch_power()
+            faulty_arm(Int64(seed * 7 % 160), FAULTY_IO, 1)
+            let (stored, perhaps, _) = live(folder)
+            faulty_cut_power(seed)
+            faulty_arm(-1, FAULTY_IO, 0)
+            let again = try open(folder, vfs: FAULTY_FILES)
+            let found = try again.all()
+            #expect(found == stored.all || found == perhaps.all, "seed \(seed)")
+            again.close()
+        }
+    }
+
+    @Test("is made wholly or not at all when the power fails while it is made")
+    func powerCutAtFirst() throws {
+        faulty_register()
+        for seed in 0..<60 as Range<UInt64> {
+            let folder = Folder()
+            faulty_watch_power()
+            faulty_arm(Int64(seed), FAULTY_IO, 1)
+            let fault = fault { () throws(StorageFault) in try open(folder, vfs: FAULTY_FILES).close() }
+            faulty_cut_power(seed)
+            faulty_arm(-1, FAULTY_IO, 0)
+            let again = try open(folder, vfs: FAULTY_FILES)
+            try again.withdraw(LedgerID("x"), origin: "test")
+            again.close()
+            if fault == nil { break }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import Platform
+import Testing
+
+@testable import Ledger
+
+@Suite("Ids of one person")
+struct TieTests {
+    private let folder = Folder()
+
+    private func changed(_ outcome: TieOutcome) -> [ShortHash: [ConsentTerms]]? {
+        guard case .tied(let changes) = outcome else { return nil }
+        return Dictionary(uniqueKeysWithValues: changes.map { ($0.short, $0.effective) })
+    }
+
+    @Test("share what was said for each of them, from when they are tied until they are untied")
+    func shared() throws {
+        let ledger = try ledger(folder)
+        try ledger.set(LedgerID("user"), marketing, origin: "command")
+        #expect(
+            changed(try ledger.tie([LedgerID("user"), LedgerID("device")])) == [short("device"): [marketing]],
+            "only for the device there is something new")
+        #expect(try ledger.get(LedgerID("device"))?.record == nil)
+        let outcome = try ledger.withdraw(LedgerID("device"), origin: "command")
+        #expect(Set(outcome.changes.map(\.short)) == [short("user"), short("device")])
+        #expect(try ledger.get(LedgerID("user"))?.effective == [ConsentTerms.withdrawn, marketing].sorted())
+        #expect(try ledger.person(of: LedgerID("user")) == [short("user"), short("device")])
+        #expect(try ledger.get(LedgerID("user"))?.ties.map(\.short) == [short("device")])
+        let changes = try ledger.untie(LedgerID("device"))
+        #expect(Set(changes.map(\.effective)) == [[.withdrawn], [marketing]] && changes.count == 2)
+        #expect(try ledger.get(LedgerID("user"))?.ties.isEmpty == true)
+    }
+
+    @Test("join with the ids of another when one of each is tied")
+    func join() throws {
+        let ledger = try ledger(folder)
+        try ledger.tie([LedgerID("a"), LedgerID("b")])
+        try ledger.tie([LedgerID("c"), LedgerID("d")])
+        try ledger.withdraw(LedgerID("d"), origin: "command")
+        let changes = changed(try ledger.tie([LedgerID("b"), LedgerID("c")]))
+        #expect(changes == [short("a"): [.withdrawn], short("b"): [.withdrawn]])
+        #expect(try ledger.person(of: LedgerID("a")).count == 4)
+        #expect(changed(try ledger.tie([LedgerID("a"), LedgerID("d")])) == [:], "they are tied already")
+        #expect(changed(try ledger.tie([LedgerID("z"), LedgerID("z")])) == [:])
+        #expect(try ledger.get(LedgerID("z")) == nil, "nothing is kept of an id that is tied to itself")
+    }
+
+    @Test("are a hundred at most; a tie that would make more is refused and does nothing")
+    func limit() throws {
+        let ledger = try ledger(folder)
+        for number in 1..<100 { try ledger.tie([LedgerID("hub"), LedgerID("id-\(number)")]) }
+        #expect(try ledger.person(of: LedgerID("hub")).count == 100)
+        guard case .refused(let words) = try ledger.tie([LedgerID("id-5"), LedgerID("one-more")]) else {
+            Issue.record("it was tied")
+            return
+        }
+        #expect(words == "would tie 101 ids together, and a person can have no more than 100")
+        #expect(try ledger.get(LedgerID("one-more")) == nil)
+        #expect(changed(try ledger.tie([LedgerID("id-5"), LedgerID("id-6")])) == [:])
+    }
+
+    @Test("of which nothing was said leave nothing behind when they are untied")
+    func nothingLeft() throws {
+        let ledger = try ledger(folder)
+        try ledger.tie([LedgerID("a"), LedgerID("b")])
+        #expect(try ledger.summary().subjects == 2)
+        #expect(try ledger.untie(LedgerID("a")).isEmpty)
+        #expect(try ledger.summary().subjects == 0)
+        #expect(try ledger.untie(LedgerID("a")).isEmpty)
+    }
+}
+
+@Suite("A receipt of a withdrawal")
+struct ReceiptTests {
+    private let folder = Folder()
+
+    @Test("is unfinished from before anything is destroyed until nothing is left, through the end of the process")
+    func life() throws {
+        let hands = Hands()
+        var ledger = try ledger(folder, hands)
+        try ledger.tie([LedgerID("user"), LedgerID("device")])
+        let number = try ledger.write { () throws(StorageFault) in
+            try ledger.withdraw(LedgerID("user"), origin: "socket")
+            return try ledger.beginReceipt(of: LedgerID("user"), origin: "socket")
+        }
+        // Not closed: the process is gone.
+        ledger = try LedgerTests.ledger(folder, hands)
+        let begun = try #require(try ledger.unfinishedReceipts().first)
+        #expect(begun.number == number && begun.subjects == [short("user"), short("device")] && begun.purposes == nil)
+        let line = Receipt.Line(place: "spool of out", at: seconds(1001), events: 12, bytes: 3400, inHands: 2)
+        try ledger.add(line, to: number)
+        try ledger.add(Receipt.Line(place: "dead letters", at: seconds(1001), events: 0), to: number)
+        hands.seconds = 1002
+        try ledger.finishReceipt(number)
+        #expect(try ledger.unfinishedReceipts().isEmpty)
+        let done = try #require(try ledger.receipts().first)
+        #expect(done.lines.map(\.place) == ["spool of out", "dead letters"] && done.lines[0] == line)
+        #expect(done.begun == seconds(1000) && done.finished == seconds(1002))
+        #expect(try ledger.receipts(after: number).isEmpty)
+    }
+
+    @Test("names its purposes, and is found by the id, also under a key that is a previous one now")
+    func found() throws {
+        var ledger = try ledger(folder)
+        let one = try ledger.beginReceipt(of: LedgerID("user"), purposes: ["ads", "a \"b\""], origin: "command")
+        _ = try ledger.beginReceipt(of: LedgerID("other"), purposes: [], origin: "command")
+        ledger.close()
+        ledger = try LedgerTests.ledger(folder, keys: LedgerKeys(current: second, previous: [first]))
+        let two = try ledger.beginReceipt(of: LedgerID("user"), origin: "command")
+        #expect(try ledger.receipts(of: LedgerID("user")).map(\.number) == [one, two])
+        #expect(try ledger.receipts().map(\.purposes) == [["ads", "a \"b\""], [], nil])
+        #expect(try ledger.receipts().map(\.key) == ["first", "first", "second"])
+    }
+
+    @Test("is forgotten when it ended before the time that is asked for, and never before it ended")
+    func retention() throws {
+        let hands = Hands()
+        let ledger = try ledger(folder, hands)
+        let ended = try ledger.beginReceipt(of: LedgerID("user"), origin: "command")
+        let open = try ledger.beginReceipt(of: LedgerID("user"), origin: "command")
+        try ledger.add(Receipt.Line(place: "held", at: 1, events: 1), to: ended)
+        try ledger.finishReceipt(ended)
+        try ledger.forget(before: seconds(2000))
+        #expect(try ledger.receipts().map(\.number) == [open])
+    }
+}
