@@ -146,6 +146,8 @@ public struct ConsentPlan: Sendable {
     public var gpc: [String]?
     /// Consent to an older text counts as unknown; nil: to any text counts.
     public var minimumVersion: String?
+    /// Where it is kept who consented to what; nil: it is kept nowhere, and events speak for themselves.
+    public var ledger: LedgerPlan?
     /// What consent that others write means.
     public var map = ConsentMapPlan()
     /// Members that demand more than their event: the path and the index of the level.
@@ -154,6 +156,17 @@ public struct ConsentPlan: Sendable {
     public var events: [(glob: Glob, level: Int)] = []
 
     public init() {}
+}
+
+/// Under which keys the ledger knows people: indices into `Plan.keys`.
+public struct LedgerPlan: Sendable, Equatable {
+    public var key = 0
+    /// Those that it was written under before.
+    public var previous: [Int] = []
+    public init(key: Int = 0, previous: [Int] = []) {
+        self.key = key
+        self.previous = previous
+    }
 }
 
 /// What a route demands. Without a consent section there is none, and the gate is off.

@@ -60,6 +60,16 @@ extension StepPlan {
         }
     }
 
+    /// The keys that it hashes under, indices into the plan's.
+    var hashKeys: [Int] {
+        func key(_ change: ValueChange) -> Int? { if case .hash(let key, _, _) = change { key } else { nil } }
+        switch self {
+        case .change(_, let change): return [key(change)].compactMap { $0 }
+        case .changes(let members): return members.compactMap { key($0.change) }
+        case .keep, .move, .compute, .scrub, .mask: return []
+        }
+    }
+
     /// The members that its expressions read.
     public var readPaths: [Path] {
         guard case .compute(let members, _) = self else { return [] }

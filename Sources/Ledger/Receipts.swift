@@ -4,7 +4,7 @@
 internal import Database
 public import Platform
 
-public struct Receipt: Sendable, Hashable {
+public struct WithdrawalReceipt: Sendable, Hashable {
     public struct Line: Sendable, Hashable {
         /// Such as `queue of NAME`, `spool of NAME`, `dead letters`, `held`.
         public var place: String
@@ -56,7 +56,7 @@ extension LedgerFile {
         }
     }
 
-    public func add(_ line: Receipt.Line, to receipt: Int64) throws(StorageFault) {
+    public func add(_ line: WithdrawalReceipt.Line, to receipt: Int64) throws(StorageFault) {
         try write { () throws(StorageFault) in
             try database.statement(
                 """
@@ -74,25 +74,25 @@ extension LedgerFile {
     }
 
     /// Those whose destruction was begun and not brought to its end.
-    public func unfinishedReceipts() throws(StorageFault) -> [Receipt] {
+    public func unfinishedReceipts() throws(StorageFault) -> [WithdrawalReceipt] {
         try receipts(try database.statement("\(LedgerFile.columns) WHERE finished IS NULL ORDER BY receipts.number"))
     }
 
     /// The next receipts behind that one, in order.
-    public func receipts(after number: Int64 = 0, most: Int = 500) throws(StorageFault) -> [Receipt] {
+    public func receipts(after number: Int64 = 0, most: Int = 500) throws(StorageFault) -> [WithdrawalReceipt] {
         try receipts(
             try database.statement("\(LedgerFile.columns) WHERE receipts.number > ?1 ORDER BY receipts.number LIMIT ?2")
                 .bind(1, number).bind(2, most))
     }
 
     /// All receipts of an id, under whichever of the keys they were written.
-    public func receipts(of id: LedgerID) throws(StorageFault) -> [Receipt] {
+    public func receipts(of id: LedgerID) throws(StorageFault) -> [WithdrawalReceipt] {
         let hmacs: [[UInt8]] =
             switch id {
             case .raw(let raw): options.keys.all.map { $0.hmac(raw) }
             case .hashed(let id): [id.hmac]
             }
-        var found: [Receipt] = []
+        var found: [WithdrawalReceipt] = []
         for hmac in hmacs {
             let find = try database.statement("\(LedgerFile.columns) WHERE hmac = ?1 ORDER BY receipts.number")
             found += try hmac.withUnsafeBufferPointer { (hmac) throws(StorageFault) in
@@ -107,10 +107,10 @@ extension LedgerFile {
         FROM receipts JOIN keys ON keys.number = key
         """
 
-    private func receipts(_ find: Statement) throws(StorageFault) -> [Receipt] {
+    private func receipts(_ find: Statement) throws(StorageFault) -> [WithdrawalReceipt] {
         try LedgerFile.advised { () throws(StorageFault) in
             defer { find.reset() }
-            var receipts: [Receipt] = []
+            var receipts: [WithdrawalReceipt] = []
             while try find.step() {
                 let bytes = find.bytes(3)
                 let shorts = stride(from: 0, to: bytes.count, by: 16).compactMap {
@@ -121,7 +121,7 @@ extension LedgerFile {
                     throw StorageFault(.damaged, "\(path): receipt \(find.int(0)) makes no sense")
                 }
                 receipts.append(
-                    Receipt(
+                    WithdrawalReceipt(
                         number: find.int(0), hmac: [UInt8](find.bytes(1)), key: find.text(2), subjects: shorts,
                         purposes: find.isNull(4) ? nil : stringList(find.text(4)), origin: find.text(5), begun: find.int(6),
                         finished: find.isNull(7) ? nil : find.int(7), lines: try lines(of: find.int(0))))
@@ -130,15 +130,15 @@ extension LedgerFile {
         }
     }
 
-    private func lines(of receipt: Int64) throws(StorageFault) -> [Receipt.Line] {
+    private func lines(of receipt: Int64) throws(StorageFault) -> [WithdrawalReceipt.Line] {
         let find = try database.statement(
             "SELECT place, at, events, bytes, in_hands FROM receipt_lines WHERE receipt = ?1 ORDER BY number"
         ).bind(1, receipt)
         defer { find.reset() }
-        var lines: [Receipt.Line] = []
+        var lines: [WithdrawalReceipt.Line] = []
         while try find.step() {
             lines.append(
-                Receipt.Line(
+                WithdrawalReceipt.Line(
                     place: find.text(0), at: find.int(1), events: Int(find.int(2)), bytes: Int(find.int(3)), inHands: Int(find.int(4))))
         }
         return lines

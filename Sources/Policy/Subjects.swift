@@ -3,6 +3,16 @@
 internal import Configuration
 internal import Events
 
+extension SubjectKey {
+    /// Of an id as it stands in an event, without quotes and escapes, under sixteen bytes.
+    public init(of id: [UInt8], under key: [UInt8]) {
+        let (low, high) = id.withUnsafeBufferPointer { text in
+            SipKey(key).hash128(ByteRun(base: text.baseAddress ?? UnsafePointer(bitPattern: 1)!, count: text.count))
+        }
+        self.init(high: high, low: low)
+    }
+}
+
 struct Subjects: ~Copyable {
     /// The most ids that one event can carry, since an entry counts them in a byte.
     static let most = 255

@@ -67,6 +67,10 @@ extension Router {
         if plan.admin != old.admin { keys.append("admin") }
         if plan.sources != old.sources { keys.append("sources") }
         if plan.messageID.deduplicate != old.messageID.deduplicate { keys.append("message_id.deduplicate") }
+        func ledgerKeys(_ plan: Plan) -> [[UInt8]]? {
+            plan.consent?.ledger.map { ledger in ([ledger.key] + ledger.previous).map { plan.keys[$0].secret.bytes } }
+        }
+        if ledgerKeys(plan) != ledgerKeys(old) { keys.append("consent.ledger") }
         func cipher(_ plan: Plan) -> [UInt8]? { plan.state.encrypt.map { plan.keys[$0].secret.bytes } }
         if cipher(plan) != cipher(old) { keys.append("state.encrypt") }
         return keys.map { "\($0) cannot be changed while the router runs; end it and start it anew" }

@@ -6,6 +6,7 @@ public import Configuration
 public import Delivery
 internal import Events
 public import Ingest
+public import Ledger
 public import Platform
 public import Policy
 public import Spool
@@ -42,6 +43,8 @@ public struct RouterOptions: Sendable {
     public var names: RouteNames?
     /// Sixteen bytes under which subjects and message ids are told apart; nil: by chance, for this run only.
     public var key: [UInt8]?
+    /// What is on record of subjects, under that key; nil: no ledger is kept.
+    public var registry: Registry?
     /// The file where the message ids of late are kept; nil: they are not, and `key` may be by chance.
     public var seen: String?
     /// The descriptor that is told of input lines that are where the plan promises.
@@ -110,7 +113,7 @@ public final class Router: Sendable {
         let key = options.key ?? (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
         let workshop = Workshop(
             names: names, key: key, deadLetters: deadLetters, clock: options.clock, vitals: options.vitals, seed: chance.next(),
-            news: clerk.tell)
+            records: options.registry?.records, news: clerk.tell)
         let posts = plan.providers.indices.map { workshop.post(plan.providers[$0], outlets[$0]) }
         // The names have these numbers from the beginning.
         let first = workshop.generation(1, plan, posts, routes: plan.routes.indices.map { UInt16($0) })

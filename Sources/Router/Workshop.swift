@@ -11,6 +11,7 @@ final class Workshop: Sendable {
     private let deadLetters: DeadLetters
     private let clock: Clock
     private let vitals: Vitals
+    private let records: ConsentRecords?
     private let news: @Sendable (Lane, Lane.News) -> Void
     private let state: Monitor<State>
     /// A route of a plan that takes over goes on where the one of its name was.
@@ -23,6 +24,7 @@ final class Workshop: Sendable {
 
     init(
         names: RouteNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, vitals: Vitals, seed: UInt64,
+        records: ConsentRecords? = nil,
         news: @escaping @Sendable (Lane, Lane.News) -> Void
     ) {
         self.names = names
@@ -30,6 +32,7 @@ final class Workshop: Sendable {
         self.deadLetters = deadLetters
         self.clock = clock
         self.vitals = vitals
+        self.records = records
         self.news = news
         state = Monitor(State(chance: Chance(seed: seed)))
     }
@@ -50,7 +53,8 @@ final class Workshop: Sendable {
     func generation(_ number: Int, _ plan: Plan, _ posts: [Post], routes: [UInt16]) -> Generation {
         // One key for all of them: a subject stays the same subject.
         let ruleset = Ruleset(
-            plan, numbers: routes, subjectKey: key, locatesMessageIDs: posts.contains { $0.lane.isDurable }, memories: memories)
+            plan, numbers: routes, subjectKey: key, locatesMessageIDs: posts.contains { $0.lane.isDurable }, memories: memories,
+            records: records)
         return Generation(number: number, plan: plan, ruleset: ruleset, posts: posts, routes: routes)
     }
 }

@@ -2,6 +2,7 @@
 // is on disk. A router that keeps nothing there leaves it alone, but for dead letters.
 
 import Configuration
+import Ledger
 import Platform
 import Policy
 import Router
@@ -50,6 +51,18 @@ struct Storage: Sendable {
         }
     }
 
+    /// Opens the ledger, if one is kept.
+    func openLedger(for plan: Plan) throws -> Registry? {
+        guard let folder, let key else { return nil }
+        do throws(StorageFault) {
+            return try LedgerFile.Options(plan, under: key).map { (options) throws(StorageFault) in
+                try Registry(LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!)
+            }
+        } catch {
+            throw StateFailure(error.description)
+        }
+    }
+
     /// Opens the spools of the providers whose queue is on disk.
     func open(for plan: Plan, into outlets: inout [Outlet], say: @escaping @Sendable (String) -> Void) throws {
         for (index, provider) in plan.providers.enumerated() { try open(for: provider, into: &outlets[index], say: say) }
@@ -77,7 +90,20 @@ struct StateFailure: Error {
     init(_ message: String) { self.message = message }
 }
 
+extension LedgerFile.Options {
+    /// As the plan says; nil: it keeps no ledger. `key`: sixteen bytes under which spools and the gate know subjects.
+    init?(_ plan: Plan, under key: [UInt8]) {
+        guard let section = plan.consent, let ledger = section.ledger else { return nil }
+        func named(_ index: Int) -> LedgerKeys.Key { LedgerKeys.Key(plan.keys[index].name, plan.keys[index].secret.bytes) }
+        self.init(keys: LedgerKeys(current: named(ledger.key), previous: ledger.previous.map(named))) { id in
+            let short = SubjectKey(of: id, under: key)
+            return ShortHash(high: short.high, low: short.low)
+        }
+        levels = section.levels.map(\.name)
+    }
+}
+
 extension Plan {
     /// Whether something of a run outlives it, or it is there for good, so that an operator must be able to ask it.
-    var keepsState: Bool { providers.contains { $0.delivery.queue.disk != nil } || messageID.deduplicate != nil || !readsOnlyInput }
+    var keepsState: Bool { providers.contains { $0.delivery.queue.disk != nil } || messageID.deduplicate != nil || !readsOnlyInput || consent?.ledger != nil }
 }

@@ -18,6 +18,10 @@ enum ConsentForms {
             Member("fields", fields, "Members that demand a higher level than their event.", into: \.fields),
             Member("events", events, "Events that demand a higher level than their route.", into: \.events),
             Member("gpc", gpc, "The purposes that Global Privacy Control refuses; all of them when left out.", into: \.gpc),
+            Member("ledger", ledger, "Keeps who consented to what, under a key of 'keys'.", into: \.ledger),
+            Member(
+                "minimum_version", Forms.name, "Consent on record to an older text counts as unknown, refusals do not.",
+                into: \.minimumVersion),
             Member("map", ConsentMapForms.map, "What consent that others write means here.", into: \.map),
         ])
 
@@ -126,6 +130,44 @@ enum ConsentForms {
         return value
     }
 
+    // MARK: - The ledger
+
+    private static let ledgerKey = Transforms.key("ledger key")
+
+    private static let fullLedger = Form<LedgerPlan>.object(
+        LedgerPlan(),
+        [
+            Member("key", ledgerKey, required: true, "The key of 'keys' under which ids are hashed.", into: \.key),
+            Member(
+                "previous", Forms.set("keys", of: ledgerKey, least: 0), "Those that ids were hashed under before.", into: \.previous),
+        ])
+
+    private static let ledger = Form<LedgerPlan>(SchemaParts.anyOf([SchemaParts.text, fullLedger.schema])) { node, reading in
+        switch node.value {
+        case .text: return ledgerKey.read(node, reading).map { LedgerPlan(key: $0) }
+        case .object: return fullLedger.read(node, reading)
+        default:
+            reading.refuseType(node, "the name of a key, or an object of 'key' and 'previous'")
+            return nil
+        }
+    }
+
+    /// Who learns one of the three kinds of keys learns nothing that the others guard.
+    static func checkKeys(_ plan: Plan, _ node: Node, _ reading: Reading) {
+        guard let ledger = plan.consent?.ledger, let place = node["consent"]?["ledger"] else { return }
+        if ledger.previous.contains(ledger.key) {
+            reading.fault(place, "names a key as the present one and as a previous one, expected another key")
+        }
+        let own = Set([ledger.key] + ledger.previous)
+        if let other = plan.state.encrypt, own.contains(other) {
+            reading.fault(place, "takes the key that encrypts the state folder, expected one of its own")
+        }
+        let hashing = plan.routes.flatMap(\.transforms).flatMap(\.hashKeys)
+        if !own.isDisjoint(with: hashing) {
+            reading.fault(place, "takes a key under which routes hash, expected one of its own")
+        }
+    }
+
     // MARK: - The rest
 
     private static let subject = Forms.set("paths", of: Forms.path)
@@ -153,6 +195,17 @@ enum ConsentForms {
     }
 
     private static let gpc = Forms.set("purposes", of: purpose, least: 0)
+}
+
+extension TransformPlan {
+    /// The keys that it hashes under, indices into the plan's.
+    fileprivate var hashKeys: [Int] {
+        switch self {
+        case .hash(_, let key): [key]
+        case .step(let step): step.hashKeys
+        case .drop, .set: []
+        }
+    }
 }
 
 extension Array where Element: Hashable {
