@@ -115,24 +115,12 @@ public struct Explanation: Sendable {
             explained.decisions.append(Decision(stage: .transform, why: teller.steps.joined(separator: "; ")))
         }
         guard let line else { return explained }
-        let left = EventMembers(of: line, paths)
+        let left = EventMembers(of: line, paths.with(route.hashed.map(\.path)))
         let edits = teller.transform(left) + teller.steps
         if !edits.isEmpty { explained.decisions.append(Decision(stage: .transform, why: edits.joined(separator: "; "))) }
         explained.event = Mask(hidden: plan.hidden).shown(line, hashed: left.digests(route.hashed))
         explained.to = route.providers.map { plan.providers[$0].name }
         return explained
-    }
-}
-
-extension RoutePlan {
-    /// The members that it hashes.
-    var hashed: [Path] {
-        transforms.flatMap { transform -> [Path] in
-            switch transform {
-            case .hash(let paths, _), .step(.change(let paths, .hash)): return paths
-            case .drop, .set, .step: return []
-            }
-        }
     }
 }
 
