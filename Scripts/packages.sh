@@ -11,7 +11,7 @@ declare -A packages=(
     [test]="g++ libsimdjson-dev groff-base openssl python3"
     [schema]="python3 python3-venv"
     [clients]="python3 python3-venv"
-    [bench]="g++ libsimdjson-dev jq python3 nginx-light|nginx-core|nginx"
+    [bench]="g++ libsimdjson-dev jq python3 nginx-light|nginx-core|nginx wrk strace"
     [metrics]="prometheus python3"
     [instructions]="valgrind"
 )

@@ -38,25 +38,29 @@ http {{
 @contextlib.contextmanager
 def serving(folder):
     """Runs until the block ends; its port. What it writes goes into the folder."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     path = os.path.join(folder, "nginx.conf")
     with open(path, "w") as file:
         file.write(CONFIGURATION.format(folder=folder, port=port))
     server = subprocess.Popen([PROGRAM, "-p", folder, "-c", path], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        wait_until_open(server, port)
+        wait_until_open(server, port, "nginx")
         yield port
     finally:
         server.terminate()
         server.wait()
 
 
-def wait_until_open(server, port):
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+def wait_until_open(server, port, name):
     for _ in range(500):
         if server.poll() is not None:
-            raise Failure(f"nginx ended at once with exit code {server.returncode}")
+            raise Failure(f"{name} ended at once with exit code {server.returncode}")
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
             return
         time.sleep(0.01)
-    raise Failure(f"nginx does not answer on port {port}")
+    raise Failure(f"{name} does not answer on port {port}")

@@ -2,9 +2,11 @@
 
 import json
 import os
+import shlex
+import subprocess
 import tempfile
 
-from harness.measure import Failure, run
+from harness.measure import PATIENCE, Failure, run
 
 
 def check_three_routes(command, routes, input):
@@ -39,6 +41,27 @@ def filtered(path):
                 raise Failure(f"an event kept its context.ip: {event['messageId']}")
             ids.append(event["messageId"])
     return sorted(ids)
+
+
+def admitted(command, input):
+    """How many events each route of a router admitted."""
+    return [route["admitted"] for route in told(command + ["--stats", "json"], input)["routes"]]
+
+
+def held(command, input):
+    """How often each condition held of a program that writes a list of booleans for each event."""
+    with tempfile.NamedTemporaryFile() as file:
+        run(command, input, file.name)
+        return [sum(column) for column in zip(*map(json.loads, file))]
+
+
+def told(command, input):
+    """What a program says of its work: one JSON object on standard error."""
+    with open(input, "rb") as stdin:
+        done = subprocess.run(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
+    if done.returncode != 0:
+        raise Failure(f"exit {done.returncode}: {shlex.join(command)} < {input}")
+    return json.loads(done.stderr)
 
 
 def redirect(command, routes, input, folder):

@@ -30,17 +30,20 @@ public struct HTTPSourcePlan: Sendable, Equatable {
     }
 }
 
-/// Who may send, and with which dialects. Secrets are never shown.
+/// Who may send, with which dialects, and to which routes. Secrets are never shown.
 public struct AccessKey: Sendable, Equatable, CustomStringConvertible {
     public var name: String
     /// One, or two while the one takes over from the other.
     public var secrets: [[UInt8]]
     /// By name; nil: all.
     public var dialects: [String]?
-    public init(name: String, secrets: [[UInt8]], dialects: [String]? = nil) {
+    /// The names of those that its events may take; nil: all.
+    public var routes: [String]?
+    public init(name: String, secrets: [[UInt8]], dialects: [String]? = nil, routes: [String]? = nil) {
         self.name = name
         self.secrets = secrets
         self.dialects = dialects
+        self.routes = routes
     }
     public var description: String { name }
 }

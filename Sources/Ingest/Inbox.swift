@@ -33,19 +33,21 @@ public final class Inbox: EventSink, Sendable {
         /// Of a line that was over the limit and is gone: its bytes.
         let overlong: Int?
         let source: Int
+        let key: Int
         let lines: Int
         let since: Instant
         let deadline: Instant
         let answer: (@Sendable (Submission) -> Void)?
 
         init(
-            _ text: consuming ByteBuffer, overlong: Int? = nil, source: Int, since: Instant, deadline: Instant,
+            _ text: consuming ByteBuffer, overlong: Int? = nil, source: Int, key: Int = 0, since: Instant, deadline: Instant,
             answer: (@Sendable (Submission) -> Void)?
         ) {
             lines = answer == nil ? 0 : countLines(text.bytes)
             self.text = text
             self.overlong = overlong
             self.source = source
+            self.key = key
             self.since = since
             self.deadline = deadline
             self.answer = answer
@@ -103,9 +105,11 @@ public final class Inbox: EventSink, Sendable {
 
     // MARK: - Sources
 
-    public func submit(_ lines: consuming ByteBuffer, source: Int, answer: @escaping @Sendable (Submission) -> Void) -> Bool {
+    public func submit(
+        _ lines: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void
+    ) -> Bool {
         let now = clock.now()
-        let item = Item(lines, source: source, since: now, deadline: now + limits.patience, answer: answer)
+        let item = Item(lines, source: source, key: key, since: now, deadline: now + limits.patience, answer: answer)
         enum Fate { case taken, refused, closing }
         let fate = state.withLock { state -> Fate in
             if state.isClosed { return .closing }
@@ -169,20 +173,21 @@ public final class Inbox: EventSink, Sendable {
 
     // MARK: - Workers
 
-    /// Fills the block with what waits of one source, waiting only while there is nothing; one worker at a time. `portions` gets one
+    /// Fills the block with what waits of one source and key, waiting only while there is nothing; one worker at a time. `portions` gets one
     /// for each submission, in the order of the lines.
     public func next(_ block: inout Block, _ portions: inout [Portion]) -> Intake {
         block.removeAll()
         portions.removeAll(keepingCapacity: true)
         guard let first = takeFirst() else { return .end }
         block.source = first.source
+        block.key = first.key
         // Those that put may wait for the room.
         defer { state.wake() }
         if let bytes = first.overlong { return .overlong(bytes: bytes) }
         swap(&block.text, &first.text)
         Inbox.end(&block)
         note(first, &portions)
-        while block.count < limits.block, let more = takeMore(of: first.source, room: limits.block - block.count) {
+        while block.count < limits.block, let more = takeMore(behind: first, room: limits.block - block.count) {
             block.text.append(contentsOf: more.text.bytes)
             Inbox.end(&block)
             note(more, &portions)
@@ -223,11 +228,12 @@ public final class Inbox: EventSink, Sendable {
         return item
     }
 
-    private func takeMore(of source: Int, room: Int) -> Item? {
+    private func takeMore(behind first: Item, room: Int) -> Item? {
         state.withLock { state in
             guard !state.isEmpty else { return nil }
             let item = state.items[state.first]
-            return item.source == source && item.overlong == nil && item.bytes <= room ? state.take() : nil
+            let belongs = item.source == first.source && item.key == first.key && item.overlong == nil
+            return belongs && item.bytes <= room ? state.take() : nil
         }
     }
 

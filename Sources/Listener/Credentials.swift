@@ -58,16 +58,17 @@ struct KeyRing: Sendable {
         isOpen = plan.isOpen || plan.keys.isEmpty
     }
 
-    /// Whether who sends this key may use the dialect.
-    func judge(_ sent: [UInt8]?, dialect: String) throws(Refusal) {
-        if isOpen { return }
+    /// Whether who sends this key may use the dialect. Which key it is, counted from 1, when it bounds the routes; else 0.
+    @discardableResult func judge(_ sent: [UInt8]?, dialect: String) throws(Refusal) -> Int {
+        if isOpen { return 0 }
         guard let sent else { throw .noKey }
-        var found: AccessKey?
-        for key in keys {
-            for secret in key.secrets where KeyRing.isSame(sent, secret) { found = key }
+        var found: Int?
+        for (index, key) in keys.enumerated() {
+            for secret in key.secrets where KeyRing.isSame(sent, secret) { found = index }
         }
         guard let found else { throw .wrongKey }
-        if let dialects = found.dialects, !dialects.contains(dialect) { throw .otherKey }
+        if let dialects = keys[found].dialects, !dialects.contains(dialect) { throw .otherKey }
+        return keys[found].routes == nil ? 0 : found + 1
     }
 
     /// As long for any two keys as what was sent is long.

@@ -53,7 +53,7 @@ struct Desk: Sendable {
             case .closing: finish(service.answer(request, refused: .closing))
             }
         }
-        if !sink.submit(lines, source: source, answer: answer) { answer(.overloaded(retryAfter: Desk.pause)) }
+        if !sink.submit(lines, source: source, key: exchange.key, answer: answer) { answer(.overloaded(retryAfter: Desk.pause)) }
     }
 
     private func translate(_ exchange: Exchange, _ request: Request, _ service: any Service, _ bench: Bench) throws(Refusal)
@@ -73,7 +73,7 @@ struct Desk: Sendable {
         try take(body.count, exchange)
         let work = try translate(body, dialect, exchange, bench)
         if work.lines.count > body.count { try take(work.lines.count - body.count, exchange) }
-        if service.hasKeyInBody { try keys.judge(service.key(of: request) ?? bench.key, dialect: service.name) }
+        if service.hasKeyInBody { exchange.key = try keys.judge(service.key(of: request) ?? bench.key, dialect: service.name) }
         return work
     }
 

@@ -20,6 +20,8 @@ final class Exchange: @unchecked Sendable {
     var arrival: Int64 = 0
     /// The client's address, when the configuration asks for it.
     var ip: String?
+    /// Which key bounds the routes that its events may take, counted from 1; 0: none does.
+    var key = 0
     /// The bytes of the budget that it holds.
     var held = 0
     var connection: cmicrohttpd_connection?

@@ -107,7 +107,7 @@ extension HTTPListener {
         default: throw .wrongMethod(allowed: methods)
         }
         if let key = service.key(of: request) {
-            try keys.judge(key, dialect: service.name)
+            exchange.key = try keys.judge(key, dialect: service.name)
         } else if !service.hasKeyInBody {
             try keys.judge(nil, dialect: service.name)
         }

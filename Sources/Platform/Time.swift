@@ -39,6 +39,9 @@ public struct Clock: Sendable {
         now: { Instant(nanoseconds: read(CLOCK_MONOTONIC)) },
         wall: { read(CLOCK_REALTIME) })
 
+    /// What all threads of this process together had of the processors, in nanoseconds.
+    public static func processorTime() -> Int64 { read(CLOCK_PROCESS_CPUTIME_ID) }
+
     private static func read(_ id: clockid_t) -> Int64 {
         var time = timespec()
         clock_gettime(id, &time)

@@ -128,7 +128,7 @@ extension Judge {
         let route = rules.routes[index]
         var finding = Finding(verdict: verdict)
         switch verdict {
-        case .filtered(.else), .filtered(.events): return finding
+        case .filtered(.key), .filtered(.else), .filtered(.events): return finding
         case .filtered(.match):
             finding.mismatch = route.match.indices.first {
                 !route.match[$0].matches(event, &decoder)

@@ -31,6 +31,8 @@ public struct Judge: ~Copyable {
     private var keepErrors = 0
     /// Nothing of the event is remembered, so that the verdicts on the next ones are as if it had never been asked about.
     var isTrial = false
+    /// By route, whether the event may take it, as its key says; nil: it may take all.
+    private var bounds: UnsafePointer<Bool>?
     /// A route took the event: its filter let it in, whatever consent and the sample said then.
     private var isTaken = false
     private let immediate: UnsafeMutablePointer<Immediate>
@@ -64,11 +66,13 @@ public struct Judge: ~Copyable {
     /// Judges one event by every route; the admitted copies, edited, are appended to the parcels of their lanes.
     /// `parcels` holds one for each provider of the plan, in order. The event must have been scanned with the
     /// ruleset's paths.
-    /// `source` is an index into the plan's sources.
+    /// `source` is an index into the plan's sources; `key` tells which of its keys bounds the routes, counted from 1; 0: none does.
     public mutating func judge(
-        _ event: ScannedEvent, arrival: Int64, source: Int = 0, into parcels: UnsafeMutablePointer<Parcel>, tally: inout Tally
+        _ event: ScannedEvent, arrival: Int64, source: Int = 0, key: Int = 0, into parcels: UnsafeMutablePointer<Parcel>,
+        tally: inout Tally
     ) {
         tally.countEvent()
+        bounds = key == 0 ? nil : rules.bounds[source][key - 1]
         judgeAlone(event, arrival, source, parcels, &tally)
         if !emitter.isIdle { emit(event, arrival, source, parcels, &tally) }
     }
@@ -134,6 +138,7 @@ public struct Judge: ~Copyable {
     mutating func tried(_ event: ScannedEvent, _ arrival: Int64, _ source: Int) -> [(verdict: Verdict, steps: [StepFinding])] {
         isTrial = true
         defer { (isTrial, keepErrors, transformErrors) = (false, 0, 0) }
+        bounds = nil
         begin(arrival, source)
         return (0..<rules.routes.count).map { route in
             steps = []
@@ -163,6 +168,7 @@ public struct Judge: ~Copyable {
 
     @inline(__always) private mutating func decide(_ event: ScannedEvent, _ index: Int) -> Decision {
         let route = rules.routes.baseAddress! + index
+        if let bounds, !bounds[index] { return .refused(.filtered(.key)) }
         if route.pointee.takesRest, isTaken { return .refused(.filtered(.else)) }
         if !route.pointee.events.isEmpty {
             guard let text = name.read(event, slot: rules.nameSlot), route.pointee.events.match(text) else {

@@ -25,6 +25,8 @@ struct RouteRules: BitwiseCopyable {
 
 struct Rules: @unchecked Sendable {
     var routes: UnsafeBufferPointer<RouteRules>
+    /// By source, then by key: the routes that its events may take. Of a key that bounds none all are true.
+    var bounds: UnsafeBufferPointer<UnsafeBufferPointer<UnsafePointer<Bool>>>
     /// Nil: there is no consent section.
     var gate: UnsafePointer<Gate.Rules>?
     var nameSlot: Int

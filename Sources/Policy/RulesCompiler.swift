@@ -62,7 +62,8 @@ struct RulesCompiler {
         let subjects = plan.consent?.subject.map(slot) ?? []
         precondition(subjects.count <= Subjects.most, "a parcel's entry counts subjects in one byte")
         let rules = Rules(
-            routes: store.list(routes), gate: consent.map(store.one), nameSlot: paths.slot(of: wanted.name) ?? 0,
+            routes: store.list(routes), bounds: store.list(plan.sources.map(compileBounds)), gate: consent.map(store.one),
+            nameSlot: paths.slot(of: wanted.name) ?? 0,
             messageIDSlot: paths.slot(of: wanted.messageID) ?? 0,
             immediate: store.list(plan.providers.map { Globs($0.delivery.immediate, in: store) }),
             emits: store.list(emits), markSlot: paths.slot(of: WantedPaths.mark) ?? 0,
@@ -70,6 +71,12 @@ struct RulesCompiler {
             edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), rooms: edits.rooms,
             keys: keys)
         return (rules, programs)
+    }
+
+    /// By key of the source.
+    private func compileBounds(_ source: SourcePlan) -> UnsafeBufferPointer<UnsafePointer<Bool>> {
+        let keys = source.http?.keys ?? []
+        return store.list(keys.map { key in store.list(plan.routes.map { key.routes?.contains($0.name) ?? true }).baseAddress! })
     }
 
     private func compileEmit(_ plan: EmitPlan, condition: Int, values: [Int], _ edits: inout EditCompiler) -> EmitRule {

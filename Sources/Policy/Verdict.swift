@@ -19,6 +19,8 @@ public enum Verdict: Hashable, Sendable {
 
 /// The raw values are the words that accounts and metrics use.
 public enum FilterStage: String, Hashable, Sendable, CaseIterable {
+    /// The key that the event was sent with is good for other routes.
+    case key
     /// A route before took the event, and this one takes only what is left.
     case `else`
     case events, match
@@ -67,25 +69,26 @@ public struct Tally: Sendable {
     /// Every verdict that can fall, in the order of the columns.
     public static let columns: [Verdict] =
         [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut, .limited, .withheld]
-    private static let width = 14
+    private static let width = 15
 
     /// The place of a verdict in `columns`.
     public static func column(of verdict: Verdict) -> Int {
         switch verdict {
         case .admitted: 0
-        case .filtered(.else): 1
-        case .filtered(.events): 2
-        case .filtered(.match): 3
-        case .filtered(.not): 4
-        case .filtered(.where): 5
-        case .filtered(.whereErrors): 6
-        case .denied(.unknown): 7
-        case .denied(.level): 8
-        case .denied(.purpose): 9
-        case .denied(.broken): 10
-        case .sampledOut: 11
-        case .limited: 12
-        case .withheld: 13
+        case .filtered(.key): 1
+        case .filtered(.else): 2
+        case .filtered(.events): 3
+        case .filtered(.match): 4
+        case .filtered(.not): 5
+        case .filtered(.where): 6
+        case .filtered(.whereErrors): 7
+        case .denied(.unknown): 8
+        case .denied(.level): 9
+        case .denied(.purpose): 10
+        case .denied(.broken): 11
+        case .sampledOut: 12
+        case .limited: 13
+        case .withheld: 14
         }
     }
 

@@ -72,7 +72,8 @@ struct Worker: ~Copyable {
                 if end - at > lineLimit {
                     noteOverlong(end - at, text: at..<end)
                 } else if !isDuplicate(event) {
-                    judge.judge(event, arrival: block.arrival, source: block.source, into: parcels.baseAddress!, tally: &tally)
+                    judge.judge(
+                        event, arrival: block.arrival, source: block.source, key: block.key, into: parcels.baseAddress!, tally: &tally)
                 }
             } else {
                 end = lineEnd(from: at)

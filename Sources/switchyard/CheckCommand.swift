@@ -127,9 +127,14 @@ extension SourcePlan {
         var parts = ["\(plugin) at \(http.listen)"]
         if http.tls != nil { parts.append("TLS") }
         if http.tls?.clients != nil { parts.append("client certificates") }
-        parts.append(http.keys.isEmpty ? "no keys: whoever can connect may send" : "keys \(http.keys.map(\.name).joined(separator: ", "))")
+        parts.append(
+            http.keys.isEmpty ? "no keys: whoever can connect may send" : "keys \(http.keys.map(\.summary).joined(separator: ", "))")
         return parts.joined(separator: ", ")
     }
+}
+
+extension AccessKey {
+    fileprivate var summary: String { routes.map { "\(name) (to \($0.joined(separator: ", ")))" } ?? name }
 }
 
 extension DeliveryPlan.Queue.Durability {

@@ -178,10 +178,8 @@ private struct ProcessFigures {
     var descriptors: Int
 
     init?() {
-        var usage = rusage()
-        guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0, let pages = ProcessFigures.residentPages() else { return nil }
-        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) * 1e-6 }
-        cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime)
+        guard let pages = ProcessFigures.residentPages() else { return nil }
+        cpu = Double(Clock.processorTime()) * 1e-9
         resident = pages * sysconf(Int32(_SC_PAGESIZE))
         descriptors = ProcessFigures.openDescriptors()
     }

@@ -449,6 +449,17 @@ extension Broken {
                 #"1:20: admin.listen must be an address of the network such as "127.0.0.1:9464", is "unix:/run/a.sock""#
             ]),
         Broken(
+            "keys for routes that there are not",
+            #"""
+            {"sources":{"web":{"plugin":"http","keys":{"app":{"secret":"${env:SECRET}","routes":["erors","x"]}}}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"name":"errors","to":["out"]}]}
+            """#,
+            [
+                "1:86: sources.web.keys.app.routes[0]: unknown route 'erors', did you mean 'errors'?",
+                "1:94: sources.web.keys.app.routes[1]: unknown route 'x', expected the name of one of 'routes'",
+            ]),
+        Broken(
             "an unknown kind of source",
             #"""
             {"sources":{"web":{"plugin":"httpd"}},

@@ -37,7 +37,7 @@ struct SourceTests {
         let plan = try http(
             #"""
             "listen":"unix:/run/x.sock","mode":"0660","owner":"root:adm","tls":{"certificate":"/c","key":"/k","clients":"/a"},
-            "keys":{"web":{"secret":["${env:SECRET}","${file:key}"],"dialects":["native"]},"app":{"secret":"${env:SECRET}"}},
+            "keys":{"web":{"secret":["${env:SECRET}","${file:key}"],"dialects":["native"],"routes":["r"]},"app":{"secret":"${env:SECRET}"}},
             "origins":["https://app.example:8443","*"],"limits":{"body":"1MB","decoded":"2MB","events":5,"idle":"1m","by_address":3},
             "dialects":["otlp","segment"],"ip":true,"received_at":true
             """#)
@@ -45,7 +45,7 @@ struct SourceTests {
         #expect(plan.tls?.clients == "/a" && plan.origins == ["https://app.example:8443", "*"])
         #expect(plan.keys.map(\.name) == ["web", "app"])
         #expect(plan.keys[0].secrets == [Array(secret.utf8), Array(secret.utf8)] && plan.keys[0].dialects == ["native"])
-        #expect(plan.keys[1].dialects == nil)
+        #expect(plan.keys[1].dialects == nil && plan.keys[0].routes == ["r"] && plan.keys[1].routes == nil)
         #expect(plan.limits.body == 1_000_000 && plan.limits.events == 5 && plan.limits.idle == .seconds(60))
         #expect(plan.dialects == ["otlp", "segment"] && plan.addsIP && plan.addsReceivedAt)
         #expect(!"\(plan.keys)".contains("s3cr3t"))
@@ -100,7 +100,7 @@ struct SourceTests {
             (#""keys":{"a":{"secret":1}}"#, "47: web.keys.a.secret must be ${env:NAME} or ${file:PATH}, is a number"),
             (
                 #""keys":{"a":{"secret":"${env:SECRET}","consent":"write"}}"#,
-                "63: web.keys.a: unknown key 'consent', expected secret or dialects"
+                "63: web.keys.a: unknown key 'consent', expected secret, dialects or routes"
             ),
             (
                 #""keys":{"a":{"secret":"${env:SECRET}","dialects":["nativ"]}}"#,

@@ -107,6 +107,27 @@ struct ListeningTests {
         #expect(wide.code == 64 && wide.errors.contains("can be reached over the network"))
     }
 
+    @Test("sends what came with a key by the routes of that key alone, and says so in check and in the account")
+    func boundKeys() throws {
+        let yard = try Yard(
+            routes: #"""
+                { "sources": { "http": { "plugin": "http", "listen": "127.0.0.1:0",
+                    "keys": { "web": { "secret": "${env:WEB}", "routes": ["web"] }, "ops": { "secret": "${env:OPS}" } } } },
+                  "providers": { "out": { \#(console) }, "log": { "plugin": "file", "path": "log.ndjson" } },
+                  "routes": [ { "name": "web", "to": ["out"] }, { "name": "all", "to": ["log"] } ] }
+                """#)
+        let secrets = ["WEB": "web-secret-000001", "OPS": "ops-secret-000001"]
+        let check = try yard.run(["check"], environment: secrets)
+        #expect(check.text.contains("keys web (to web), ops"), "\(check.text)")
+        let post = try Post(yard, ["run", "--stats", "json"], environment: secrets)
+        #expect(try post.send("{\"n\":1}", headers: ["Authorization: Bearer \(secrets["WEB"]!)"]).status == 200)
+        #expect(try post.send("{\"n\":2}", headers: ["Authorization: Bearer \(secrets["OPS"]!)"]).status == 200)
+        #expect(post.run.outputLines(2) == [#"{"n":1}"#, #"{"n":2}"#])
+        let result = post.finish()
+        #expect(yard.lines("log.ndjson") == [#"{"n":2}"#])
+        #expect(result.errors.contains(#""filtered_key":1"#), "\(result.errors)")
+    }
+
     @Test("reads standard input beside it when it is asked to, and goes on when that ends")
     func both() throws {
         let yard = try Yard(

@@ -20,7 +20,9 @@ private final class Sink: EventSink {
     let state = Monitor(State())
     var taken: [String] { state.withLock { $0.taken } }
 
-    func submit(_ lines: consuming ByteBuffer, source: Int, answer: @escaping @Sendable (Submission) -> Void) -> Bool {
+    func submit(
+        _ lines: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void
+    ) -> Bool {
         let bytes = Array(lines.bytes)
         lines.removeAll()
         let now: Submission? = state.withLock { state in

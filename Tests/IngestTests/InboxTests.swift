@@ -47,8 +47,8 @@ struct InboxTests {
         return Taken(intake: intake, text: text, source: block.source, lines: portions.map(\.lines))
     }
 
-    private func submit(_ inbox: Inbox, _ text: String, source: Int = 0, _ log: Log, as name: String) -> Bool {
-        inbox.submit(buffer(text), source: source) { submission in log.add("\(name): \(submission)") }
+    private func submit(_ inbox: Inbox, _ text: String, source: Int = 0, key: Int = 0, _ log: Log, as name: String) -> Bool {
+        inbox.submit(buffer(text), source: source, key: key) { submission in log.add("\(name): \(submission)") }
     }
 
     @Test("joins what waits of one source into a block, each submission on lines of its own, and answers each")
@@ -62,6 +62,14 @@ struct InboxTests {
         #expect(take(inbox) == Taken(intake: .lines, text: "1\n2\n3\n4\n", source: 0, lines: [2, 1, 1]))
         #expect(take(inbox) == Taken(intake: .lines, text: "5\n", source: 1, lines: [1]))
         #expect(log.entries == ["a", "b", "c", "d"].map { "\($0): stored(invalid: [])" })
+    }
+
+    @Test("joins nothing that came with another key")
+    func keys() {
+        let inbox = Inbox()
+        let log = Log()
+        for (text, key) in [("1", 0), ("2", 1), ("3", 1), ("4", 0)] { #expect(submit(inbox, text, key: key, log, as: text)) }
+        #expect((0..<3).map { _ in take(inbox) }.map(\.text) == ["1\n", "2\n3\n", "4\n"])
     }
 
     @Test("fills no block beyond its size, but takes a larger submission whole")

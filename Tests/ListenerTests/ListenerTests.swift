@@ -243,6 +243,20 @@ import Testing
         }
     }
 
+    @Test func `A key that bounds the routes is told to the sink, whether it came in a header or in the body`() throws {
+        let keys = KeyTests.keys + [AccessKey(name: "bound", secrets: [Array("bound-secret-0004".utf8)], routes: ["errors"])]
+        try withListener(listening { $0.keys = keys }) { _, sink, address in
+            let client = try TestClient(address)
+            for key in ["first-secret-0001", "bound-secret-0004"] {
+                client.post("{}", ["Authorization: Bearer \(key)"])
+                #expect(client.answer()?.status == 200)
+            }
+            client.post(#"{"type":"track","event":"e","userId":"u","writeKey":"bound-secret-0004"}"#, to: "/v1/track")
+            #expect(client.answer()?.status == 200)
+            #expect(sink.keys == [0, 3, 3])
+        }
+    }
+
     @Test func `Keys are the same only when every byte is`() {
         let secret = Array("0123456789abcdef".utf8)
         #expect(KeyRing.isSame(secret, secret))

@@ -24,6 +24,7 @@ func linesOf(_ buffer: consuming ByteBuffer) -> [String] {
 final class FakeSink: EventSink {
     struct State {
         var taken: [[String]] = []
+        var keys: [Int] = []
         var held: [@Sendable (Submission) -> Void] = []
         var isFull = false
         var holds = false
@@ -31,11 +32,14 @@ final class FakeSink: EventSink {
     }
     let state = Monitor(State())
 
-    func submit(_ lines: consuming ByteBuffer, source: Int, answer: @escaping @Sendable (Submission) -> Void) -> Bool {
+    func submit(
+        _ lines: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void
+    ) -> Bool {
         let taken = linesOf(lines)
         let now: Submission? = state.withLock { state in
             if state.isFull { return .overloaded(retryAfter: -1) }
             state.taken.append(taken)
+            state.keys.append(key)
             if state.holds {
                 state.held.append(answer)
                 return nil
@@ -48,6 +52,8 @@ final class FakeSink: EventSink {
         return true
     }
 
+    /// By request: which key bounds its routes.
+    var keys: [Int] { state.withLock { $0.keys } }
     var lines: [String] { state.withLock { $0.taken.flatMap { $0 } } }
 
     func waitForHeld(_ count: Int) { state.wait { $0.held.count < count } }

@@ -26,9 +26,9 @@ final class Bench {
     }
 
     /// False when the line is no valid event.
-    @discardableResult func take(_ line: String, arrival: Int64 = 0) -> Bool {
+    @discardableResult func take(_ line: String, arrival: Int64 = 0, key: Int = 0) -> Bool {
         withEvent(line) { event in
-            judge.judge(event, arrival: arrival, into: parcels, tally: &tally)
+            judge.judge(event, arrival: arrival, key: key, into: parcels, tally: &tally)
         } != nil
     }
 

@@ -207,6 +207,33 @@ import Testing
         #expect(bench.verdicts(#"{"event":"c"}"#) == [.filtered(.events), .filtered(.events), .admitted])
     }
 
+    @Test("an event that came with a key takes the routes of its key alone, and leaves the others to those with else")
+    func bounded() {
+        var plan = plan(route { $0.name = "a" }, route { $0.name = "b" }, rest { $0.name = "c" })
+        var source = SourcePlan(name: "web", plugin: "http")
+        source.http = HTTPSourcePlan()
+        source.http?.keys = [
+            AccessKey(name: "all", secrets: []), AccessKey(name: "some", secrets: [], routes: ["b"]),
+            AccessKey(name: "rest", secrets: [], routes: ["c"]),
+        ]
+        plan.namedSources = [source]
+        let bench = Bench(plan)
+        func judge(_ key: Int) -> [Int] {
+            bench.tally.removeAll()
+            bench.take(#"{"event":"e"}"#, key: key)
+            #expect(
+                (0..<3).allSatisfy {
+                    bench.tally[$0, .admitted] + bench.tally[$0, .filtered(.key)] + bench.tally[$0, .filtered(.else)] == 1
+                })
+            return (0..<3).filter { bench.tally[$0, .admitted] == 1 }
+        }
+        #expect(judge(0) == [0, 1])
+        #expect(judge(1) == [0, 1])
+        #expect(judge(2) == [1])
+        #expect(judge(3) == [2])
+        #expect(judge(0) == [0, 1])
+    }
+
     @Test("an expression that errs takes nothing; a route with else has a filter of its own, and takes from those behind it")
     func chain() {
         let bench = Bench(

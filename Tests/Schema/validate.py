@@ -33,6 +33,7 @@ EXCEPTIONS = {
     "an address of admin that others can reach": NEEDS,
     "a socket for admin": ADDRESS,
     "rules that would get round the consent of the event they are made of": NAMES,
+    "keys for routes that there are not": NAMES,
     "an unknown provider": NAMES,
     "an unknown provider without a near name": NAMES,
     "two routes of a name": EQUAL,

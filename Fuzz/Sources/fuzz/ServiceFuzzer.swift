@@ -77,7 +77,9 @@ private final class CountingSink: EventSink, @unchecked Sendable {
         wrong = nil
     }
 
-    func submit(_ text: consuming ByteBuffer, source: Int, answer: @escaping @Sendable (Submission) -> Void) -> Bool {
+    func submit(
+        _ text: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void
+    ) -> Bool {
         let bytes = Array(text.bytes)
         if bytes.last != 0x0a { wrong = "the last line is not ended" }
         let all = bytes.split(separator: 0x0a, omittingEmptySubsequences: false).dropLast()

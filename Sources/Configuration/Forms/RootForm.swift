@@ -25,6 +25,7 @@ enum RootForm {
         ]
     ).then { plan, node, reading in
         EmitForms.check(plan, node, reading)
+        SourceForms.checkRoutes(plan, node, reading)
         return plan
     }
 

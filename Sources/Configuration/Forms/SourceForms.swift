@@ -158,10 +158,11 @@ enum SourceForms {
     private struct KeyDraft: Sendable {
         var secrets: [[UInt8]] = []
         var dialects: [String]?
+        var routes: [String]?
     }
 
     private static let keys = Forms.table("keys", by: Forms.anyKey, of: key).then { table, _, _ -> [AccessKey]? in
-        table.map { AccessKey(name: $0.key, secrets: $0.value.secrets, dialects: $0.value.dialects) }
+        table.map { AccessKey(name: $0.key, secrets: $0.value.secrets, dialects: $0.value.dialects, routes: $0.value.routes) }
     }
 
     private static let key = Form<KeyDraft>.object(
@@ -169,7 +170,23 @@ enum SourceForms {
         [
             Member("secret", secrets, required: true, "The key, or two while one takes over from the other.", into: \.secrets),
             Member("dialects", Forms.set("dialects", of: dialect), "The dialects it is good for; all when left out.", into: \.dialects),
+            Member("routes", Forms.set("routes", of: Forms.name), "The routes its events may take; all when left out.", into: \.routes),
         ])
+
+    /// The routes that keys name are there. Asked when the routes are known.
+    static func checkRoutes(_ plan: Plan, _ node: Node, _ reading: Reading) {
+        let names = plan.routes.map(\.name)
+        guard !names.isEmpty else { return }
+        let shown = (node["routes"]?.items ?? []).compactMap { $0["name"]?.text }.filter { !$0.isTainted }.map(\.value)
+        for source in node["sources"]?.entries ?? [] {
+            for key in source.node["keys"]?.entries ?? [] {
+                for route in key.node["routes"]?.items ?? [] {
+                    guard let name = route.text, !name.isBroken, !names.contains(name.value) else { continue }
+                    reading.unknown("route", route, among: shown, otherwise: "expected the name of one of 'routes'")
+                }
+            }
+        }
+    }
 
     private static let dialect = Form<String>(SchemaParts.choice(dialects)) { node, reading in
         guard let text = Forms.string.read(node, reading) else { return nil }
