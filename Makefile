@@ -7,6 +7,8 @@ SECONDS ?= 60
 SEEDS ?= 100000
 ARGS ?=
 KILLS ?= 1000
+EVENTS ?= 1000000
+SEED ?= 0
 PLUGIN ?=
 SETTINGS ?=
 CEL ?=
@@ -15,7 +17,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance bench fuzz crash simulate check contract tsan asan schema metrics clients install deb clean
+.PHONY: help run test conformance agree bench fuzz crash simulate check contract tsan asan schema metrics clients install deb clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -80,6 +82,12 @@ conformance: ## Run the cases of the CEL specification: CEL=FOLDER, a clone of g
 	swift build --product switchyard-patterns; \
 	swift build --product switchyard-conformance; \
 	.build/debug/switchyard-conformance "$(CEL)/tests/simple/testdata"
+
+agree: ## Hold explain against the router on EVENTS=1000000 random events of random plans (SEED=0 says where to begin)
+	@Scripts/packages.sh build test
+	@$(toolchain); \
+	swift build --build-tests; \
+	AGREE_EVENTS=$(EVENTS) AGREE_SEED=$(SEED) swift test --skip-build --filter FindingTests
 
 tsan: ## Run every test under the thread sanitizer
 	@Scripts/packages.sh build test

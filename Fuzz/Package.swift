@@ -46,7 +46,7 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "Events", "Platform", "Dialects", "Configuration", "Ingest", "Listener", "Delivery", "PluginHost", "Exec", "Redaction",
-                "COracle",
+                "Expressions", "Policy", "CCrypto", "COracle",
             ],
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .executableTarget(name: "fuzz-expressions", dependencies: ["Expressions", "Events"], swiftSettings: [.swiftLanguageMode(.v6)]),

@@ -18,6 +18,8 @@ public struct Finding: Sendable {
     public var gate: GateFinding?
     /// nil: the event did not come as far, or the route takes no sample.
     public var sample: SampleFinding?
+    /// What the steps of the transform found out. Of a route that holds the event back, the last one says why.
+    public var steps: [StepFinding] = []
 }
 
 /// What was hashed for a sample.
@@ -85,10 +87,11 @@ public enum ConsentMember: Int, Sendable, CaseIterable {
 extension Judge {
     /// What each route found out, in order. The verdicts are those of `verdicts(of:)`.
     public mutating func findings(on event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Finding] {
-        let verdicts = verdicts(of: event, arrival: arrival, source: source)
-        return verdicts.indices.map { index in
-            var finding = finding(index, verdicts[index], event)
-            if finding.verdict == .filtered(.else) { finding.takenBy = verdicts.firstIndex { $0.isTaking } }
+        let tried = tried(event, arrival, source)
+        return tried.indices.map { index in
+            var finding = finding(index, tried[index].verdict, event)
+            finding.steps = tried[index].steps
+            if finding.verdict == .filtered(.else) { finding.takenBy = tried.firstIndex { $0.verdict.isTaking } }
             return finding
         }
     }
@@ -130,7 +133,7 @@ extension Judge {
         return SampleFinding(
             isKept: isKept, keepCondition: keepCondition, rate: sample.rates[rate].value,
             named: sample.target == nil && rate >= SampleRule.firstNamed ? rate - SampleRule.firstNamed : nil,
-            isWithinLimit: isBeforeLimit ? nil : verdict == .admitted,
+            isWithinLimit: isBeforeLimit ? nil : verdict != .limited,
             hash: sampler.hash(sample.member, event, turn), basis: sampler.basis(sample.member, event))
     }
 

@@ -18,6 +18,8 @@ public struct Judge: ~Copyable {
     /// What the program of the route made that was asked last.
     private var made: Transformer.Made?
     private var transformErrors = 0
+    /// What the steps found out about the event, where that was asked for.
+    private var steps: [StepFinding] = []
     private var subjects: Subjects
     private var messageIDs: MessageIDs
     var decoder = Decoder()
@@ -129,15 +131,23 @@ public struct Judge: ~Copyable {
 
     /// What each route says of the event, in order; nothing is appended, and nothing remembered.
     public mutating func verdicts(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Verdict] {
+        tried(event, arrival, source).map(\.verdict)
+    }
+
+    /// The verdicts, and what the steps of each route found out.
+    mutating func tried(_ event: ScannedEvent, _ arrival: Int64, _ source: Int) -> [(verdict: Verdict, steps: [StepFinding])] {
         isTrial = true
         defer { (isTrial, keepErrors, transformErrors) = (false, 0, 0) }
         bounds = nil
         begin(arrival, source)
         return (0..<rules.routes.count).map { route in
-            switch decide(event, route) {
-            case .admitted: .admitted
-            case .refused(let verdict): verdict
-            }
+            steps = []
+            let verdict: Verdict =
+                switch decide(event, route) {
+                case .admitted: .admitted
+                case .refused(let verdict): verdict
+                }
+            return (verdict, steps)
         }
     }
 
@@ -196,6 +206,7 @@ public struct Judge: ~Copyable {
     @inline(__always) private mutating func transformed(_ admitted: consuming Admitted, _ event: ScannedEvent) -> Decision {
         if let session = rules.routes[admitted.route].session, sessions.hasSubject(session, event) { admitted.advance(1) }
         guard let program = admitted.program else { return .admitted(admitted) }
+        if isTrial { steps = transformer.trace(program, event, around, turn: turn) }
         made = transformer.run(program, event, around, turn: turn)
         transformErrors = transformer.errors
         return made == nil ? .refused(.withheld) : .admitted(admitted)

@@ -10,6 +10,8 @@ struct EventMembers {
     }
 
     private var members: [Path: Member] = [:]
+    /// Those that a copy holds twice: a step can make a key that is there already.
+    private(set) var doubled: Set<Path> = []
 
     init(_ event: ScannedEvent, _ paths: PathTrie) {
         for slot in PathTrie.root + 1..<max(PathTrie.root + 1, paths.count) where event.slots[slot].isPresent {
@@ -24,9 +26,19 @@ struct EventMembers {
         var block = Block(capacity: line.count)
         line.withUnsafeBytes { block.text.append(contentsOf: $0) }
         block.seal()
-        var scanner = Scanner(paths, depth: Scanner.deepest)
-        guard let event = scanner.scan(block.bytes, 0) else { preconditionFailure("what the editor writes is an event") }
-        self.init(event, paths)
+        var doubled: Set<Path> = []
+        while true {
+            let once = doubled.isEmpty ? paths : paths.without(doubled)
+            var scanner = Scanner(once, depth: Scanner.deepest)
+            if let event = scanner.scan(block.bytes, 0) {
+                self.init(event, once)
+                self.doubled = doubled
+                return
+            }
+            guard let member = scanner.fault.member, doubled.insert(member).inserted else {
+                preconditionFailure("what the editor writes is an event")
+            }
+        }
     }
 
     /// The value as written; nil when the event lacks the member.
@@ -41,5 +53,11 @@ struct EventMembers {
     static func isDigest(_ text: [UInt8]) -> Bool {
         text.count == 66 && text[0] == UInt8(ascii: "\"")
             && text[1..<65].allSatisfy { $0 &- 0x30 < 10 || $0 &- UInt8(ascii: "a") < 6 }
+    }
+}
+
+extension PathTrie {
+    fileprivate func without(_ some: Set<Path>) -> PathTrie {
+        PathTrie((PathTrie.root + 1..<max(PathTrie.root + 1, count)).map(path).filter { path in !some.contains { $0.holds(path) } })
     }
 }

@@ -34,6 +34,16 @@ public struct Explanation: Sendable {
         public var event: String?
         /// The names of the providers that get it.
         public var to: [String]
+        /// What `scrub` found, by kind.
+        public var found: [(kind: String, count: Int)] = []
+        /// The expressions of the transform that had no value.
+        public var errors: [StepError] = []
+
+        public struct StepError: Sendable {
+            /// The member that was not set.
+            public var member: String
+            public var error: String
+        }
 
         /// What decided; of an admitted event all that did.
         public var reason: String {
@@ -93,6 +103,7 @@ public struct Explanation: Sendable {
     private static func route(_ index: Int, _ plan: Plan, _ teller: Teller, _ line: [UInt8]?, _ paths: PathTrie) -> Route {
         let route = plan.routes[index]
         var explained = Route(name: route.name, outcome: .admitted, decisions: teller.decisions, to: [])
+        (explained.found, explained.errors) = (teller.found, teller.errors)
         switch teller.finding.verdict {
         case .admitted: break
         case .filtered: explained.outcome = .filtered
@@ -101,12 +112,12 @@ public struct Explanation: Sendable {
         case .limited: explained.outcome = .limited
         case .withheld:
             explained.outcome = .withheld
-            explained.decisions.append(Decision(stage: .transform, why: "a transform holds the event back"))
+            explained.decisions.append(Decision(stage: .transform, why: teller.steps.joined(separator: "; ")))
         }
         guard let line else { return explained }
         let left = EventMembers(of: line, paths)
-        let edits = teller.transform(left)
-        if !edits.isEmpty { explained.decisions.append(Decision(stage: .transform, why: edits)) }
+        let edits = teller.transform(left) + teller.steps
+        if !edits.isEmpty { explained.decisions.append(Decision(stage: .transform, why: edits.joined(separator: "; "))) }
         explained.event = Mask(hidden: plan.hidden).shown(line, hashed: left.digests(route.hashed))
         explained.to = route.providers.map { plan.providers[$0].name }
         return explained

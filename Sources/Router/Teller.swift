@@ -79,12 +79,15 @@ struct Teller {
     // MARK: - Transform
 
     /// What became of each member that a transform names, in their order, and of an id that was lacking; `left` is the event as it leaves.
-    func transform(_ left: EventMembers) -> String {
+    func transform(_ left: EventMembers) -> [String] {
+        let unset = unset
         var told: [(verb: String, paths: [String])] = []
         var seen: Set<Path> = []
         func tell(_ path: Path) {
             guard seen.insert(path).inserted else { return }
             let verb = fate(path, left)
+            // Why it is as it was is told by itself.
+            if unset.contains(path), verb == "leaves" || verb == "finds no" { return }
             let text = printable(path.description)
             if told.last?.verb == verb { told[told.count - 1].paths.append(text) } else { told.append((verb, [text])) }
         }
@@ -98,11 +101,12 @@ struct Teller {
         for path in [route.sample?.annotation, route.session?.place].compactMap({ $0 }) { tell(path) }
         let id = Path(keys: ["messageId"])
         if plan.addsMessageIDs, came[id] != left[id] { tell(id) }
-        return told.map { "\($0.verb) \(list($0.paths))" }.joined(separator: "; ")
+        return told.map { "\($0.verb) \(list($0.paths))" }
     }
 
     private func fate(_ path: Path, _ left: EventMembers) -> String {
-        switch (came[path], left[path]) {
+        if left.doubled.contains(where: { $0.holds(path) }) { return "leaves twice" }
+        return switch (came[path], left[path]) {
         case (nil, nil): "finds no"
         case (_?, nil): "drops"
         case (_, let after?) where route.hashed.contains(path) && EventMembers.isDigest(after): "hashes"

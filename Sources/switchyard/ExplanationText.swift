@@ -11,7 +11,7 @@ extension Explanation {
             let members = [
                 ("name", jsonQuoted(route.name)), ("verdict", jsonQuoted(route.outcome.rawValue)),
                 ("stage", stage.map(jsonQuoted) ?? "null"), ("reason", jsonQuoted(route.reason)), ("event", route.event ?? "null"),
-                ("to", "[\(route.to.map(jsonQuoted).joined(separator: ","))]"),
+                ("to", "[\(route.to.map(jsonQuoted).joined(separator: ","))]"), ("found", route.foundJSON), ("errors", route.errorsJSON),
             ]
             return "{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
         }
@@ -31,6 +31,13 @@ extension Explanation {
 }
 
 extension Explanation.Route {
+    fileprivate var foundJSON: String { "{" + found.map { "\(jsonQuoted($0.kind)):\($0.count)" }.joined(separator: ",") + "}" }
+
+    fileprivate var errorsJSON: String {
+        let errors = errors.map { "{\"member\":\(jsonQuoted($0.member)),\"error\":\(jsonQuoted($0.error))}" }
+        return "[" + errors.joined(separator: ",") + "]"
+    }
+
     fileprivate func text(_ style: Style) -> String {
         let words = outcome.rawValue.split(separator: "_").joined(separator: " ")
         let arrow = to.isEmpty ? "" : " → " + to.map { printable($0) }.joined(separator: ", ")

@@ -109,7 +109,7 @@ struct ExplainTests {
         let yard = try Yard(routes: Self.rich)
         for event in [Self.event, "{}", #"{"event":"error_1"}"#, "nonsense"] {
             for route in try object(yard.run(["explain", "--json"], environment: Self.environment, input: event)) {
-                #expect(route.keys.sorted() == ["event", "name", "reason", "stage", "to", "verdict"])
+                #expect(route.keys.sorted() == ["errors", "event", "found", "name", "reason", "stage", "to", "verdict"])
                 #expect((route["event"] is [String: Any]) == (route["verdict"] as? String == "admitted"))
                 #expect((route["to"] as? [String])?.isEmpty == (route["verdict"] as? String != "admitted"))
                 #expect((route["stage"] is NSNull) == (route["verdict"] as? String == "admitted"))
@@ -282,7 +282,7 @@ struct ExplainTests {
         let fromFile = try yard.run(["explain", "--json", "event.json"])
         #expect(
             fromFile.text
-                == #"{"routes":[{"name":"routes[0]","verdict":"admitted","stage":null,"reason":"takes every event; no consent section, the gate is off","event":{"a":1},"to":["out"]}]}"#
+                == #"{"routes":[{"name":"routes[0]","verdict":"admitted","stage":null,"reason":"takes every event; no consent section, the gate is off","event":{"a":1},"to":["out"],"found":{},"errors":[]}]}"#
                 + "\n")
         #expect(try yard.run(["explain", "--json", "-"], input: "{\"a\":1}").text == fromFile.text)
         let gone = try yard.run(["explain", "gone.json"])

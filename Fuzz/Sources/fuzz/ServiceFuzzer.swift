@@ -15,7 +15,7 @@ final class ServiceFuzzer: Fuzzer {
     private let sink = CountingSink()
     private let budget = MemoryBudget(most: 400_000)
     private let desk: Desk
-    private let bench: Bench
+    private let bench: Listener.Bench
     private let plants: Bool
 
     private static let codings = ["gzip", "deflate", "zstd", "br", "identity", "gzip, zstd", "br, br", "gzip, gzip, gzip", ""]
@@ -29,7 +29,7 @@ final class ServiceFuzzer: Fuzzer {
         self.plants = plants
         mutator = Mutator(seed: seed, seeds: ServiceFuzzer.seeds)
         desk = Desk(source: 0, limits: limits, keys: KeyRing(HTTPSourcePlan()), budget: budget, sink: sink)
-        bench = Bench(desk.translation)
+        bench = Listener.Bench(desk.translation)
     }
 
     func next() -> (Comparison, input: [UInt8]) {

@@ -156,6 +156,17 @@ public struct Evaluator: ~Copyable {
         return false
     }
 
+    /// Why there is nothing to write; nil: there is.
+    public mutating func fault(_ index: Int, _ event: ScannedEvent, _ around: Surroundings) -> EvaluationFault? {
+        switch value(index, event, around) {
+        case .failure(let fault): return fault
+        case .success(let value):
+            var buffer = ByteBuffer()
+            let expression = set.expressions[index]
+            return value.writeJSON(to: &buffer) ? nil : EvaluationFault(expression.code.failure(.depth), in: expression.text)
+        }
+    }
+
     /// Of a condition: the part that decided, and what became of it. Of `a && b` that is the side that is false.
     public mutating func decision(_ index: Int, _ event: ScannedEvent, _ around: Surroundings) -> Decision {
         prepare(index, event, around)

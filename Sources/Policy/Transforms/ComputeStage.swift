@@ -7,6 +7,7 @@ internal import Redaction
 
 final class ComputeStage: Stage {
     private let path: MemberPath
+    private let wanted: Path
     private let json: [UInt8]
     private let hasExpression: Bool
     private var evaluator: Evaluator
@@ -17,6 +18,7 @@ final class ComputeStage: Stage {
         _ paths: PathTrie, _ path: Path, _ value: ComputedValue, _ set: ExpressionSet?, onlyWhereLacking: Bool, sources: [String]
     ) {
         self.path = MemberPath(path, in: paths)
+        wanted = path
         json = if case .json(let text) = value { Constant(json: text).json } else { [] }
         hasExpression = set != nil
         evaluator = Evaluator(set ?? ExpressionSet([], paths: paths), sources: sources)
@@ -26,7 +28,7 @@ final class ComputeStage: Stage {
 
     override func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome {
         let slot = event.slot(path)
-        if onlyWhereLacking, slot.isPresent, event.block[Int(slot.start)] != UInt8(ascii: "n") { return .unchanged }
+        if isSpared(slot, event) { return .unchanged }
         value.removeAll()
         if hasExpression {
             guard evaluator.write(0, event, context.around, to: &value) else {
@@ -39,5 +41,14 @@ final class ComputeStage: Stage {
         replacements.removeAll()
         Place(path, event).put({ $0.put(Bytes(value.base), value.count) }, at: path, in: &replacements)
         return .changed
+    }
+
+    private func isSpared(_ slot: Slot, _ event: ScannedEvent) -> Bool {
+        onlyWhereLacking && slot.isPresent && event.block[Int(slot.start)] != UInt8(ascii: "n")
+    }
+
+    override func finding(on event: ScannedEvent, _ around: Surroundings) -> StepFinding.Report? {
+        guard hasExpression, !isSpared(event.slot(path), event) else { return nil }
+        return evaluator.fault(0, event, around).map { .erred(wanted, $0) }
     }
 }

@@ -17,6 +17,8 @@ struct ProgramCompiler {
     private let keepsDigests: Bool
     private(set) var stages: [StageRule] = []
     private(set) var programs: [Program] = []
+    /// The operation of the route's list that is being compiled; nil: none of its own.
+    private var step: Int?
 
     init(keys: UnsafeBufferPointer<HMACKey>, store: Store, sources: [String], keepsDigests: Bool) {
         self.keys = keys
@@ -38,14 +40,17 @@ struct ProgramCompiler {
     mutating func compile(_ transforms: [TransformPlan]) -> [Int] {
         var list: [Int] = []
         var run: [TransformPlan] = []
-        for transform in transforms {
-            guard case .step(let step) = transform else {
+        defer { step = nil }
+        for (index, transform) in transforms.enumerated() {
+            guard case .step(let plan) = transform else {
+                step = index
                 run.append(transform)
                 continue
             }
             if !run.isEmpty { list.append(fold(run)) }
             run = []
-            list += compile(step)
+            step = index
+            list += compile(plan)
         }
         if !run.isEmpty { list.append(fold(run)) }
         return list
@@ -137,7 +142,7 @@ struct ProgramCompiler {
     }
 
     private mutating func add(_ paths: PathTrie, _ make: @escaping @Sendable () -> Stage) -> Int {
-        stages.append(StageRule(paths: paths, make: make))
+        stages.append(StageRule(paths: paths, step: step, make: make))
         return stages.count - 1
     }
 }

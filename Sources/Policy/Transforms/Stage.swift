@@ -42,10 +42,19 @@ class Stage {
 
     /// What becomes of the event. `out` is empty.
     func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome { .unchanged }
+
+    /// What there is to say of the event before the stage changes it; nil: what it does shows in the event.
+    func finding(on event: ScannedEvent, _ around: Surroundings) -> StepFinding.Report? { nil }
+
+    /// Why what was last to be scanned is no event.
+    final var fault: Fault { scanner.fault }
 }
 
 /// What a worker's stages are made from, shared by all workers.
 struct StageRule: Sendable {
     let paths: PathTrie
+    /// The operation that it is part of, an index into the route's list; of several that are folded, the last one.
+    /// nil: what consent cuts, or what the sample and the session write.
+    let step: Int?
     let make: @Sendable () -> Stage
 }

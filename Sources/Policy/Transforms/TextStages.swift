@@ -2,6 +2,7 @@
 // repeated event by it.
 
 internal import Events
+internal import Expressions
 internal import Redaction
 
 /// Where a stage looks, by the slots of its paths; none: in the whole event.
@@ -23,10 +24,12 @@ struct TextPlaces: ~Copyable {
 final class ScrubStage: Stage {
     private let places: TextPlaces
     private let rejects: Bool
+    private let scrub: Scrub
     private var scrubber: Scrubber
 
     init(_ paths: PathTrie, _ places: [Path], _ scrub: Scrub) {
         rejects = scrub.action == .reject
+        self.scrub = scrub
         self.places = TextPlaces(places, in: paths)
         scrubber = Scrubber(scrub)
         super.init(paths)
@@ -37,6 +40,17 @@ final class ScrubStage: Stage {
         if rejects { return .rejected }
         scrubber.replacements.write(event.block, event.start, event.end, to: &out)
         return .written
+    }
+
+    /// All that there is to find, also where the first find decides.
+    override func finding(on event: ScannedEvent, _ around: Surroundings) -> StepFinding.Report? {
+        var all = scrub
+        all.action = .replace
+        var counter = Scrubber(all)
+        _ = counter.scrub(event, in: UnsafeBufferPointer(places.slots), sparing: places.spared)
+        var finds: [StepFinding.Find] = []
+        for kind in counter.found.list { finds.append(StepFinding.Find(kind: kind.name, count: counter.count(of: kind))) }
+        return .found(finds)
     }
 }
 

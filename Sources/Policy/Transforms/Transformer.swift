@@ -12,10 +12,10 @@ struct Transformer: ~Copyable {
         var messageID: Slot
     }
 
-    private let rules: [StageRule]
-    private let programs: [Program]
+    let rules: [StageRule]
+    let programs: [Program]
     private var stages: [Stage?]
-    private var last: Scanner
+    var last: Scanner
     private let messageID: Int
     /// The event before a stage, and behind it.
     private var before = ByteBuffer()
@@ -46,7 +46,7 @@ struct Transformer: ~Copyable {
         return Made(event: made, messageID: made.slots[messageID])
     }
 
-    private mutating func stage(_ number: Int) -> Stage {
+    mutating func stage(_ number: Int) -> Stage {
         if let stage = stages[number] { return stage }
         let stage = rules[number].make()
         stages[number] = stage
@@ -54,7 +54,7 @@ struct Transformer: ~Copyable {
     }
 
     /// Where the event lies behind the stage.
-    private mutating func step(_ stage: Stage, _ block: Bytes, _ start: UInt32, _ context: inout StageContext) -> (Bytes, UInt32)? {
+    mutating func step(_ stage: Stage, _ block: Bytes, _ start: UInt32, _ context: inout StageContext) -> (Bytes, UInt32)? {
         guard let event = stage.scan(block, start) else { return nil }
         // The other one may hold the event.
         swap(&after, &before)

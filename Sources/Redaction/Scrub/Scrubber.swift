@@ -9,6 +9,8 @@ public struct Scrubber: ~Copyable {
     public private(set) var replacements = Replacements()
     /// What was found in it; with `reject`, only the first find.
     public private(set) var found: SensitiveSet = []
+    /// How many finds of each kind, by `Sensitive.rawValue`.
+    private var counts = SIMD8<UInt32>()
 
     private let kinds: SensitiveSet
     private let action: Scrub.Action
@@ -34,6 +36,9 @@ public struct Scrubber: ~Copyable {
 
     deinit { texts.deallocate() }
 
+    /// How many of a kind were found in the event that was scrubbed last.
+    public func count(of kind: Sensitive) -> Int { Int(counts[Int(kind.rawValue)]) }
+
     /// Scrubs the values of these slots, or the whole event when there are none; true when something was found, and then
     /// `replacements` holds what becomes of it, unless the event is to be rejected. The string in the slot `spared` stays as it
     /// is; 0: none does.
@@ -41,6 +46,7 @@ public struct Scrubber: ~Copyable {
         replacements.removeAll()
         remover.removeAll()
         found = []
+        counts = SIMD8()
         keys = 0
         let sparedStart = event.slots[spared].isPresent ? Int(event.slots[spared].start) : -1
         if slots.isEmpty {
@@ -81,17 +87,17 @@ public struct Scrubber: ~Copyable {
         var find = finder.next(0)
         guard find != nil else { return }
         switch action {
-        case .reject: found.insert(SensitiveSet(find!.kind))
+        case .reject: note(find!.kind)
         case .drop:
             remover.note(span.start)
             while let one = find {
-                found.insert(SensitiveSet(one.kind))
+                note(one.kind)
                 find = finder.next(one.end)
             }
         case .replace:
             let isEscaped = span.seen.contains(.escape)
             while let one = find {
-                found.insert(SensitiveSet(one.kind))
+                note(one.kind)
                 let text = texts[Int(one.kind.rawValue)]
                 let start = isEscaped ? unescaped.place(one.start) : span.bodyStart + one.start
                 let end = isEscaped ? unescaped.place(one.end) : span.bodyStart + one.end
@@ -100,6 +106,11 @@ public struct Scrubber: ~Copyable {
             }
             if span.isKey(block) { numberKey(span.bodyEnd) }
         }
+    }
+
+    private mutating func note(_ kind: Sensitive) {
+        found.insert(SensitiveSet(kind))
+        counts[Int(kind.rawValue)] &+= 1
     }
 
     /// Two keys that become the same text must not become the same key: from the second on they get a number.

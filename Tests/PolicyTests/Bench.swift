@@ -1,0 +1,71 @@
+import Configuration
+import Events
+
+@testable import Policy
+
+/// Scans and judges lines by a plan, as a worker would.
+final class Bench {
+    let ruleset: Ruleset
+    var judge: Judge
+    var scanner: Scanner
+    var tally: Tally
+    let parcels: UnsafeMutablePointer<Parcel>
+
+    init(_ plan: Plan, locatesMessageIDs: Bool = false, memories: RouteMemories = RouteMemories()) {
+        ruleset = Ruleset(plan, subjectKey: Array(0..<16), locatesMessageIDs: locatesMessageIDs, memories: memories)
+        judge = Judge(ruleset)
+        scanner = Scanner(ruleset.paths)
+        tally = Tally(routes: ruleset.routeCount)
+        parcels = .allocate(capacity: ruleset.providerCount)
+        for i in 0..<ruleset.providerCount { (parcels + i).initialize(to: Parcel()) }
+    }
+
+    deinit {
+        parcels.deinitialize(count: ruleset.providerCount)
+        parcels.deallocate()
+    }
+
+    /// False when the line is no valid event.
+    @discardableResult func take(_ line: String, arrival: Int64 = 0, key: Int = 0) -> Bool {
+        withEvent(line) { event in
+            judge.judge(event, arrival: arrival, key: key, into: parcels, tally: &tally)
+        } != nil
+    }
+
+    func verdicts(_ line: String, arrival: Int64 = 0) -> [Verdict] {
+        withEvent(line) { event in judge.verdicts(of: event, arrival: arrival) } ?? []
+    }
+
+    func findings(_ line: String, arrival: Int64 = 0) -> [Finding] {
+        withEvent(line) { event in judge.findings(on: event, arrival: arrival) } ?? []
+    }
+
+    /// What is made of the event, a line each.
+    func emissions(_ line: String, arrival: Int64 = 0) -> [String] {
+        (withEvent(line) { event in judge.emissions(of: event, arrival: arrival) } ?? []).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func withEvent<R>(_ line: String, _ body: (ScannedEvent) -> R) -> R? {
+        var block = Block()
+        block.text.append("   \n")
+        let start = UInt32(block.text.count)
+        block.text.append(line)
+        block.text.append(0x0a)
+        block.seal()
+        guard let event = scanner.scan(block.bytes, start) else { return nil }
+        return body(event)
+    }
+
+    /// What the provider's lane would get, one line for each event.
+    func lines(_ provider: Int = 0) -> [String] {
+        var lines: [String] = []
+        var start = 0
+        for entry in parcels[provider].entries {
+            let bytes = parcels[provider].bytes.bytes[start..<Int(entry.end)]
+            precondition(bytes.last == 0x0a)
+            lines.append(String(decoding: bytes.dropLast(), as: UTF8.self))
+            start = Int(entry.end)
+        }
+        return lines
+    }
+}
