@@ -70,12 +70,14 @@ let package = Package(
         module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Spool", ["Policy", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
-        module("Policy", ["Configuration", "Redaction", "Expressions", "Events", "Platform", "CCrypto"]),
+        module("Policy", ["Signals", "Configuration", "Redaction", "Expressions", "Events", "Platform", "CCrypto"]),
         module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
         // Finds and masks in the strings of an event.
         module("Redaction", ["Expressions", "Events"]),
         module("Expressions", ["Events", "Platform", "CPlatform"]),
         module("Events", ["CSIMD"]),
+        // Consent as others write it.
+        module("Signals"),
         // Request bodies of vendors' client libraries to lines of events.
         module("Dialects", ["Events"]),
         // Who consented to what, on disk.
@@ -109,6 +111,7 @@ let package = Package(
         tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Database", "Platform"]),
         tests("LedgerTests", ["Ledger", "FaultyFiles", "Database", "Platform"]),
         tests("EventsTests", ["Events"]),
+        tests("SignalsTests", ["Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
         tests("RedactionTests", ["Redaction", "Expressions", "Events"]),

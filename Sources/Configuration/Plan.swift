@@ -144,6 +144,8 @@ public struct ConsentPlan: Sendable {
     public var unknown = Unknown.deny
     /// The purposes that Global Privacy Control (`context.gpc: true`) refuses; nil: all of them.
     public var gpc: [String]?
+    /// What consent that others write means.
+    public var map = ConsentMapPlan()
     /// Members that demand more than their event: the path and the index of the level.
     public var fields: [(path: Path, level: Int)] = []
     /// Events that demand more than their route: a glob on the name and the index of the level.

@@ -12,9 +12,15 @@ struct ConsentRules: BitwiseCopyable {
         let purposes: Purposes
     }
 
+    /// Another name of purposes.
+    struct Alias: BitwiseCopyable {
+        let name: ByteRun
+        let purposes: Purposes
+    }
+
     /// Where an event carries consent.
     struct Members: BitwiseCopyable {
-        /// The object that holds the next three.
+        /// The object that holds the next three and the last three.
         let consent: Int
         let level: Int
         let purposes: Int
@@ -23,12 +29,16 @@ struct ConsentRules: BitwiseCopyable {
         let allowed: Int
         let denied: Int
         let gpc: Int
+        let tcf: Int
+        let gpp: Int
+        let google: Int
 
         static let context = ["context", "consent"]
         static let paths: [[String]] = [
             context, context + ["level"], context + ["purposes"], context + ["categoryPreferences"],
             ["context", "consentManagement"], ["context", "consentManagement", "allowedConsentIds"],
-            ["context", "consentManagement", "deniedConsentIds"], ["context", "gpc"],
+            ["context", "consentManagement", "deniedConsentIds"], ["context", "gpc"], context + ["tcf"], context + ["gpp"],
+            context + ["google"],
         ]
 
         init(_ slots: [Int]) {
@@ -40,6 +50,9 @@ struct ConsentRules: BitwiseCopyable {
             allowed = slots[5]
             denied = slots[6]
             gpc = slots[7]
+            tcf = slots[8]
+            gpp = slots[9]
+            google = slots[10]
         }
     }
 
@@ -49,11 +62,14 @@ struct ConsentRules: BitwiseCopyable {
     let levelsHavePurposes: Bool
     /// By name, sorted by length, then by bytes; the index is the purpose's bit.
     let names: UnsafeBufferPointer<ByteRun>
+    /// By name, as `names` are.
+    let aliases: UnsafeBufferPointer<Alias>
     /// Words in a set.
     let width: Int
     /// What Global Privacy Control refuses, and whether that is anything at all.
     let gpc: Purposes
     let gpcRefuses: Bool
+    let map: ConsentMap
     /// The level to assume of the unknown; -1: deny.
     var assumed: Int
 
@@ -62,7 +78,8 @@ struct ConsentRules: BitwiseCopyable {
         for level in plan.levels { all.formUnion((level.purposes ?? []).map { Array($0.utf8) }) }
         for demand in demands { all.formUnion(demand.purposes.map { Array($0.utf8) }) }
         all.formUnion((plan.gpc ?? []).map { Array($0.utf8) })
-        let sorted = all.sorted { $0.count != $1.count ? $0.count < $1.count : $0.lexicographicallyPrecedes($1) }
+        all.formUnion(plan.map.purposes.map { Array($0.utf8) })
+        let sorted = ConsentRules.sorted(all)
         names = store.list(sorted.map(store.text))
         width = max(1, (sorted.count + 63) / 64)
         members = Members(slots)
@@ -71,6 +88,14 @@ struct ConsentRules: BitwiseCopyable {
         func set(_ purposes: [String]) -> Purposes { ConsentRules.set(purposes, sorted, width, store) }
         levels = store.list(
             plan.levels.map { Level(name: store.text(Array($0.name.utf8)), purposes: set($0.purposes ?? [])) })
+        let meanings = Dictionary(
+            grouping: plan.map.categories.flatMap { entry in entry.meaning.map { (name: $0, purpose: entry.purpose) } }, by: \.name)
+        aliases = store.list(
+            ConsentRules.sorted(meanings.keys.map { Array($0.utf8) }).map { name in
+                let purposes = meanings[String(decoding: name, as: UTF8.self)]?.map(\.purpose) ?? []
+                return Alias(name: store.text(name), purposes: set(purposes))
+            })
+        map = ConsentMap(plan.map, sorted, in: store)
         gpc = plan.gpc.map(set) ?? ConsentRules.all(sorted.count, width, store)
         gpcRefuses = plan.gpc.map { !$0.isEmpty } ?? true
         switch plan.unknown {
@@ -92,6 +117,10 @@ struct ConsentRules: BitwiseCopyable {
         return store.list(words).baseAddress!
     }
 
+    private static func sorted(_ names: some Sequence<[UInt8]>) -> [[UInt8]] {
+        names.sorted { $0.count != $1.count ? $0.count < $1.count : $0.lexicographicallyPrecedes($1) }
+    }
+
     private static func all(_ count: Int, _ width: Int, _ store: Store) -> Purposes {
         var words = [UInt64](repeating: 0, count: width)
         for bit in 0..<count { words[bit / 64] |= 1 << UInt64(bit % 64) }
@@ -99,12 +128,19 @@ struct ConsentRules: BitwiseCopyable {
     }
 
     /// The bit of a purpose; nil for one that the plan does not speak of.
-    func purpose(_ name: ByteRun) -> Int? {
+    func purpose(_ name: ByteRun) -> Int? { ConsentRules.find(name, among: names.count) { names[$0] } }
+
+    /// What a name means besides; nil for one that the map does not speak of.
+    func alias(_ name: ByteRun) -> Purposes? {
+        aliases.isEmpty ? nil : ConsentRules.find(name, among: aliases.count) { aliases[$0].name }.map { aliases[$0].purposes }
+    }
+
+    @inline(__always) private static func find(_ name: ByteRun, among count: Int, _ known: (Int) -> ByteRun) -> Int? {
         var low = 0
-        var high = names.count
+        var high = count
         while low < high {
             let middle = (low + high) / 2
-            let order = ConsentRules.compare(names[middle], name)
+            let order = ConsentRules.compare(known(middle), name)
             if order == 0 { return middle }
             if order < 0 { low = middle + 1 } else { high = middle }
         }

@@ -5,6 +5,8 @@
 // - `context.consent.purposes`, `.categoryPreferences` and `context.consentManagement.allowedConsentIds` each grant the
 //   purposes they name; a purpose is granted when every signal that grants at all grants it;
 // - `deniedConsentIds`, and `context.gpc: true`, grant nothing and refuse what they name, also from an assumed level;
+// - `context.consent.tcf`, `.gpp` and `.google` say what the section's map makes of them: a purpose that they speak of is
+//   capped, and granted where no other signal grants at all; of other purposes they say nothing. Opt-outs only refuse;
 // - the level is the lower of the levels named and the level that the granted purposes amount to.
 // Where levels have no purposes, the two are apart: without a level signal the level is the lowest, without a purpose
 // signal no purpose is granted, and Global Privacy Control means the lowest level.
@@ -26,6 +28,8 @@ struct ConsentReader: ~Copyable {
     private let granted: UnsafeMutablePointer<UInt64>
     private let refused: UnsafeMutablePointer<UInt64>
     private let named: UnsafeMutablePointer<UInt64>
+    /// What the mapped signals speak of.
+    private let spoken: UnsafeMutablePointer<UInt64>
     private var state: ConsentState
     private var isRead = false
     private var memo: ConsentMemo
@@ -33,10 +37,11 @@ struct ConsentReader: ~Copyable {
 
     init(_ rules: ConsentRules) {
         self.rules = rules
-        granted = .allocate(capacity: rules.width * 3)
+        granted = .allocate(capacity: rules.width * 4)
         refused = granted + rules.width
         named = refused + rules.width
-        granted.initialize(repeating: 0, count: rules.width * 3)
+        spoken = named + rules.width
+        granted.initialize(repeating: 0, count: rules.width * 4)
         state = ConsentState(kind: .unknown, level: 0, granted: granted)
         memo = ConsentMemo(width: rules.width)
     }
@@ -76,24 +81,37 @@ struct ConsentReader: ~Copyable {
         return hasConsent ? members.consent : members.management
     }
 
-    private enum Signal { case silent, said, broken }
+    /// Of several, the highest counts.
+    enum Signal: Int, Comparable {
+        case silent, said, broken
+        static func < (a: Signal, b: Signal) -> Bool { a.rawValue < b.rawValue }
+    }
 
     private mutating func evaluate(_ event: ScannedEvent) -> ConsentState {
         let width = rules.width
         for i in 0..<width {
             granted[i] = ~0
             refused[i] = 0
+            spoken[i] = 0
         }
         var level = rules.levels.count - 1
         let ofLevel = readLevel(event, &level)
         let ofPurposes = readPurposes(event)
-        var gpc = false
-        guard ofLevel != .broken, ofPurposes != .broken, readRefusals(event, &gpc) else {
+        var mapped = MappedSignals(rules, granted: granted, refused: refused, spoken: spoken)
+        let ofMap = mapped.read(event, &decoder)
+        var gpc = mapped.isGlobalControl
+        guard ofLevel != .broken, ofPurposes != .broken, ofMap != .broken, readRefusals(event, &gpc) else {
             for i in 0..<width { granted[i] = 0 }
             return ConsentState(kind: .broken, level: 0, granted: granted)
         }
 
-        if ofLevel == .silent, ofPurposes == .silent {
+        if ofLevel == .silent, ofPurposes == .silent, ofMap == .said {
+            // The rest is as unknown as it was.
+            for i in 0..<width {
+                granted[i] = granted[i] & (spoken[i] | (rules.assumed >= 0 ? rules.levels[rules.assumed].purposes[i] : 0))
+            }
+            if !rules.levelsHavePurposes { level = 0 }
+        } else if ofLevel == .silent, ofPurposes == .silent {
             guard rules.assumed >= 0 else {
                 for i in 0..<width { granted[i] = 0 }
                 return ConsentState(kind: .unknown, level: 0, granted: granted)
@@ -162,13 +180,16 @@ struct ConsentReader: ~Copyable {
         return signal
     }
 
-    /// Global Privacy Control; false when it is broken.
+    /// Global Privacy Control, also where another signal told of it; false when it is broken.
     private mutating func readRefusals(_ event: ScannedEvent, _ gpc: inout Bool) -> Bool {
         let slot = event.slots[rules.members.gpc]
-        guard slot.end != 0 else { return true }
-        let value = slot.value(in: event.block)
-        if value.isFalse { return true }
-        guard value.isTrue else { return false }
+        var isOn = gpc
+        if slot.end != 0 {
+            let value = slot.value(in: event.block)
+            guard value.isTrue || value.isFalse else { return false }
+            isOn = isOn || value.isTrue
+        }
+        guard isOn else { return true }
         gpc = rules.gpcRefuses
         for i in 0..<rules.width { refused[i] = refused[i] | rules.gpc[i] }
         return true
@@ -226,17 +247,16 @@ struct ConsentReader: ~Copyable {
     }
 
     private mutating func set(_ raw: ByteRun) {
-        guard let bit = bit(raw) else { return }
-        named[bit / 64] = named[bit / 64] | 1 << UInt64(bit % 64)
+        guard let name = decoder.decode(raw) else { return }
+        if let bit = rules.purpose(name) { named[bit / 64] = named[bit / 64] | 1 << UInt64(bit % 64) }
+        guard let others = rules.alias(name) else { return }
+        for i in 0..<rules.width { named[i] = named[i] | others[i] }
     }
 
     private mutating func unset(_ raw: ByteRun) {
-        guard let bit = bit(raw) else { return }
-        named[bit / 64] = named[bit / 64] & ~(1 << UInt64(bit % 64))
-    }
-
-    private mutating func bit(_ raw: ByteRun) -> Int? {
-        guard let name = decoder.decode(raw) else { return nil }
-        return rules.purpose(name)
+        guard let name = decoder.decode(raw) else { return }
+        if let bit = rules.purpose(name) { named[bit / 64] = named[bit / 64] & ~(1 << UInt64(bit % 64)) }
+        guard let others = rules.alias(name) else { return }
+        for i in 0..<rules.width { named[i] = named[i] & ~others[i] }
     }
 }

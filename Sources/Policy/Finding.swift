@@ -22,6 +22,13 @@ public struct Finding: Sendable {
     public var steps: [StepFinding] = []
 }
 
+/// A rule of `emit` that makes nothing of the event, since an expression of it has no value.
+public struct EmitFault: Sendable {
+    /// An index into the plan's rules.
+    public var rule: Int
+    public var fault: EvaluationFault
+}
+
 /// What was hashed for a sample.
 public enum SampleBasis: Sendable { case member, messageID, wholeEvent }
 
@@ -79,7 +86,7 @@ public struct GateFinding: Sendable {
 
 /// Where an event carries consent; in the order of `ConsentRules.Members.paths`.
 public enum ConsentMember: Int, Sendable, CaseIterable {
-    case consent, level, purposes, categoryPreferences, management, allowed, denied, gpc
+    case consent, level, purposes, categoryPreferences, management, allowed, denied, gpc, tcf, gpp, google
 
     public var path: Path { Path(keys: ConsentRules.Members.paths[rawValue]) }
 }
@@ -93,6 +100,27 @@ extension Judge {
             finding.steps = tried[index].steps
             if finding.verdict == .filtered(.else) { finding.takenBy = tried.firstIndex { $0.verdict.isTaking } }
             return finding
+        }
+    }
+
+    /// Of the rules in their order, those that err on the event.
+    public mutating func emitFaults(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [EmitFault] {
+        guard !rules.emits.isEmpty, !event.slots[rules.markSlot].isPresent else { return [] }
+        let around = Surroundings(now: arrival, source: source)
+        return rules.emits.enumerated().compactMap { index, rule in
+            fault(of: rule, event, around).map { EmitFault(rule: index, fault: $0) }
+        }
+    }
+
+    private mutating func fault(of rule: EmitRule, _ event: ScannedEvent, _ around: Surroundings) -> EvaluationFault? {
+        switch evaluator.decide(rule.condition, event, around) {
+        case .no: return nil
+        case .error: return evaluator.decision(rule.condition, event, around).fault
+        case .yes:
+            for piece in rule.pieces where piece.expression >= 0 {
+                if let fault = evaluator.fault(piece.expression, event, around) { return fault }
+            }
+            return nil
         }
     }
 
@@ -179,7 +207,7 @@ extension Gate {
         guard event.slots[members[member.rawValue]].isPresent else { return nil }
         var stays = [member]
         switch member {
-        case .level, .purposes, .categoryPreferences: stays.append(.consent)
+        case .level, .purposes, .categoryPreferences, .tcf, .gpp, .google: stays.append(.consent)
         case .allowed, .denied: stays.append(.management)
         case .consent, .management, .gpc: break
         }
@@ -219,5 +247,5 @@ extension ConsentRules {
 }
 
 extension ConsentRules.Members {
-    fileprivate var all: [Int] { [consent, level, purposes, preferences, management, allowed, denied, gpc] }
+    fileprivate var all: [Int] { [consent, level, purposes, preferences, management, allowed, denied, gpc, tcf, gpp, google] }
 }

@@ -46,6 +46,31 @@ extension ByteRun {
     }
 }
 
+/// Past the value that begins at `p`, in a line that was scanned.
+func valueEnd(_ start: Bytes) -> Bytes {
+    var p = start
+    var depth = 0
+    repeat {
+        switch p[0] {
+        case UInt8(ascii: "\""): p = stringEnd(p)
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            depth += 1
+            p += 1
+        case UInt8(ascii: "}"), UInt8(ascii: "]"):
+            depth -= 1
+            p += 1
+        case UInt8(ascii: ","), UInt8(ascii: ":"), 0...0x20: p += 1
+        default: while !isStop(p[0]) { p += 1 }
+        }
+    } while depth > 0
+    return p
+}
+
+/// Whether a number, true, false or null has ended.
+private func isStop(_ byte: UInt8) -> Bool {
+    byte <= 0x20 || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+}
+
 /// Room to decode one string at a time.
 struct Decoder: ~Copyable {
     private var room = ByteBuffer()

@@ -82,6 +82,9 @@ extension ConsentMember {
         case .consent, .management: "an object"
         case .allowed, .denied: "a list of names"
         case .gpc: "true or false"
+        case .tcf: "a TC string of version 2"
+        case .gpp: "a GPP string of version 1"
+        case .google: "an object of signals that are \"granted\" or \"denied\""
         }
     }
 }

@@ -14,7 +14,7 @@ struct Broken: Sendable, CustomTestStringConvertible {
 }
 
 extension Broken {
-    static let all = syntax + sections + providers + routes + consent + placeholders
+    static let all = syntax + sections + providers + routes + rules + consent + placeholders
 
     static let syntax = [
         Broken(
@@ -1647,6 +1647,73 @@ extension Broken {
             """#,
             [
                 "1:106: consent.gpc[0]: unknown purpose 'ads', expected operations or analytics"
+            ]),
+        Broken(
+            "a map of nothing",
+            #"""
+            {"consent":{"levels":{"none":[],"all":["operations","analytics"]},"default":"all",
+            "map":{}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "2:7: consent.map: must not be empty, expected tcf, gpp, google or categories"
+            ]),
+        Broken(
+            "a map of what nobody sends",
+            #"""
+            {"consent":{"levels":{"none":[],"all":["operations","analytics"]},"default":"all",
+            "map":{"iab":{},"tfc":{"analytics":{"purposes":[8]}}}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "2:8: consent.map: unknown key 'iab', expected tcf, gpp, google or categories",
+                "2:17: consent.map: unknown key 'tfc', did you mean 'tcf'?",
+            ]),
+        Broken(
+            "a map to an unknown purpose",
+            #"""
+            {"consent":{"levels":{"none":[],"all":["operations","analytics"]},"default":"all",
+            "map":{"tcf":{"analitics":{"purposes":[8]}},"categories":{"ads":["C0004"]}}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "2:15: consent.map.tcf: unknown purpose 'analitics', did you mean 'analytics'?",
+                "2:59: consent.map.categories: unknown purpose 'ads', expected operations or analytics",
+            ]),
+        Broken(
+            "purposes and vendors that TCF does not know",
+            #"""
+            {"consent":{"levels":{"none":[],"all":["operations","analytics"]},"default":"all",
+            "map":{"tcf":{"analytics":{"purposes":[0,25,8,8,"8"],"vendor":65536,"basis":["consent","legitimate_intrest"]},"operations":{"basis":[]}}}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "2:40: consent.map.tcf.analytics.purposes[0] must be between 1 and 24, is 0",
+                "2:42: consent.map.tcf.analytics.purposes[1] must be between 1 and 24, is 25",
+                "2:47: consent.map.tcf.analytics.purposes[3]: 8 is there twice, expected once",
+                #"2:49: consent.map.tcf.analytics.purposes[4] must be a whole number, is "8""#,
+                "2:63: consent.map.tcf.analytics.vendor must be between 1 and 65535, is 65536",
+                #"2:88: consent.map.tcf.analytics.basis[1] must be "consent" or "legitimate_interest", is "legitimate_intrest", did you mean "legitimate_interest"?"#,
+                "2:124: consent.map.tcf.operations: lacks 'purposes': the purposes of TCF that must all be allowed",
+                "2:133: consent.map.tcf.operations.basis: must not be empty, expected a list of bases",
+            ]),
+        Broken(
+            "opt-outs and signals that nobody sends",
+            #"""
+            {"consent":{"levels":{"none":[],"all":["operations","analytics"]},"default":"all",
+            "map":{"gpp":{"analytics":["sales"]},"google":{"analytics":["analytics"]},"categories":{"analytics":[""],"operations":"C0001"}}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"2:28: consent.map.gpp.analytics[0] must be "sale", "sharing", "targeted_advertising" or "sensitive_data", is "sales", did you mean "sale"?"#,
+                #"2:61: consent.map.google.analytics[0] must be "ad_storage", "analytics_storage", "ad_user_data" or "ad_personalization", is "analytics""#,
+                #"2:102: consent.map.categories.analytics[0] must be a name, not empty, is """#,
+                #"2:119: consent.map.categories.operations must be a list of names, is "C0001""#,
             ]),
         Broken(
             "an unknown default",

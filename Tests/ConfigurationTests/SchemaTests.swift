@@ -98,6 +98,9 @@ enum Good {
         file(#""consent":{"levels":["none","all"],"unknown":"deny"}"#, route: #""consent":"all""#),
         file(#""consent":{"levels":["none","${env:LEVEL}"],"unknown":"${env:DENY}","default":"${env:LEVEL}"}"#),
         file(#""consent":{"levels":{"none":[]},"default":{"level":"none"},"gpc":[]}"#, route: #""consent":{"level":"none"}"#),
+        file(
+            #""consent":{"levels":{"a":["x","y"]},"default":"a","map":{"tcf":{"x":{"purposes":[1,24],"vendor":755,"basis":["consent","legitimate_interest"]},"y":{"purposes":[8]}},"gpp":{"x":["sale","sharing","targeted_advertising","sensitive_data"]},"google":{"y":["ad_storage","analytics_storage","ad_user_data","ad_personalization"]},"categories":{"x":["${env:LEVEL}","C0004"]}}}"#
+        ),
         file(route: #""match":{"a[\"b.c\"]":["x",1,null],"['d']['e\\n']":true},"sample":{"rate":1,"keep":{"events":"a*"}}"#),
         file(route: #""transform":[{"set":{"a.b":{"c":[1,{"d":null}]}}},{"drop":["x y.z"]}]"#),
         file(route: #""match":{"a":["$","$$","a$b","$$${x","$${env}","$${env:}${env:OUT}$"]},"transform":[{"set":{"b":["$${"]}}]"#),

@@ -50,6 +50,7 @@ EXCEPTIONS = {
     "purposes where the levels have none": NAMES,
     "a policy of an unknown level": NAMES,
     "an unknown purpose of the privacy control": NAMES,
+    "a map to an unknown purpose": NAMES,
     "an unknown default": NAMES,
     "a variable that is not set": OUTSIDE,
     "a file that is not there": OUTSIDE,

@@ -1,6 +1,6 @@
 // Feeds random input to what must withstand anyone's: lines of events, descriptions of modules, frames of a module's process,
 // answers of a program, request bodies of client libraries, whole requests with their codings; events with finds for `scrub` and
-// `mask`; and events with random transforms.
+// `mask`; events with random transforms; and consent strings.
 // usage: fuzz [--target TARGET] [--seconds N] [--seed S] [--plant]; without a known target it lists them.
 // Prints one line of sums; exits with 1 on any difference that is not explained. `--plant` spoils our verdict in a rare case,
 // which must then be found: that proves the job is alive.
@@ -14,7 +14,8 @@ var plants = false
 var arguments = CommandLine.arguments.dropFirst()
 func usage() -> Never {
     fputs(
-        "usage: fuzz [--target scanner|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json|service|scrub|mask|transforms] "
+        "usage: fuzz [--target scanner|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json|service|scrub|mask|"
+            + "transforms|tcf|gpp] "
             + "[--seconds N] [--seed S] [--plant]\n", stderr)
     exit(64)
 }
@@ -53,6 +54,8 @@ var fuzzer: any Fuzzer =
     case "mask": try MaskFuzzer(seed: seed, plants: plants)
     case "transforms": StepFuzzer(seed: seed, plants: plants)
     case "otlp-json": DialectFuzzer.json(seed: seed, plants: plants)
+    case "tcf": TCFFuzzer(seed: seed, plants: plants)
+    case "gpp": GPPFuzzer(seed: seed, plants: plants)
     case "service": ServiceFuzzer(seed: seed, plants: plants)
     default: usage()
     }

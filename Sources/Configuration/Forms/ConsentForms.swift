@@ -18,6 +18,7 @@ enum ConsentForms {
             Member("fields", fields, "Members that demand a higher level than their event.", into: \.fields),
             Member("events", events, "Events that demand a higher level than their route.", into: \.events),
             Member("gpc", gpc, "The purposes that Global Privacy Control refuses; all of them when left out.", into: \.gpc),
+            Member("map", ConsentMapForms.map, "What consent that others write means here.", into: \.map),
         ])
 
     /// The ids of the Segment shape.
@@ -83,8 +84,7 @@ enum ConsentForms {
     private static let purpose = Form<String>(SchemaParts.text) { node, reading in
         guard let text = Forms.string.read(node, reading), let consent = reading.consent else { return nil }
         if consent.levels.isEmpty || consent.purposes.contains(text.value) { return text.value }
-        let otherwise = consent.purposes.isEmpty ? "the levels name none" : "expected \(consent.offer(consent.shownPurposes))"
-        reading.unknown("purpose", node, among: consent.shownPurposes, otherwise: otherwise)
+        reading.unknown("purpose", node, among: consent.shownPurposes, otherwise: consent.expectedPurposes)
         return nil
     }
 

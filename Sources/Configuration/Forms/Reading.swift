@@ -118,6 +118,7 @@ struct ConsentNames {
     var hidden: Set<String> = []
     var shownLevels: [String] { levels.filter { !hidden.contains($0) } }
     var shownPurposes: [String] { purposes.filter { !hidden.contains($0) } }
+    var expectedPurposes: String { purposes.isEmpty ? "the levels name none" : "expected \(offer(shownPurposes))" }
     func offer(_ names: [String]) -> String { names.isEmpty ? "one that 'levels' names" : Words.either(names) }
     /// It has a `default` (right or wrong), and what that says when it is right.
     var hasDefault = false

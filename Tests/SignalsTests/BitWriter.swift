@@ -1,0 +1,90 @@
+// Writes consent strings bit by bit, as the specifications lay them out; knows nothing of how they are read.
+
+struct BitWriter {
+    private(set) var bits = ""
+
+    mutating func put(_ value: Int, _ width: Int) {
+        let digits = String(value, radix: 2)
+        bits += String(repeating: "0", count: width - digits.count) + digits
+    }
+
+    mutating func put(_ flag: Bool) { bits += flag ? "1" : "0" }
+
+    mutating func putFlags(_ set: Set<Int>, _ range: ClosedRange<Int>) {
+        for number in range { put(set.contains(number)) }
+    }
+
+    /// A flag for each up to the highest.
+    mutating func putField(_ set: Set<Int>) {
+        let last = set.max() ?? 0
+        put(last, 16)
+        put(false)
+        if last > 0 { putFlags(set, 1...last) }
+    }
+
+    mutating func putRanges(_ set: Set<Int>) {
+        put(set.max() ?? 0, 16)
+        put(true)
+        putEntries(set)
+    }
+
+    mutating func putEntries(_ set: Set<Int>) {
+        var runs: [ClosedRange<Int>] = []
+        for number in set.sorted() {
+            if let last = runs.last, last.upperBound == number - 1 {
+                runs[runs.count - 1] = last.lowerBound...number
+            } else {
+                runs.append(number...number)
+            }
+        }
+        put(runs.count, 12)
+        for run in runs {
+            put(run.count > 1)
+            put(run.lowerBound, 16)
+            if run.count > 1 { put(run.upperBound, 16) }
+        }
+    }
+
+    /// Fibonacci coding: the sum of the marked ones of 1, 2, 3, 5, 8, …, the highest last, and a one to end it.
+    mutating func putFibonacci(_ number: Int) {
+        var weights = [1, 2]
+        while weights.last! < number { weights.append(weights[weights.count - 1] + weights[weights.count - 2]) }
+        while weights.last! > number { weights.removeLast() }
+        var rest = number
+        var digits = ""
+        for weight in weights.reversed() {
+            digits = (weight <= rest ? "1" : "0") + digits
+            if weight <= rest { rest -= weight }
+        }
+        bits += digits + "1"
+    }
+
+    /// Filled up with zeros to whole characters.
+    var text: String {
+        let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+        var rest = bits[...]
+        var text = ""
+        while !rest.isEmpty {
+            let six = rest.prefix(6)
+            rest = rest.dropFirst(6)
+            text.append(letters[Int(six + String(repeating: "0", count: 6 - six.count), radix: 2)!])
+        }
+        return text
+    }
+}
+
+/// Every run of a test with the same seed is the same.
+struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ mixed >> 31
+    }
+
+    mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+    mutating func subset(of range: ClosedRange<Int>, oneIn share: Int) -> Set<Int> { Set(range.filter { _ in below(share) == 0 }) }
+}
