@@ -164,7 +164,7 @@ struct FaultTests {
         var options = SpoolFile.Options()
         let budget = DiskBudget(folder.path, most: 100, reserve: 1000, free: { _ in free.withLock { $0 } })
         options.budget = budget
-        let file = try SpoolFile(path: folder.path + "/spool-x.sqlite", names: RouteNames(["a"]), options: options) { _ in }
+        let file = try SpoolFile(path: folder.path + "/spool-x.sqlite", names: RunNames(["a"]), options: options) { _ in }
         try file.commit(.insert((1, [String(repeating: "x", count: 80)])))
         func fault(_ work: SpoolWork) -> SpoolFault? {
             do throws(SpoolFault) { try file.commit(work) } catch { return error }
