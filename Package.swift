@@ -109,7 +109,7 @@ let package = Package(
         // A file system under SQLite that fails when it is told to.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
         tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Database", "Platform"]),
-        tests("LedgerTests", ["Ledger", "FaultyFiles", "Database", "Platform"]),
+        tests("LedgerTests", ["Ledger", "FaultyFiles", "Policy", "Database", "Platform"]),
         tests("EventsTests", ["Events"]),
         tests("SignalsTests", ["Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),

@@ -20,9 +20,10 @@ public enum ControlClient {
             throw ControlFault(isNobody ? .nobody : .failed, "\(place.path): \(SystemFault())")
         }
         let target = request.path + (request.query.isEmpty ? "" : "?" + request.query)
-        let head = Array("\(request.method) \(target) HTTP/1.1\r\nHost: switchyard\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
+        let text = Array("\(request.method) \(target) HTTP/1.1\r\nHost: switchyard\r\nContent-Length: \(request.body.count)\r\n".utf8)
+            + Array("Connection: close\r\n\r\n".utf8) + request.body
         do throws(SystemFault) {
-            try head.withUnsafeBufferPointer { (bytes) throws(SystemFault) in try descriptor.write(UnsafeRawBufferPointer(bytes)) }
+            try text.withUnsafeBufferPointer { (bytes) throws(SystemFault) in try descriptor.write(UnsafeRawBufferPointer(bytes)) }
         } catch {
             throw ControlFault(.unanswered, "\(place.path): the router ended the conversation: \(error)")
         }

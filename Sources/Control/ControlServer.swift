@@ -172,12 +172,14 @@ private final class Connection {
     func step(by next: Instant) -> Request? {
         switch phase {
         case .asking(var reader):
-            var bytes = [UInt8](repeating: 0, count: 4096)
+            var bytes = [UInt8](repeating: 0, count: 16 << 10)
             let count = read(descriptor.number, &bytes, bytes.count)
             guard count > 0 else {
                 if count == 0 || errno != EAGAIN && errno != EINTR { phase = .over }
                 return nil
             }
+            // Nobody else may hold it, or each piece of a body would copy what came before.
+            phase = .waiting
             switch reader.read(bytes[..<count]) {
             case .more: phase = .asking(reader)
             case .refused(let response): answer(response, by: next)

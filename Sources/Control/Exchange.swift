@@ -7,11 +7,15 @@ public struct Request: Sendable, Equatable {
     public var path: String
     /// What stands behind the `?`.
     public var query: String
-    public init(method: String, path: String, query: String = "") {
+    public var body: [UInt8]
+    public init(method: String, path: String, query: String = "", body: [UInt8] = []) {
         self.method = method
         self.path = path
         self.query = query
+        self.body = body
     }
+
+    public static let mostBody = 256 << 10
 }
 
 public struct Response: Sendable, Equatable {
@@ -23,9 +27,13 @@ public struct Response: Sendable, Equatable {
     public var allow: String?
 
     public init(_ status: Int, type: String = "application/json", _ body: String) {
+        self.init(status, type: type, Array(body.utf8))
+    }
+
+    public init(_ status: Int, type: String, _ body: [UInt8]) {
         self.status = status
         self.type = type
-        self.body = Array(body.utf8)
+        self.body = body
     }
 
     /// A fault, in words for a person.
@@ -34,8 +42,9 @@ public struct Response: Sendable, Equatable {
     }
 
     private static let phrases = [
-        200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout", 411: "Length Required",
-        413: "Content Too Large", 422: "Unprocessable Content", 431: "Request Header Fields Too Large", 503: "Service Unavailable",
+        200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout", 409: "Conflict",
+        411: "Length Required", 413: "Content Too Large", 422: "Unprocessable Content", 431: "Request Header Fields Too Large",
+        500: "Internal Server Error", 503: "Service Unavailable",
     ]
 
     /// As it goes over the socket; each connection serves one request.
@@ -56,20 +65,26 @@ struct RequestReader {
     }
 
     static let mostHead = 8 << 10
-    static let mostBody = 64 << 10
 
     private var head: [UInt8] = []
+    /// Without its body.
     private var request: Request?
-    /// How much of the body, which nobody reads, is still to come.
+    private var body: [UInt8] = []
+    /// How much of the body is still to come.
     private var rest = 0
 
-    mutating func read(_ bytes: some Sequence<UInt8>) -> Progress {
-        for byte in bytes {
-            if let request {
-                rest -= 1
-                if rest <= 0 { return .done(request) }
-                continue
+    mutating func read(_ bytes: some Collection<UInt8>) -> Progress {
+        var bytes = bytes[...]
+        while let byte = bytes.first {
+            if var request {
+                let part = bytes.prefix(rest)
+                body += part
+                rest -= part.count
+                guard rest == 0 else { return .more }
+                request.body = body
+                return .done(request)
             }
+            bytes = bytes.dropFirst()
             head.append(byte)
             guard head.count <= RequestReader.mostHead else { return .refused(.fault(431, "the head of the request is too long")) }
             guard byte == 0x0a, head.suffix(4) == [0x0d, 0x0a, 0x0d, 0x0a] || head.suffix(2) == [0x0a, 0x0a] else { continue }
@@ -101,7 +116,7 @@ struct RequestReader {
                 guard let length = Int(value), length >= 0, value.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
                     return .refused(.fault(400, "the content length is no number"))
                 }
-                guard length <= RequestReader.mostBody else { return .refused(.fault(413, "the body is too long")) }
+                guard length <= Request.mostBody else { return .refused(.fault(413, "the body is too long")) }
                 rest = length
             case "transfer-encoding": return .refused(.fault(411, "a body must come with its length"))
             default: break

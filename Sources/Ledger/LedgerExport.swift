@@ -11,21 +11,35 @@ extension LedgerFile {
         public var format = LedgerFormat.ndjson
         /// Every decision, one a line, instead of what holds.
         public var hasHistory = false
+        /// Begins behind an id: with 0 or what an export gave back.
+        public var after: Int64 = 0
+        /// Of how many ids.
+        public var most = Int.max
         public init() {}
     }
 
-    /// Gives the text in pieces of some ten kilobytes. What is written meanwhile is not in it.
-    public func export(_ options: ExportOptions = ExportOptions(), to write: (UnsafeRawBufferPointer) -> Void) throws(StorageFault) {
+    /// Gives the text in pieces of some ten kilobytes. What is written meanwhile is not in it. Tells where to go on; nil: behind
+    /// the last id.
+    @discardableResult
+    public func export(
+        _ options: ExportOptions = ExportOptions(), to write: (UnsafeRawBufferPointer) -> Void
+    ) throws(StorageFault) -> Int64? {
         try LedgerFile.advised { () throws(StorageFault) in
-            var out = ExportText(options.format, mark: mark.withBytes { hex($0) })
+            var out = ExportText(options.format, mark: mark.withBytes { hex($0) }, isBeginning: options.after == 0)
             let all = try database.statement(
                 """
                 SELECT subjects.number, hmac, key, short, terms, decided, person, received, origins.name
-                FROM subjects LEFT JOIN origins ON origins.number = origin ORDER BY subjects.number
-                """)
+                FROM subjects LEFT JOIN origins ON origins.number = origin
+                WHERE subjects.number > ?1 ORDER BY subjects.number LIMIT ?2
+                """
+            ).bind(1, options.after).bind(2, options.most)
             defer { all.reset() }
+            var count = 0
+            var last: Int64?
             while try all.step() {
                 let row = try subject(all)
+                count += 1
+                last = row.number
                 var records: [ConsentRecord?] = [nil]
                 if options.hasHistory, row.terms != nil {
                     records = try history(of: row).map(\.record)
@@ -37,6 +51,7 @@ extension LedgerFile {
                 out.flush(atLeast: 1 << 16, to: write)
             }
             out.flush(atLeast: 1, to: write)
+            return count == options.most ? last : nil
         }
     }
 }
@@ -49,10 +64,10 @@ private struct ExportText: ~Copyable {
     /// All but the raw id.
     private static let columns = LedgerLine.Member.allCases.filter { $0 != .id }
 
-    init(_ format: LedgerFormat, mark: String) {
+    init(_ format: LedgerFormat, mark: String, isBeginning: Bool) {
         self.format = format
         self.mark = mark
-        if format == .csv { out.append(ExportText.columns.map(\.rawValue).joined(separator: ",") + "\r\n") }
+        if format == .csv, isBeginning { out.append(ExportText.columns.map(\.rawValue).joined(separator: ",") + "\r\n") }
     }
 
     mutating func add(_ id: HashedID, person: Int64?, _ record: ConsentRecord?) {

@@ -3,7 +3,7 @@
 
 internal import Database
 public import Platform
-internal import Policy
+public import Policy
 
 /// Used by one thread at a time.
 public final class LedgerImport {
@@ -16,6 +16,8 @@ public final class LedgerImport {
         /// How many lines go into one transaction. Ids lie at random in their indexes, so that a small batch writes nearly as many
         /// pages as a large one; who has others waiting for the ledger takes a small one all the same.
         public var batch = 50_000
+        /// Why what was said cannot be taken, such as a level that is not known; nil: it can.
+        public var check: @Sendable (ConsentTerms) -> String? = { _ in nil }
         public init() {}
     }
 
@@ -131,6 +133,7 @@ public final class LedgerImport {
             guard line.terms == nil || line.decided != nil else {
                 throw LineFault("decided is missing: expected when the person said so, such as 2026-11-21T10:30:00Z")
             }
+            if let words = line.terms.flatMap(options.check) { throw LineFault(words) }
             counts.lines += 1
             waiting.append((number, line))
         } catch {

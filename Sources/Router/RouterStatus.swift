@@ -1,5 +1,6 @@
 // What a router does at the moment: every lane of the current plan, and those that still drain.
 
+public import Configuration
 public import Delivery
 internal import Ingest
 public import Platform
@@ -80,6 +81,9 @@ extension Router {
                     isClosed: post.lane.isClosedByProvider, status: post.lane.status)
             }, at: options.clock.wall())
     }
+
+    /// The plan that judges.
+    public var plan: Plan { roster.current.plan }
 
     /// The providers whose lanes are at work, in words for nobody: names only.
     public var providers: Set<String> {

@@ -9,7 +9,11 @@ public struct ProgressLine {
     /// How many of them were taken before.
     private let before: Int
 
-    public init(began: Instant, size: Int?, before: Int = 0) {
+    private let things: String
+
+    /// `things`: what is counted.
+    public init(began: Instant, size: Int?, before: Int = 0, things: String = "events") {
+        self.things = things
         self.began = began
         self.size = size
         self.before = before
@@ -18,8 +22,8 @@ public struct ProgressLine {
     /// At most `width` columns. `bytes`: of the input, those of before counted.
     public func text(bytes: Int, events: Int, now: Instant, width: Int) -> String {
         let seconds = max(0.001, Double((now - began).nanoseconds) / 1e9)
-        let speed = "\(grouped(Int(Double(events) / seconds))) events/s"
-        guard let size, size > 0 else { return fit("\(amount(bytes))  \(grouped(events)) events  \(speed)", width) }
+        let speed = "\(grouped(Int(Double(events) / seconds))) \(things)/s"
+        guard let size, size > 0 else { return fit("\(amount(bytes))  \(grouped(events)) \(things)  \(speed)", width) }
         let share = min(1, Double(bytes) / Double(size))
         let done = max(0, bytes - before)
         let left = done > 0 ? "  \(ProgressLine.time(Double(size - min(size, bytes)) * seconds / Double(done))) left" : ""

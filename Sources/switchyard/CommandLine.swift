@@ -22,7 +22,7 @@ struct Command: Sendable {
     var argument: String?
     /// Those that it may take behind it.
     var rest: [String] = []
-    /// Whether it takes as many of that argument as are given.
+    /// Whether it takes as many of the last argument as are given.
     var repeats = false
     var options: [Option] = []
     /// The exit code.
@@ -97,7 +97,10 @@ extension Command {
     var helpText: String {
         var usage = "Usage: switchyard \(name)"
         if !options.isEmpty { usage += " [OPTIONS]" }
-        for argument in [argument].compactMap(\.self) + rest { usage += " [\(argument)\(repeats ? "…" : "")]" }
+        let arguments = [argument].compactMap(\.self) + rest
+        for (index, argument) in arguments.enumerated() {
+            usage += " [\(argument)\(repeats && index == arguments.count - 1 ? "…" : "")]"
+        }
         var text = usage + "\n\n" + about + "\n"
         if !details.isEmpty { text += "\n" + details + "\n" }
         text += "\nOptions:\n"

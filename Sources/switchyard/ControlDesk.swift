@@ -1,5 +1,5 @@
 // What a router answers over its control socket, and, to those who only look, at the address of `admin`: how it is, what it counts, what
-// it does. A reload is for the socket alone, which is its owner's.
+// it does. A reload and the ledger are for the socket alone, which is its owner's.
 
 import Control
 import Platform
@@ -11,11 +11,19 @@ struct ControlDesk: Sendable {
     let reloader: Reloader
     let folder: String
     let started: Int64
+    /// nil: no ledger is kept.
+    let consent: ConsentDesk?
 
     private enum Page: String, CaseIterable {
         case healthz, readyz, metrics, status, reload
+        /// All below it.
+        case consent
 
-        var method: String { self == .reload ? "POST" : "GET" }
+        var method: String { self == .reload || self == .consent ? "POST" : "GET" }
+
+        func isMeant(by path: String) -> Bool {
+            self == .consent ? path.hasPrefix(ConsentErrand.Action.path) : path == "/" + rawValue
+        }
     }
 
     /// For the control socket.
@@ -27,8 +35,8 @@ struct ControlDesk: Sendable {
     }
 
     private func answer(_ request: Request, _ pages: [Page], _ done: @escaping @Sendable (Response) -> Void) {
-        guard let page = pages.first(where: { "/" + $0.rawValue == request.path }) else {
-            let known = pages.map { "/\($0.rawValue) to \($0.method)" }.joined(separator: ", ")
+        guard let page = pages.first(where: { $0.isMeant(by: request.path) }) else {
+            let known = pages.map { "/\($0.rawValue)\($0 == .consent ? "/…" : "") to \($0.method)" }.joined(separator: ", ")
             return done(.fault(404, "there is \(known)"))
         }
         guard request.method == page.method else {
@@ -37,17 +45,19 @@ struct ControlDesk: Sendable {
             return done(response)
         }
         // Aside: a disk or a module may be slow, and the socket has others to serve.
-        Thread.start("control \(request.path)") { done(response(page, request.query)) }.detach()
+        Thread.start("control \(request.path)") { done(response(page, request)) }.detach()
     }
 
-    private func response(_ page: Page, _ query: String) -> Response {
+    private func response(_ page: Page, _ request: Request) -> Response {
         switch page {
         case .healthz: health(router.health)
         case .readyz: health(router.readiness)
         case .metrics:
             Response(200, type: "text/plain; version=0.0.4; charset=utf-8", Metrics.text(router.status, listeners.status, started: started))
-        case .status: status(query)
+        case .status: status(request.query)
         case .reload: reload()
+        case .consent:
+            consent?.answer(request, by: router.plan) ?? .fault(422, "\(reloader.file): \(ConsentDesk.advice)")
         }
     }
 

@@ -50,8 +50,11 @@ enum ManPage {
     private static func synopsis(_ command: Command) -> String {
         var line = ".B switchyard \(escaped(command.name))\n"
         if !command.options.isEmpty { line += ".RI [ OPTIONS ]\n" }
-        let more = command.repeats ? "\\|.\\|.\\|." : ""
-        for argument in [command.argument].compactMap(\.self) + command.rest { line += ".RI [ \(escaped(argument))\(more) ]\n" }
+        let arguments = [command.argument].compactMap(\.self) + command.rest
+        for (index, argument) in arguments.enumerated() {
+            let more = command.repeats && index == arguments.count - 1 ? "\\|.\\|.\\|." : ""
+            line += ".RI [ \(escaped(argument))\(more) ]\n"
+        }
         return line
     }
 

@@ -85,7 +85,9 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let listeners = Listeners(plan, router, vitals: options.vitals)
     let followers = Followers(plan, router, folder: storage.path, say: say)
     let reloader = Reloader(file, http, folders, router, storage, masks, say: say)
-    let desk = ControlDesk(router: router, listeners: listeners, reloader: reloader, folder: state, started: started)
+    let desk = ControlDesk(
+        router: router, listeners: listeners, reloader: reloader, folder: state, started: started,
+        consent: options.registry.map { ConsentDesk(.running($0)) })
     Signals.serve(
         router,
         ending: { [listeners, followers] in

@@ -1,6 +1,5 @@
 // `switchyard send`: posts lines to a running router, and goes on where it stopped when it is run again.
 
-import CPlatform
 import Glibc
 import Platform
 import Sending
@@ -167,7 +166,8 @@ private final class Errand {
         let began = Clock.system.now()
         do {
             let places = inputs.map { checkpoint?.place(of: $0.descriptor) }
-            bar.begin(inputs, before: places.reduce(0) { $0 + ($1?.offset ?? 0) })
+            let size = inputs.allSatisfy(\.isRegular) ? inputs.reduce(0) { $0 + $1.size } : nil
+            bar.begin(size: size, before: places.reduce(0) { $0 + ($1?.offset ?? 0) }, of: "events")
             for (input, place) in zip(inputs, places) { try send(input, from: place) }
         } catch let fault as SendFault {
             bar.say(fault.message)
@@ -193,7 +193,7 @@ private final class Errand {
             bar.show(bytes: input.isRegular ? offset : sender.counts.bytes - before, events: sender.counts.taken)
         }
         if checkpoint != nil { try keep(input, batches.safeOffset, batches.line) }
-        bar.finish(input)
+        bar.finish(input.size)
         if batches.leftUnfinished { bar.say("\(input.name):\(batches.line + 1): this line has not ended, and waits for another run") }
     }
 
@@ -213,44 +213,5 @@ private final class Errand {
         let seconds = Double((Clock.system.now() - began).nanoseconds) / 1e9
         let rejected = counts.rejected == 0 ? "" : ", \(grouped(counts.rejected)) rejected"
         return "sent \(grouped(counts.taken)) events (\(amount(counts.bytes))) to \(to) in \(Int(seconds.rounded(.up))) s\(rejected)"
-    }
-}
-
-/// The line on a terminal that tells how far it is; on anything else it is silent.
-private final class ProgressBar {
-    private static let pause = Duration.milliseconds(100)
-
-    private let isShown = isatty(2) == 1 && getenv("TERM").map { String(cString: $0) } != "dumb"
-    private var line: ProgressLine?
-    /// Of the inputs that are done.
-    private var finished = 0
-    private var next = Instant(nanoseconds: .min)
-    private var isDrawn = false
-
-    func begin(_ inputs: [SendInput], before: Int) {
-        let size = inputs.allSatisfy(\.isRegular) ? inputs.reduce(0) { $0 + $1.size } : nil
-        line = ProgressLine(began: Clock.system.now(), size: size, before: before)
-    }
-
-    func show(bytes: Int, events: Int) {
-        let now = Clock.system.now()
-        guard isShown, now >= next, let line else { return }
-        next = now + ProgressBar.pause
-        let width = Int(cplatform_columns(2))
-        Console.note("\r" + line.text(bytes: finished + bytes, events: events, now: now, width: (width > 0 ? width : 80) - 1) + "\u{1b}[K")
-        isDrawn = true
-    }
-
-    func finish(_ input: SendInput) { finished += input.size }
-
-    func clear() {
-        if isDrawn { Console.note("\r\u{1b}[K") }
-        isDrawn = false
-    }
-
-    func say(_ text: String) {
-        clear()
-        Console.say(text)
-        next = Instant(nanoseconds: .min)
     }
 }

@@ -8,7 +8,7 @@ import Spool
 let version = "0.1.0"
 let commands = [
     runCommand, checkCommand, explainCommand, evalCommand, providersCommand, schemaCommand, statusCommand, reloadCommand,
-    deadLettersCommand, replayCommand, spoolCommand, sendCommand,
+    deadLettersCommand, replayCommand, spoolCommand, sendCommand, consentCommand,
 ]
 
 let overview = """

@@ -1,6 +1,7 @@
 import Database
 import Foundation
 import Platform
+import Policy
 import Testing
 
 @testable import Ledger

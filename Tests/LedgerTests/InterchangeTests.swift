@@ -1,5 +1,6 @@
 import Foundation
 import Platform
+import Policy
 import Testing
 
 @testable import Ledger

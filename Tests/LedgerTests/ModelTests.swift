@@ -1,5 +1,6 @@
 import FaultyFiles
 import Platform
+import Policy
 import Testing
 
 @testable import Ledger

@@ -1,4 +1,5 @@
 import Platform
+import Policy
 import Testing
 
 @testable import Ledger

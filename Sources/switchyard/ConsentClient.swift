@@ -1,0 +1,119 @@
+// Where the ledger is: with the router that has the state folder, over its control socket, or in the folder that nobody has, which is
+// taken meanwhile. Both answer alike.
+
+import Configuration
+import Control
+import Glibc
+import Ledger
+import Platform
+import PluginHost
+import Spool
+
+struct ConsentClient {
+    private enum Place {
+        case router(folder: String)
+        case folder(StateFolder, LedgerFile, ConsentDesk, Plan)
+    }
+
+    private let place: Place
+
+    /// How long another command may have the folder.
+    private static let patience = Duration.seconds(10)
+    /// How long a router may be busy with what was asked before.
+    private static let silence = Duration.seconds(60)
+
+    /// `makes`: whether the folder is made if there is none.
+    init(_ arguments: Arguments, makes: Bool) throws {
+        let folder = Loading.stateFolder(arguments["--state"])
+        let clock = Clock.system
+        let deadline = clock.now() + ConsentClient.patience
+        while !(try ConsentClient.answers(folder)) {
+            guard makes || access(folder, F_OK) == 0 else { throw StateFailure("\(printable(folder)): \(SystemFault())") }
+            let plan = try ConsentClient.plan(arguments)
+            do {
+                place = try ConsentClient.open(try StateFolder.claim(folder), plan)
+                return
+            } catch let taken as StateFolder.Taken {
+                // Another command, which takes a moment, or a router that is about to answer.
+                guard clock.now() < deadline else {
+                    let who = taken.pid.map { "process \($0)" } ?? "another process"
+                    throw StateFailure("\(printable(folder)): \(who) has this state folder and answers nobody; try again later")
+                }
+                poll(nil, 0, 50)
+            }
+        }
+        place = .router(folder: folder)
+    }
+
+    private static func answers(_ folder: String) throws -> Bool {
+        do throws(ControlFault) {
+            _ = try ControlClient.ask(folder: folder, Request(method: "GET", path: "/healthz"))
+            return true
+        } catch {
+            guard error.kind == .nobody else { throw StateFailure(error.description) }
+            return false
+        }
+    }
+
+    private static func plan(_ arguments: Arguments) throws -> Plan {
+        let file = arguments["--config"] ?? Loading.defaultFile
+        let plan = try Loading.plan(file, ModuleFolders.standard())
+        guard plan.consent?.ledger != nil else { throw ConfigurationFailure(lines: ["\(printable(file)): \(ConsentDesk.advice)"]) }
+        return plan
+    }
+
+    private static func open(_ folder: StateFolder, _ plan: Plan) throws -> Place {
+        do throws(StorageFault) {
+            let options = LedgerFile.Options(plan, under: try folder.storedKey())!
+            let file = try LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!
+            return .folder(folder, file, ConsentDesk(.resting(file)), plan)
+        } catch {
+            throw StateFailure(error.description)
+        }
+    }
+
+    func close() {
+        if case .folder(_, let file, _, _) = place { file.close() }
+    }
+
+    // MARK: - Asking
+
+    /// The answer to what was asked, which was done. `piece`: of an import, whose errand goes into the query.
+    func ask(_ errand: ConsentErrand, piece: [UInt8]? = nil) throws -> [UInt8] {
+        let request = Request(
+            method: "POST", path: errand.action.path, query: piece == nil ? "" : errand.form, body: piece ?? Array(errand.form.utf8))
+        let (status, body) = try answer(request)
+        if status == 200 { return body }
+        let words = String(decoding: body.last == 0x0a ? body.dropLast() : body[...], as: UTF8.self)
+        switch status {
+        case 400: throw UsageFault(words)
+        case 409: throw ConsentRefusal(status, words)
+        case 422: throw ConfigurationFailure(lines: [words])
+        default: throw StateFailure(words)
+        }
+    }
+
+    private func answer(_ request: Request) throws -> (Int, [UInt8]) {
+        switch place {
+        case .router(let folder):
+            do throws(ControlFault) {
+                return try ControlClient.ask(folder: folder, request, patience: ConsentClient.silence)
+            } catch {
+                throw StateFailure(error.description)
+            }
+        case .folder(_, _, let desk, let plan):
+            let response = desk.answer(request, by: plan)
+            return (response.status, response.body)
+        }
+    }
+}
+
+extension StateFolder {
+    fileprivate func storedKey() throws(StorageFault) -> [UInt8] {
+        do throws(SpoolFault) {
+            return try key()
+        } catch {
+            throw StorageFault(.failed, error.description)
+        }
+    }
+}

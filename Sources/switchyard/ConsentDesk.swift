@@ -1,0 +1,234 @@
+// Answers what is asked of a ledger, for the command and for a router at its control socket alike: what it changes takes effect before
+// the answer goes out. No answer and no message repeats an id.
+
+import Configuration
+import Control
+import Events
+import Ledger
+import Platform
+import Policy
+
+/// A ledger at a router's work, or one that no router has.
+enum ConsentLedger: Sendable {
+    case running(Registry)
+    case resting(LedgerFile)
+
+    func use<R: Sendable>(
+        _ body: @Sendable (LedgerFile) throws(StorageFault) -> (R, [LedgerChange])
+    ) throws(ConsentRefusal) -> R {
+        do throws(StorageFault) {
+            return switch self {
+            case .running(let registry): try registry.use(body)
+            case .resting(let file): try body(file).0
+            }
+        } catch {
+            throw ConsentRefusal(500, error.description)
+        }
+    }
+
+    /// From where decisions come.
+    var origin: String { if case .running = self { "socket" } else { "command" } }
+}
+
+struct ConsentDesk: Sendable {
+    private let ledger: ConsentLedger
+    private let imports: ConsentImports
+
+    /// What to do where no ledger is kept.
+    static let advice = #"""
+        no ledger is kept; add "ledger": "ids" to its consent section, and a secret of that name to "keys", such as \#
+        "ids": "${file:/etc/switchyard/ids.key}"
+        """#
+
+    /// How many ids stand in an answer of `export`, so that others can ask between two.
+    private static let page = 5000
+
+    init(_ ledger: ConsentLedger) {
+        self.ledger = ledger
+        imports = ConsentImports(ledger)
+    }
+
+    /// By the levels and purposes of a plan.
+    func answer(_ request: Request, by plan: Plan) -> Response {
+        do throws(ConsentRefusal) {
+            let known = ConsentErrand.Action.allCases
+            guard let action = known.first(where: { $0.path == request.path }) else {
+                throw ConsentRefusal(404, "there is \(known.map(\.path).joined(separator: ", "))")
+            }
+            let words = ConsentWords(plan)
+            if action == .import {
+                return try imports.take(request.body, try ConsentErrand(action, form: Array(request.query.utf8)), words)
+            }
+            return try answer(try ConsentErrand(action, form: request.body), words)
+        } catch {
+            return .fault(error.status, error.words)
+        }
+    }
+
+    private func answer(_ errand: ConsentErrand, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
+        let ids = errand.ids.map { LedgerID($0) }
+        switch errand.action {
+        case .get:
+            let entry = try ledger.use { (file) throws(StorageFault) in (try file.get(ids[0]), []) }
+            return shown(errand, entry.json) { entry.text }
+        case .stats:
+            let summary = try ledger.use { (file) throws(StorageFault) in (try file.summary(), []) }
+            return shown(errand, summary.json) { summary.text }
+        case .set: return try set(ids[0], errand, words)
+        case .withdraw: return try withdraw(ids[0], errand, words)
+        case .tie: return try tie(ids, errand)
+        case .untie:
+            let isDone = try ledger.use { (file) throws(StorageFault) in
+                let isTied = try file.person(of: ids[0]).count > 1
+                return (isTied, try file.untie(ids[0]))
+            }
+            return shown(errand, #"{"untied":\#(isDone)}"#) { isDone ? "it stands for itself now\n" : "it was tied to no other\n" }
+        case .export: return try export(errand)
+        case .import: throw ConsentRefusal(400, "an import comes in pieces")
+        }
+    }
+
+    // MARK: - Writing
+
+    private func set(_ id: LedgerID, _ errand: ConsentErrand, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
+        let granted = try words.purposes(errand.list("grant") ?? [], of: "grant")
+        let denied = try words.purposes(errand.list("deny") ?? [], of: "deny")
+        if let level = errand.values["level"] { try words.checkLevel(level) }
+        guard errand.values["level"] != nil || !granted.isEmpty || !denied.isEmpty else {
+            throw ConsentRefusal(400, "set says nothing: expected level, grant or deny")
+        }
+        if let both = granted.first(where: denied.contains) {
+            throw ConsentRefusal(400, "'\(words.shown(both))' is both granted and denied")
+        }
+        let terms = ConsentTerms(level: errand.values["level"], granted: granted, denied: denied, version: errand.values["version"])
+        let decided = try errand.time
+        return try decision(errand) { (file, origin) throws(StorageFault) in
+            try file.set(id, terms, decided: decided, origin: origin)
+        }
+    }
+
+    private func withdraw(_ id: LedgerID, _ errand: ConsentErrand, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
+        let purposes = try errand.list("purposes").map { (names) throws(ConsentRefusal) in try words.purposes(names, of: "purposes") }
+        return try decision(errand) { (file, origin) throws(StorageFault) in
+            try file.withdraw(id, purposes: purposes, origin: origin)
+        }
+    }
+
+    private func decision(
+        _ errand: ConsentErrand, _ body: @Sendable (LedgerFile, String) throws(StorageFault) -> LedgerOutcome
+    ) throws(ConsentRefusal) -> Response {
+        let origin = ledger.origin
+        let outcome = try ledger.use { (file) throws(StorageFault) in
+            let outcome = try body(file, origin)
+            return (outcome, outcome.changes)
+        }
+        return shown(errand, #"{"holds":\#(outcome.holds)}"#) {
+            outcome.holds ? "it is on record\n" : "it is in the history; a later decision was on record, and holds\n"
+        }
+    }
+
+    private func tie(_ ids: [LedgerID], _ errand: ConsentErrand) throws(ConsentRefusal) -> Response {
+        let refusal: String? = try ledger.use { (file) throws(StorageFault) in
+            switch try file.tie(ids) {
+            case .tied(let changes): (nil, changes)
+            case .refused(let words): (words, [])
+            }
+        }
+        if let refusal { throw ConsentRefusal(409, "this \(refusal)") }
+        return shown(errand, #"{"tied":true}"#) { "they are one person's: what was said for any of them holds for all\n" }
+    }
+
+    // MARK: - Export
+
+    /// A part of it, behind a line with the number to go on after; an empty one behind the last.
+    private func export(_ errand: ConsentErrand) throws(ConsentRefusal) -> Response {
+        var options = LedgerFile.ExportOptions()
+        options.format = try errand.format
+        options.hasHistory = errand.values["history"] != nil
+        options.most = ConsentDesk.page
+        if let text = errand.values["after"] {
+            guard let after = Int64(text), after >= 0 else { throw ConsentRefusal(400, "after must be a number that an answer gave") }
+            options.after = after
+        }
+        let wanted = options
+        let (next, text) = try ledger.use { (file) throws(StorageFault) in
+            var text: [UInt8] = []
+            let next = try file.export(wanted) { text += $0 }
+            return ((next, text), [])
+        }
+        return Response(200, type: "text/plain; charset=utf-8", Array("\(next.map { String($0) } ?? "")\n".utf8) + text)
+    }
+
+    private func shown(_ errand: ConsentErrand, _ json: String, _ text: () -> String) -> Response {
+        errand.values["json"] != nil ? Response(200, json + "\n") : Response(200, type: "text/plain; charset=utf-8", text())
+    }
+}
+
+extension ConsentErrand {
+    var format: LedgerFormat {
+        get throws(ConsentRefusal) {
+            guard let text = values["format"] else { return .ndjson }
+            guard let format = LedgerFormat(rawValue: text) else {
+                throw ConsentRefusal(400, "format must be \(LedgerFormat.allCases.map(\.rawValue).joined(separator: " or "))")
+            }
+            return format
+        }
+    }
+
+    /// In nanoseconds since 1970; nil: now.
+    var time: Int64? {
+        get throws(ConsentRefusal) {
+            guard let text = values["at"] else { return nil }
+            guard let time = Array(text.utf8).withUnsafeBufferPointer({ Times.parse($0) }) else {
+                throw ConsentRefusal(400, "at must be a time such as 2026-11-21T10:30:00Z")
+            }
+            return time
+        }
+    }
+}
+
+/// The levels and purposes that there are.
+struct ConsentWords: Sendable {
+    private let levels: [String]
+    private let known: [String]
+    private let hidden: HiddenTexts
+
+    init(_ plan: Plan) {
+        let section = plan.consent?.levels ?? []
+        levels = section.map(\.name)
+        // Every level has the purposes of those below it.
+        known = section.last?.purposes ?? []
+        hidden = plan.hidden
+    }
+
+    func shown(_ name: String) -> String { hidden.masked(name) }
+
+    func checkLevel(_ level: String) throws(ConsentRefusal) {
+        guard !levels.contains(level) else { return }
+        throw ConsentRefusal(400, "unknown level '\(level)', expected \(ConsentWords.either(levels.map(shown)))")
+    }
+
+    /// The names, each of them known.
+    func purposes(_ names: [String], of member: String) throws(ConsentRefusal) -> [String] {
+        guard !names.contains("") else { throw ConsentRefusal(400, "\(member) must be names with commas between") }
+        guard let strange = names.first(where: { !known.contains($0) }) else { return names }
+        throw ConsentRefusal(400, "unknown purpose '\(strange)', \(expectedPurposes)")
+    }
+
+    private var expectedPurposes: String {
+        known.isEmpty ? "the levels of routes.json name none" : "expected \(ConsentWords.either(known.map(shown)))"
+    }
+
+    /// Why a line of an import cannot be taken, which says nothing of what stands in it; nil: it can.
+    func fault(of terms: ConsentTerms) -> String? {
+        if let level = terms.level, !levels.contains(level) {
+            return "level is unknown, expected \(ConsentWords.either(levels.map(shown)))"
+        }
+        let isKnown = (terms.granted + terms.denied).allSatisfy(known.contains)
+        return isKnown ? nil : "a purpose is unknown, \(expectedPurposes)"
+    }
+
+    private static func either(_ names: [String]) -> String {
+        names.count < 2 ? names.joined() : names.dropLast().joined(separator: ", ") + " or " + names.last!
+    }
+}

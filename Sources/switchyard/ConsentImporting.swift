@@ -1,0 +1,98 @@
+// `switchyard consent import`: a file to whoever has the ledger, piece by piece, each bad line told with its number.
+
+import Control
+import Glibc
+import Platform
+
+struct ConsentInput {
+    let name: String
+    let descriptor: Int32
+    /// nil: nobody knows.
+    let size: Int?
+
+    init(_ word: String) throws(StateFailure) {
+        name = word == "-" ? "standard input" : printable(word)
+        descriptor = word == "-" ? 0 : open(word, O_RDONLY | O_CLOEXEC)
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else { throw StateFailure("\(name): cannot be opened: \(SystemFault())") }
+        guard status.st_mode & S_IFMT != S_IFDIR else { throw StateFailure("\(name): is a folder, expected a file") }
+        size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+    }
+
+    /// The next bytes; none at the end.
+    func read(_ bytes: inout [UInt8]) throws(StateFailure) -> Int {
+        while true {
+            let count = Glibc.read(descriptor, &bytes, bytes.count)
+            if count >= 0 { return count }
+            guard errno == EINTR else { throw StateFailure("\(name): cannot be read: \(SystemFault())") }
+        }
+    }
+}
+
+final class ConsentImporting {
+    /// More bad lines are only counted.
+    private static let mostShown = 100
+
+    private var errand: ConsentErrand
+    private let client: ConsentClient
+    private let input: ConsentInput
+    private let bar = ProgressBar()
+    /// Lines, those taken, those that came late, and the bad ones.
+    private var counts = [0, 0, 0, 0]
+    private var shown = 0
+
+    init(_ errand: ConsentErrand, _ client: ConsentClient, _ input: ConsentInput) {
+        self.errand = errand
+        self.client = client
+        self.input = input
+        self.errand.values["session"] = String(UInt64.random(in: 0 ... .max), radix: 16)
+        self.errand.values["json"] = nil
+        isJSON = errand.values["json"] != nil
+    }
+
+    private let isJSON: Bool
+
+    func run() throws -> Int32 {
+        bar.begin(size: input.size, of: "lines")
+        defer { bar.clear() }
+        var bytes = [UInt8](repeating: 0, count: Request.mostBody)
+        var read = 0
+        while true {
+            let count = try input.read(&bytes)
+            if count == 0 { break }
+            read += count
+            try take(Array(bytes[..<count]))
+            bar.show(bytes: read, events: counts[0])
+        }
+        errand.values["end"] = "1"
+        try take([])
+        if shown < counts[3] { bar.say("and \(grouped(counts[3] - shown)) bad lines more") }
+        bar.clear()
+        if isJSON {
+            let names = ["lines", "taken", "late", "bad"]
+            try Console.show("{\(zip(names, counts).map { "\"\($0)\":\($1)" }.joined(separator: ","))}\n")
+        } else {
+            bar.say(summary)
+        }
+        return counts[3] > 0 ? ExitCode.invalidInput : ExitCode.delivered
+    }
+
+    private func take(_ piece: [UInt8]) throws {
+        let answer = String(decoding: try client.ask(errand, piece: piece), as: UTF8.self)
+        var lines = answer.split(separator: "\n")[...]
+        let numbers = lines.popFirst()?.split(separator: " ").compactMap { Int($0) } ?? []
+        guard numbers.count == counts.count else { throw StateFailure("the answer of the router makes no sense; is it of another version?") }
+        counts = numbers
+        for line in lines.prefix(ConsentImporting.mostShown - shown) {
+            shown += 1
+            bar.say("\(input.name):\(line)")
+        }
+    }
+
+    private var summary: String {
+        var text = "\(grouped(counts[1])) of \(grouped(counts[0])) lines were taken"
+        if counts[2] > 0 { text += ", \(grouped(counts[2])) more went into the history, since later decisions were on record" }
+        if counts[3] > 0 { text += ", \(grouped(counts[3])) are bad" }
+        return text
+    }
+}

@@ -1,0 +1,86 @@
+// What a ledger knows, for a person and as JSON. It has no raw id to show.
+
+import Ledger
+import Platform
+import Policy
+
+extension LedgerEntry? {
+    var text: String {
+        guard let entry = self else { return "nothing is on record\n" }
+        var rows: [(String, String)] = []
+        if let record = entry.record {
+            rows += [("said", record.terms.words), ("when", "\(timestamp(record.decided)), by \(printable(record.origin))")]
+        } else {
+            rows.append(("said", "nothing of its own"))
+        }
+        if !entry.ties.isEmpty {
+            rows.append(("tied to", "\(grouped(entry.ties.count)) other\(entry.ties.count == 1 ? "" : "s")"))
+            rows.append(("together", entry.effective.isEmpty ? "nothing" : entry.effective.map(\.words).joined(separator: "; and ")))
+        }
+        for (index, decision) in entry.history.enumerated() {
+            let late = decision.held ? "" : " (came late, does not hold)"
+            let record = decision.record
+            rows.append((index == 0 ? "history" : "", "\(timestamp(record.decided))  \(record.terms.words)\(late)"))
+        }
+        return columns(rows)
+    }
+
+    var json: String {
+        guard let entry = self else { return #"{"known":false}"# }
+        var parts = ["\"known\":true", "\"key\":\(jsonQuoted(entry.id.key))", "\"record\":\(entry.record.map(\.json) ?? "null")"]
+        parts.append("\"tied\":\(entry.ties.count)")
+        parts.append("\"effective\":[\(entry.effective.map { "{\($0.members)}" }.joined(separator: ","))]")
+        let history = entry.history.map { "{\($0.record.members),\"held\":\($0.held)}" }
+        return "{\(parts.joined(separator: ",")),\"history\":[\(history.joined(separator: ","))]}"
+    }
+}
+
+extension ConsentRecord {
+    fileprivate var json: String { "{\(members)}" }
+
+    fileprivate var members: String {
+        let times = "\"decided\":\(jsonQuoted(timestamp(decided))),\"received\":\(jsonQuoted(timestamp(received)))"
+        return "\(terms.members),\(times),\"origin\":\(jsonQuoted(origin))"
+    }
+}
+
+extension ConsentTerms {
+    fileprivate var words: String {
+        if isWithdrawn { return "everything is withdrawn" }
+        var parts: [String] = []
+        if let level { parts.append("level \(printable(level))") }
+        if !granted.isEmpty { parts.append("granted \(printable(granted.joined(separator: ", ")))") }
+        if !denied.isEmpty { parts.append("denied \(printable(denied.joined(separator: ", ")))") }
+        if let version { parts.append("version \(printable(version))") }
+        return parts.isEmpty ? "nothing granted" : parts.joined(separator: ", ")
+    }
+
+    fileprivate var members: String {
+        func list(_ names: [String]) -> String { "[\(names.map(jsonQuoted).joined(separator: ","))]" }
+        let texts = "\"level\":\(level.map(jsonQuoted) ?? "null"),\"version\":\(version.map(jsonQuoted) ?? "null")"
+        return "\"withdrawn\":\(isWithdrawn),\(texts),\"granted\":\(list(granted)),\"denied\":\(list(denied))"
+    }
+}
+
+extension LedgerSummary {
+    var text: String {
+        var rows = [("ids", grouped(subjects)), ("tied", "\(grouped(tied)), of \(grouped(persons)) persons")]
+        rows.append(("withdrawn", grouped(withdrawn)))
+        for (level, count) in levels.sorted(by: { $0.key < $1.key }) {
+            rows.append((level.isEmpty ? "no level" : "level \(printable(level))", grouped(count)))
+        }
+        for (key, count) in keys.sorted(by: { $0.key < $1.key }) { rows.append(("under key \(printable(key))", grouped(count))) }
+        rows.append(("decisions", grouped(decisions)))
+        if let lastReceived { rows.append(("last written", timestamp(lastReceived))) }
+        return columns(rows)
+    }
+
+    var json: String {
+        func table(_ counts: [String: Int]) -> String {
+            "{\(counts.sorted { $0.key < $1.key }.map { "\(jsonQuoted($0.key)):\($0.value)" }.joined(separator: ","))}"
+        }
+        return "{\"ids\":\(subjects),\"tied\":\(tied),\"persons\":\(persons),\"withdrawn\":\(withdrawn),\"levels\":\(table(levels)),"
+            + "\"keys\":\(table(keys)),\"decisions\":\(decisions),"
+            + "\"last_written\":\(lastReceived.map { jsonQuoted(timestamp($0)) } ?? "null")}"
+    }
+}

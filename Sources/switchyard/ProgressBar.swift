@@ -1,0 +1,46 @@
+// How far a long task is, on a terminal's last line, and what is said meanwhile above it.
+
+import CPlatform
+import Glibc
+import Platform
+import Sending
+
+/// The line on a terminal that tells how far it is; on anything else it is silent.
+final class ProgressBar {
+    private static let pause = Duration.milliseconds(100)
+
+    private let isShown = isatty(2) == 1 && getenv("TERM").map { String(cString: $0) } != "dumb"
+    private var line: ProgressLine?
+    /// Of the inputs that are done.
+    private var finished = 0
+    private var next = Instant(nanoseconds: .min)
+    private var isDrawn = false
+
+    /// `things`: what is counted, such as `events`.
+    func begin(size: Int?, before: Int = 0, of things: String) {
+        line = ProgressLine(began: Clock.system.now(), size: size, before: before, things: things)
+    }
+
+    func show(bytes: Int, events: Int) {
+        let now = Clock.system.now()
+        guard isShown, now >= next, let line else { return }
+        next = now + ProgressBar.pause
+        let width = Int(cplatform_columns(2))
+        Console.note("\r" + line.text(bytes: finished + bytes, events: events, now: now, width: (width > 0 ? width : 80) - 1) + "\u{1b}[K")
+        isDrawn = true
+    }
+
+    /// An input of that size is done.
+    func finish(_ size: Int) { finished += size }
+
+    func clear() {
+        if isDrawn { Console.note("\r\u{1b}[K") }
+        isDrawn = false
+    }
+
+    func say(_ text: String) {
+        clear()
+        Console.say(text)
+        next = Instant(nanoseconds: .min)
+    }
+}
