@@ -11,11 +11,14 @@ public struct FileFormat: Sendable {
     public var version: Int64
     /// The statements that make its tables, with what each column means, so that anyone can look inside with the sqlite3 shell.
     public var tables: String
+    /// The statements that turn a file of each version, from 1 on, into one of the next.
+    public var upgrades: [String]
 
-    public init(application: Int64, version: Int64, tables: String) {
+    public init(application: Int64, version: Int64, tables: String, upgrades: [String] = []) {
         self.application = application
         self.version = version
         self.tables = tables
+        self.upgrades = upgrades
     }
 }
 
@@ -40,10 +43,19 @@ extension Database {
             PRAGMA wal_autocheckpoint = \((8 << 20) / pageSize); PRAGMA journal_size_limit = \(16 << 20);
             PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY
             """)
-        guard isNew else { return }
+        guard isNew else { return try upgrade(to: format) }
         try transaction { () throws(StorageFault) in
             try run(format.tables)
             try run("PRAGMA application_id = \(format.application); PRAGMA user_version = \(format.version)")
+        }
+    }
+
+    private func upgrade(to format: FileFormat) throws(StorageFault) {
+        let written = try number("PRAGMA user_version") ?? 0
+        guard written < format.version else { return }
+        try transaction { () throws(StorageFault) in
+            for statements in format.upgrades.dropFirst(max(0, Int(written) - 1)) { try run(statements) }
+            try run("PRAGMA user_version = \(format.version)")
         }
     }
 

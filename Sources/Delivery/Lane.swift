@@ -32,7 +32,7 @@ public final class Lane: Sendable {
     public let name: String
     private let provider: any Provider
     private let deadLetters: DeadLetters
-    private let routes: RouteNames
+    private let routes: RunNames
     private let store: (any SpoolStore)?
     private let clock: Clock
     private let news: @Sendable (Lane, News) -> Void
@@ -55,8 +55,8 @@ public final class Lane: Sendable {
 
     /// `store`: where the lane keeps its queue; nil: in memory.
     public init(
-        name: String, provider: any Provider, plan: DeliveryPlan, concurrency: Int, routes: RouteNames, store: (any SpoolStore)? = nil,
-        deadLetters: DeadLetters, clock: Clock, chance: Chance, vitals: Vitals = Vitals(),
+        name: String, provider: any Provider, plan: DeliveryPlan, concurrency: Int, routes: RunNames, store: (any SpoolStore)? = nil,
+        deadLetters: DeadLetters, clock: Clock, chance: Chance, vitals: Vitals = Vitals(), check: SecondCheck? = nil,
         news: @escaping @Sendable (Lane, News) -> Void
     ) {
         pulse = vitals.pulse("lane \(name)")
@@ -71,7 +71,7 @@ public final class Lane: Sendable {
         state = Monitor(
             LaneState(
                 plan, concurrency: concurrency, routes: routes.all.count, chance: chance, contents: store?.contents,
-                epoch: clock.wall() - clock.now().nanoseconds))
+                epoch: clock.wall() - clock.now().nanoseconds, check: check))
     }
 
     /// Starts the lane's threads, which end when the lane has ended.

@@ -1,5 +1,5 @@
 // What became of every event that a lane took, by route. It balances at any moment:
-// taken + resumed = delivered + rejected + expired + dropped + unknown + undelivered + damaged + waiting. What waits when the run
+// taken + resumed = delivered + rejected + expired + dropped + unknown + undelivered + damaged + withdrawn + waiting. What waits when the run
 // ends waits on disk for the next one.
 
 public struct LaneAccount: Sendable, Equatable {
@@ -18,6 +18,8 @@ public struct LaneAccount: Sendable, Equatable {
         case undelivered
         /// Its place on disk was damaged.
         case damaged
+        /// Its subject refused while it waited: it was destroyed.
+        case withdrawn
     }
 
     /// Indexed by route.

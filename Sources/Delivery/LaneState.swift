@@ -145,13 +145,17 @@ struct LaneState: ~Copyable {
     var tidyAt: Instant?
     /// How many bytes of the oldest events on disk are to be dropped.
     var toDrop = 0
+    /// Whether what waited may still go; nil: nobody asks.
+    private let check: SecondCheck?
     /// Nanoseconds since 1970 at the instant 0, to keep the time of a first try.
     let epoch: Int64
 
     /// `contents`: what the lane's spool holds; nil: it has none.
     init(
-        _ plan: DeliveryPlan, concurrency: Int, routes: Int, chance: Chance, contents: SpoolContents? = nil, epoch: Int64 = 0
+        _ plan: DeliveryPlan, concurrency: Int, routes: Int, chance: Chance, contents: SpoolContents? = nil, epoch: Int64 = 0,
+        check: SecondCheck? = nil
     ) {
+        self.check = check
         isDurable = contents != nil
         backlog = Backlog(plan.batch, contents ?? SpoolContents())
         self.epoch = epoch
@@ -300,6 +304,7 @@ struct LaneState: ~Copyable {
                 bury(waiting, .rejected, refusal, &effects)
                 return .bury(effects)
             }
+            guard stillMay(&waiting, at: now) else { continue }
             waiting.attempts += 1
             waiting.firstTried = waiting.firstTried ?? now
             waiting.isUnknown = false
@@ -316,6 +321,29 @@ struct LaneState: ~Copyable {
             return .flush
         }
         return .wait(until: nextInstant())
+    }
+
+    /// How long what nobody can tell of waits until it is asked about again.
+    private static let unreadablePause = Duration.seconds(1)
+
+    /// The second check, in the same breath with the hand-over: whoever has the lane's lock sees a batch either in the provider's
+    /// hands or checked later. Events that may not go any more are destroyed; false: nothing is left to go now.
+    private mutating func stillMay(_ waiting: inout Waiting, at now: Instant) -> Bool {
+        switch check?.check(waiting.batch) ?? .pass {
+        case .pass: return true
+        case .unreadable:
+            waiting.notBefore = now + LaneState.unreadablePause
+            queue.prepend(waiting)
+            return false
+        case .refused(let refused) where refused.count == waiting.batch.count:
+            settle(waiting, .withdrawn)
+            return false
+        case .refused(let refused):
+            let gone = Set(refused)
+            settle(waiting.part(refused), .withdrawn)
+            waiting = waiting.part((0..<waiting.batch.count).filter { !gone.contains($0) })
+            return true
+        }
     }
 
     /// A batch was cut to what a plan allowed that has been replaced since.

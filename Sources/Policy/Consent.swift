@@ -172,6 +172,9 @@ struct ConsentRules: BitwiseCopyable {
         return true
     }
 
+    /// Whether some purpose is in both.
+    func meet(_ a: Purposes, _ b: Purposes) -> Bool { (0..<width).contains { a[$0] & b[$0] != 0 } }
+
     /// The highest level whose purposes are all granted.
     @inline(__always) func amount(_ granted: Purposes) -> Int {
         var level = levels.count - 1

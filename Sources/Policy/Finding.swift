@@ -22,6 +22,13 @@ public struct Finding: Sendable {
     public var steps: [StepFinding] = []
 }
 
+/// A rule of `emit` that makes nothing of the event, since an expression of it has no value.
+public struct EmitFault: Sendable {
+    /// An index into the plan's rules.
+    public var rule: Int
+    public var fault: EvaluationFault
+}
+
 /// What was hashed for a sample.
 public enum SampleBasis: Sendable { case member, messageID, wholeEvent }
 
@@ -95,6 +102,27 @@ extension Judge {
             finding.steps = tried[index].steps
             if finding.verdict == .filtered(.else) { finding.takenBy = tried.firstIndex { $0.verdict.isTaking } }
             return finding
+        }
+    }
+
+    /// Of the rules in their order, those that err on the event.
+    public mutating func emitFaults(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [EmitFault] {
+        guard !rules.emits.isEmpty, !event.slots[rules.markSlot].isPresent else { return [] }
+        let around = Surroundings(now: arrival, source: source)
+        return rules.emits.enumerated().compactMap { index, rule in
+            fault(of: rule, event, around).map { EmitFault(rule: index, fault: $0) }
+        }
+    }
+
+    private mutating func fault(of rule: EmitRule, _ event: ScannedEvent, _ around: Surroundings) -> EvaluationFault? {
+        switch evaluator.decide(rule.condition, event, around) {
+        case .no: return nil
+        case .error: return evaluator.decision(rule.condition, event, around).fault
+        case .yes:
+            for piece in rule.pieces where piece.expression >= 0 {
+                if let fault = evaluator.fault(piece.expression, event, around) { return fault }
+            }
+            return nil
         }
     }
 

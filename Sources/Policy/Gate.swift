@@ -18,10 +18,13 @@ public struct Admitted: ~Copyable {
     /// The edits that there are for this state of consent, by what the later stages write on the event.
     private let variants: UnsafePointer<Int>
     private var variant = 0
+    /// What it must go on having while it waits, for the entry.
+    let level: UInt8
 
-    fileprivate init(route: Int, variants: UnsafePointer<Int>) {
+    fileprivate init(route: Int, variants: UnsafePointer<Int>, level: UInt8 = EntryLevel.none) {
         self.route = route
         self.variants = variants
+        self.level = level
     }
 
     /// What is written is that many variants further on.
@@ -59,6 +62,10 @@ struct Gate: ~Copyable {
         let consent: ConsentRules
         let raises: UnsafeBufferPointer<Raise>
         let cutsFields: Bool
+        /// By level: the highest that a member demands which an event of that level keeps.
+        let keeps: UnsafeBufferPointer<Int>
+        /// By level: how an entry has it.
+        let entryLevels: UnsafeBufferPointer<UInt8>
     }
 
     /// Nil: there is no consent section, and the gate is off.
@@ -125,7 +132,11 @@ struct Gate: ~Copyable {
                 return .denied(.purpose)
             }
         }
-        return .admitted(Admitted(route: route, variants: edits + (cutsFields ? state.level &* demand.pointee.variants : 0)))
+        let held = cutsFields ? max(level, rules.pointee.keeps[state.level]) : level
+        return .admitted(
+            Admitted(
+                route: route, variants: edits + (cutsFields ? state.level &* demand.pointee.variants : 0),
+                level: rules.pointee.entryLevels[held]))
     }
 
     /// The level that the route or the event's name demands, whichever is higher.

@@ -3,14 +3,16 @@
 
 public import Events
 
-/// What an entry is on disk, in little-endian order: where it ends (4 bytes), its route by the file's own number (2), 1 when it
-/// is immediate (1), how many subjects it has (1), where its message id begins and how long it is (4, 4), when it came in (8).
+/// What an entry is on disk, in little-endian order: where it ends (4 bytes), its route by the file's own number (2), one byte
+/// whose lowest bit says that it is immediate and whose others are its level by the file's own number (1), how many subjects it has (1), where its message id begins and how long it is (4, 4), when it came in (8).
 /// Behind all entries stand the subjects, 16 bytes each.
 private let recordSize = 24
 
 extension Batch {
-    /// Appends the entries as they are kept; `route` gives the file's number for one of the run's.
-    @_spi(Spool) public func appendIndex(to out: inout ByteBuffer, route: (UInt16) -> UInt16) {
+    /// Appends the entries as they are kept; `route` and `level` give the file's numbers for those of the run.
+    @_spi(Spool) public func appendIndex(
+        to out: inout ByteBuffer, route: (UInt16) -> UInt16, level: (UInt8) -> UInt8
+    ) {
         out.reserve(entries.count * recordSize + subjects.count * 16)
         func put<T: FixedWidthInteger>(_ value: T) {
             withUnsafeBytes(of: value.littleEndian) { out.append(contentsOf: $0) }
@@ -18,7 +20,7 @@ extension Batch {
         for entry in entries {
             put(entry.end)
             put(route(entry.route))
-            put(entry.isImmediate ? 1 : 0 as UInt8)
+            put((entry.isImmediate ? 1 : 0) | level(entry.level) << 1)
             put(entry.subjectCount)
             put(entry.messageIDOffset)
             put(entry.messageIDCount)
@@ -34,7 +36,8 @@ extension Batch {
 
     /// The batch that was stored; nil: the bytes make no sense together.
     @_spi(Spool) public convenience init?(
-        restoring payload: UnsafeRawBufferPointer, index: UnsafeRawBufferPointer, count: Int, route: (UInt16) -> UInt16?
+        restoring payload: UnsafeRawBufferPointer, index: UnsafeRawBufferPointer, count: Int, route: (UInt16) -> UInt16?,
+        level: (UInt8) -> UInt8
     ) {
         guard count > 0, count <= index.count / recordSize, payload.last == UInt8(ascii: "\n") else { return nil }
         var parcel = Parcel()
@@ -50,11 +53,12 @@ extension Batch {
             guard end > start, Int(end) <= payload.count, payload[Int(end) - 1] == UInt8(ascii: "\n"),
                 UInt64(id.offset) + UInt64(id.count) < UInt64(end - start), let route = route(read(4, as: UInt16.self))
             else { return nil }
+            let flags = read(6, as: UInt8.self)
             let subjectCount = read(7, as: UInt8.self)
             guard subjectsAt + Int(subjectCount) * 16 <= index.count else { return nil }
             parcel.entryColumn.append(
                 Entry(
-                    end: end, route: route, isImmediate: read(6, as: UInt8.self) == 1, subjectCount: subjectCount,
+                    end: end, route: route, isImmediate: flags & 1 == 1, level: level(flags >> 1), subjectCount: subjectCount,
                     firstSubject: UInt32(truncatingIfNeeded: parcel.subjectColumn.count), messageIDOffset: id.offset,
                     messageIDCount: id.count, arrival: read(16, as: Int64.self)))
             for _ in 0..<subjectCount {

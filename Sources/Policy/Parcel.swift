@@ -17,10 +17,12 @@ public struct SubjectKey: Hashable, Sendable, BitwiseCopyable {
 public struct Entry: Sendable, BitwiseCopyable {
     /// One past the event's line end, counted from the start of the parcel or batch.
     public var end: UInt32
-    /// The route that sent it, by its number in the run's `RouteNames`.
+    /// The route that sent it, by its number in the run's `RunNames`.
     public var route: UInt16
     /// Whether it must not wait for its batch to fill.
     public var isImmediate: Bool
+    /// The level that it demanded when it was admitted, with what it still holds, as `EntryLevel` writes it.
+    public var level: UInt8
     /// How many of the parcel's subjects are this event's, and where they begin.
     public var subjectCount: UInt8
     public var firstSubject: UInt32
@@ -105,7 +107,7 @@ public struct Parcel: ~Copyable, Sendable {
             line.messageIDOffset = UInt32(truncatingIfNeeded: at - first)
             line.messageIDCount = added == nil ? messageID.end &- messageID.start &- 2 : UInt32(MessageIDs.length - 2)
         }
-        note(route, line, isImmediate, arrival, subjects)
+        note(admitted.level, route, line, isImmediate, arrival, subjects)
         return line
     }
 
@@ -115,17 +117,17 @@ public struct Parcel: ~Copyable, Sendable {
         subjects: UnsafeBufferPointer<SubjectKey>
     ) {
         bytes.append(line.text.base, line.text.count)
-        note(route, line, isImmediate, arrival, subjects)
+        note(admitted.level, route, line, isImmediate, arrival, subjects)
     }
 
     @inline(__always) private mutating func note(
-        _ route: UInt16, _ line: Line, _ isImmediate: Bool, _ arrival: Int64,
+        _ level: UInt8, _ route: UInt16, _ line: Line, _ isImmediate: Bool, _ arrival: Int64,
         _ subjects: UnsafeBufferPointer<SubjectKey>
     ) {
         // Events and routes were counted before, and a block is under 4 GB; a parcel that outgrows it must not go on.
         entryColumn.append(
             Entry(
-                end: UInt32(bytes.count), route: route, isImmediate: isImmediate,
+                end: UInt32(bytes.count), route: route, isImmediate: isImmediate, level: level,
                 subjectCount: UInt8(truncatingIfNeeded: subjects.count),
                 firstSubject: UInt32(truncatingIfNeeded: subjectColumn.count),
                 messageIDOffset: line.messageIDOffset, messageIDCount: line.messageIDCount, arrival: arrival))

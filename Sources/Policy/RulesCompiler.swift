@@ -11,9 +11,14 @@ struct RulesCompiler {
     private let store: Store
     private let keys: UnsafeBufferPointer<HMACKey>
     private let keepsDigests: Bool
+    private let levels: RunNames
 
-    init(_ plan: Plan, _ wanted: WantedPaths, _ paths: PathTrie, sessionPaths: PathTrie, _ store: Store, keepsDigests: Bool) {
+    init(
+        _ plan: Plan, _ wanted: WantedPaths, _ paths: PathTrie, sessionPaths: PathTrie, _ store: Store, keepsDigests: Bool,
+        levels: RunNames
+    ) {
         self.keepsDigests = keepsDigests
+        self.levels = levels
         self.plan = plan
         self.wanted = wanted
         self.paths = paths
@@ -111,7 +116,9 @@ struct RulesCompiler {
                 section.events.enumerated().filter { $0.element.level > 0 }.map { index, event in
                     Gate.Raise(globs: Globs([event.glob], in: store), level: event.level, index: index)
                 }),
-            cutsFields: section.fields.contains { $0.level > 0 })
+            cutsFields: section.fields.contains { $0.level > 0 },
+            keeps: store.list(section.levels.indices.map { level in section.fields.map(\.level).filter { $0 <= level }.max() ?? 0 }),
+            entryLevels: store.list(section.levels.indices.map { $0 == 0 ? EntryLevel.none : EntryLevel.entry(of: levels.number(of: section.levels[$0].name)) }))
     }
 
     private func compileGate(

@@ -35,12 +35,14 @@ public final class Ruleset: Sendable {
     /// `keepsDigests`: the events have gone through a hash before, and what looks like a digest is not hashed again.
     /// Ids that are added to events are made by chance, unless `messageIDKey`, sixteen bytes, says otherwise.
     /// `records`: what is on record of subjects, under the same key.
+    /// `levels`: the names of the run's levels, by which entries say what they were admitted under.
     /// `memories`: what the routes of the run remember of the events so far.
     /// `numbers`: what the events of each route carry to tell that they came by it, among the routes of all plans of a run; else
     /// the indices of the routes.
     public init(
         _ plan: Plan, numbers: [UInt16]? = nil, subjectKey: [UInt8]? = nil, locatesMessageIDs: Bool = false, messageIDKey: [UInt8]? = nil,
-        keepsDigests: Bool = false, memories: RouteMemories = RouteMemories(), records: ConsentRecords? = nil
+        keepsDigests: Bool = false, memories: RouteMemories = RouteMemories(), records: ConsentRecords? = nil,
+        levels: RunNames = RunNames()
     ) {
         let locatesMessageIDs = locatesMessageIDs || plan.addsMessageIDs || plan.messageID.deduplicate != nil
         let wanted = WantedPaths(plan, locatesMessageIDs: locatesMessageIDs)
@@ -53,7 +55,7 @@ public final class Ruleset: Sendable {
         providerCount = plan.providers.count
         precondition(routeCount <= Int(UInt16.max) + 1, "a parcel's entry counts routes in two bytes")
         sessionPaths = PathTrie(plan.routes.compactMap(\.session?.place))
-        let compiler = RulesCompiler(plan, wanted, paths, sessionPaths: sessionPaths, store, keepsDigests: keepsDigests)
+        let compiler = RulesCompiler(plan, wanted, paths, sessionPaths: sessionPaths, store, keepsDigests: keepsDigests, levels: levels)
         let numbers = numbers ?? plan.routes.indices.map { UInt16($0) }
         precondition(numbers.count == routeCount)
         let conditions = Conditions(plan)

@@ -62,7 +62,7 @@ final class Courier: @unchecked Sendable {
                 state.withLock { state in for arrival in arrivals { state.settle(arrival, isDelivered: true) } }
                 state.wake()
             },
-            plan: delivery, concurrency: outlet.concurrency, routes: RouteNames(routes), deadLetters: diverted, clock: options.clock,
+            plan: delivery, concurrency: outlet.concurrency, routes: RunNames(routes), deadLetters: diverted, clock: options.clock,
             chance: Chance(seed: options.seed), news: clerk.tell)
         lane.start()
     }

@@ -44,20 +44,18 @@ struct EventMembers {
     /// The value as written; nil when the event lacks the member.
     subscript(path: Path) -> [UInt8]? { members[path]?.text }
 
-    /// Where the digests at these paths begin.
-    func digests(_ paths: [Path]) -> Set<Int> {
-        Set(paths.compactMap { members[$0] }.filter { Self.isDigest($0.text) }.map(\.start))
-    }
-
-    /// Sixty-four hex digits in quotes.
-    static func isDigest(_ text: [UInt8]) -> Bool {
-        text.count == 66 && text[0] == UInt8(ascii: "\"")
-            && text[1..<65].allSatisfy { $0 &- 0x30 < 10 || $0 &- UInt8(ascii: "a") < 6 }
+    /// Where the hashes of these members begin.
+    func digests(_ hashed: [HashedMember]) -> Set<Int> {
+        Set(hashed.compactMap { one in members[one.path].flatMap { one.isHash($0.text) ? $0.start : nil } })
     }
 }
 
 extension PathTrie {
+    private var paths: [Path] { (PathTrie.root + 1..<max(PathTrie.root + 1, count)).map(path) }
+
+    func with(_ others: [Path]) -> PathTrie { PathTrie(paths + others) }
+
     fileprivate func without(_ some: Set<Path>) -> PathTrie {
-        PathTrie((PathTrie.root + 1..<max(PathTrie.root + 1, count)).map(path).filter { path in !some.contains { $0.holds(path) } })
+        PathTrie(paths.filter { path in !some.contains { $0.holds(path) } })
     }
 }

@@ -57,6 +57,8 @@ public struct Explanation: Sendable {
     public var fault: String?
     /// The names of the events that rules make of it; nil: there are no such rules. Each goes a way of its own.
     public var emitted: [String]?
+    /// Which of these rules make nothing since an expression has no value, and why.
+    public var emitErrors: [String] = []
 
     /// There must be one event to explain.
     public struct WrongCount: Error, Sendable { public var events: Int }
@@ -82,13 +84,14 @@ public struct Explanation: Sendable {
             }
             return
         }
-        guard let (findings, came, made) = found else { preconditionFailure("the worker has found an event in this block") }
+        guard let (findings, came, made, faults) = found else { preconditionFailure("the worker has found an event in this block") }
         routes = plan.routes.indices.map { index in
             let teller = Teller(plan, plan.routes[index], findings[index], came)
             // What stands there else was made of it.
             let line = findings[index].verdict == .admitted ? worker.line(of: index, plan) : nil
             return Explanation.route(index, plan, teller, line, ruleset.paths)
         }
+        emitErrors = faults.map { "emit[\($0.rule)]: \(Teller.error($0.fault))" }
         if !plan.emits.isEmpty { emitted = made.map { Explanation.name(of: $0, Mask(hidden: plan.hidden)) } }
     }
 
@@ -115,7 +118,7 @@ public struct Explanation: Sendable {
             explained.decisions.append(Decision(stage: .transform, why: teller.steps.joined(separator: "; ")))
         }
         guard let line else { return explained }
-        let left = EventMembers(of: line, paths)
+        let left = EventMembers(of: line, paths.with(route.hashed.map(\.path)))
         let edits = teller.transform(left) + teller.steps
         if !edits.isEmpty { explained.decisions.append(Decision(stage: .transform, why: edits.joined(separator: "; "))) }
         explained.event = Mask(hidden: plan.hidden).shown(line, hashed: left.digests(route.hashed))
@@ -124,29 +127,18 @@ public struct Explanation: Sendable {
     }
 }
 
-extension RoutePlan {
-    /// The members that it hashes.
-    var hashed: [Path] {
-        transforms.flatMap { transform -> [Path] in
-            switch transform {
-            case .hash(let paths, _), .step(.change(let paths, .hash)): return paths
-            case .drop, .set, .step: return []
-            }
-        }
-    }
-}
-
 extension Worker {
     /// What the judge finds out about the one event of the block, and the members of it that rules name.
     /// nil: there is no event.
-    fileprivate mutating func findings(_ paths: PathTrie) -> ([Finding], EventMembers, made: [[UInt8]])? {
+    fileprivate mutating func findings(_ paths: PathTrie) -> ([Finding], EventMembers, made: [[UInt8]], faults: [EmitFault])? {
         block.seal()
         var at: UInt32 = 0
         while at < UInt32(block.count) {
             if let event = scanner.scan(block.bytes, at) {
                 let findings = judge.findings(on: event, arrival: block.arrival, source: block.source)
                 let made = judge.emissions(of: event, arrival: block.arrival, source: block.source)
-                return (findings, EventMembers(event, paths), made)
+                let faults = judge.emitFaults(of: event, arrival: block.arrival, source: block.source)
+                return (findings, EventMembers(event, paths), made, faults)
             }
             at = scanner.lineEnd + 1
         }

@@ -118,6 +118,7 @@ extension Router {
         }
         let left = old.posts.filter { post in !posts.contains { $0 === post } }
         let generation = workshop.generation(old.number + 1, plan, posts, routes: routes)
+        workshop.settle(on: generation)
         guard roster.adopt(generation, retiring: left) else { throw ReloadRefusal(["the router is ending"]) }
         ending.withLock { $0.shutdown = plan.shutdown.deadline }
         pace.adopt(posts.map(\.lane))

@@ -40,9 +40,11 @@ public struct RouterOptions: Sendable {
     /// Under which dead letters are sealed; nil: they are not.
     public var cipher: Cipher?
     /// The numbers of all routes, those included that the stores know.
-    public var names: RouteNames?
+    public var names: RunNames?
     /// Sixteen bytes under which subjects and message ids are told apart; nil: by chance, for this run only.
     public var key: [UInt8]?
+    /// The names of all levels, those included that the stores know.
+    public var levels = RunNames()
     /// What is on record of subjects, under that key; nil: no ledger is kept.
     public var registry: Registry?
     /// The file where the message ids of late are kept; nil: they are not, and `key` may be by chance.
@@ -77,7 +79,7 @@ public final class Router: Sendable {
     let roster: Roster
     let pace: Pace
     let deadLetters: DeadLetters
-    let names: RouteNames
+    let names: RunNames
     let ending: Monitor<Ending>
     let workshop: Workshop
     let say: @Sendable (String) -> Void
@@ -96,7 +98,7 @@ public final class Router: Sendable {
         precondition(outlets.count == plan.providers.count)
         let stop = WakeUp()
         let deadLetters = DeadLetters(path: options.deadLetters, cipher: options.cipher, clock: options.clock, warn: say)
-        let names = options.names ?? RouteNames(plan.routes.map(\.name))
+        let names = options.names ?? RunNames(plan.routes.map(\.name))
         // The lanes tell of one that has closed before there is a roster to tell; they start later.
         let later = Monitor<Roster?>(nil)
         let inbox = Monitor<Inbox?>(nil)
@@ -113,10 +115,11 @@ public final class Router: Sendable {
         let key = options.key ?? (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
         let workshop = Workshop(
             names: names, key: key, deadLetters: deadLetters, clock: options.clock, vitals: options.vitals, seed: chance.next(),
-            records: options.registry?.records, news: clerk.tell)
+            records: options.registry?.records, levels: options.levels, news: clerk.tell)
         let posts = plan.providers.indices.map { workshop.post(plan.providers[$0], outlets[$0]) }
         // The names have these numbers from the beginning.
         let first = workshop.generation(1, plan, posts, routes: plan.routes.indices.map { UInt16($0) })
+        workshop.settle(on: first)
         let roster = Roster(first)
         later.withLock { $0 = roster }
         self.workshop = workshop

@@ -22,7 +22,7 @@ struct Teller {
         self.finding = finding
         self.came = came
         mask = Mask(hidden: plan.hidden)
-        hashed = plan.routes.flatMap(\.hashed)
+        hashed = plan.routes.flatMap(\.hashedOrigins)
     }
 
     /// Of the stages up to the verdict. A route without a sample has no such stage.
@@ -109,7 +109,7 @@ struct Teller {
         return switch (came[path], left[path]) {
         case (nil, nil): "finds no"
         case (_?, nil): "drops"
-        case (_, let after?) where route.hashed.contains(path) && EventMembers.isDigest(after): "hashes"
+        case (_, let after?) where route.hashed.contains { $0.path == path && $0.isHash(after) }: "hashes"
         case (nil, _?): "adds"
         case (let before?, let after?): before == after ? "leaves" : "sets"
         }

@@ -6,12 +6,14 @@ internal import Platform
 internal import Policy
 
 final class Workshop: Sendable {
-    private let names: RouteNames
+    private let names: RunNames
     private let key: [UInt8]
     private let deadLetters: DeadLetters
     private let clock: Clock
     private let vitals: Vitals
     private let records: ConsentRecords?
+    private let levels: RunNames
+    private let check: SecondCheck?
     private let news: @Sendable (Lane, Lane.News) -> Void
     private let state: Monitor<State>
     /// A route of a plan that takes over goes on where the one of its name was.
@@ -23,8 +25,8 @@ final class Workshop: Sendable {
     }
 
     init(
-        names: RouteNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, vitals: Vitals, seed: UInt64,
-        records: ConsentRecords? = nil,
+        names: RunNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, vitals: Vitals, seed: UInt64,
+        records: ConsentRecords? = nil, levels: RunNames = RunNames(),
         news: @escaping @Sendable (Lane, Lane.News) -> Void
     ) {
         self.names = names
@@ -33,6 +35,8 @@ final class Workshop: Sendable {
         self.clock = clock
         self.vitals = vitals
         self.records = records
+        self.levels = levels
+        check = records.map { SecondCheck($0, levels: levels) }
         self.news = news
         state = Monitor(State(chance: Chance(seed: seed)))
     }
@@ -46,15 +50,18 @@ final class Workshop: Sendable {
         let lane = Lane(
             name: provider.name, provider: seat, plan: provider.delivery, concurrency: outlet.concurrency, routes: names,
             store: outlet.store, deadLetters: deadLetters, clock: clock, chance: Chance(seed: seed), vitals: vitals,
-            news: news)
+            check: check, news: news)
         return Post(index: index, lane: lane, seat: seat)
     }
+
+    /// From now on what waits is asked for what this generation demands.
+    func settle(on generation: Generation) { check?.adopt(generation.ruleset) }
 
     func generation(_ number: Int, _ plan: Plan, _ posts: [Post], routes: [UInt16]) -> Generation {
         // One key for all of them: a subject stays the same subject.
         let ruleset = Ruleset(
             plan, numbers: routes, subjectKey: key, locatesMessageIDs: posts.contains { $0.lane.isDurable }, memories: memories,
-            records: records)
+            records: records, levels: levels)
         return Generation(number: number, plan: plan, ruleset: ruleset, posts: posts, routes: routes)
     }
 }

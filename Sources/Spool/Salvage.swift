@@ -42,6 +42,9 @@ enum Salvage {
             copy("SELECT number, name FROM routes", from: old) { row throws(SpoolFault) in
                 try database.statement("INSERT OR IGNORE INTO routes VALUES (?1,?2)").bind(1, row.int(0)).bind(2, row.text(1)).run()
             }
+            copy("SELECT number, name FROM levels", from: old) { row throws(SpoolFault) in
+                try database.statement("INSERT OR IGNORE INTO levels VALUES (?1,?2)").bind(1, row.int(0)).bind(2, row.text(1)).run()
+            }
             copy("SELECT name, value FROM about", from: old) { row throws(SpoolFault) in
                 try database.statement("INSERT OR IGNORE INTO about VALUES (?1,?2)").bind(1, row.text(0)).bind(2, lending: row.bytes(1))
                     .run()

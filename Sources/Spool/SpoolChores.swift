@@ -10,7 +10,7 @@ extension StateFolder {
     public func moveSpool(of old: String, to new: String, options: SpoolFile.Options, say: @escaping @Sendable (String) -> Void)
         throws(SpoolFault) -> Int
     {
-        let names = RouteNames()
+        let names = RunNames()
         let from = StateFolder.spool(of: old, in: path)
         guard Salvage.exists(from) else { throw SpoolFault(.failed, "there is no spool of '\(printable(old))' in \(printable(path))") }
         let source = try SpoolFile(path: from, names: names, options: options, say: say)

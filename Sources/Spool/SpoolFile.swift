@@ -18,19 +18,19 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         /// Another file system than SQLite's own, for tests.
         public var vfs: String?
         public var clock = Clock.system
+        /// The names of the levels that events were admitted under.
+        public var levels = RunNames()
         /// Larger pages carry more megabytes a second, and cost more when events come one by one, since pages are written whole.
         public var pageSize = 16384
         public init() {}
     }
 
     public let path: String
-    private let names: RouteNames
     private let options: Options
     private let say: @Sendable (String) -> Void
     private var database: Database
-    /// The file's numbers of routes by the run's, and the other way round.
-    private var fileNumbers: [UInt16: UInt16] = [:]
-    private var runNumbers: [UInt16: UInt16] = [:]
+    private var routes: FileNumbers
+    private var levels: FileNumbers
     private var totals = Totals()
     /// What the budget knows of.
     private var told = 0
@@ -58,10 +58,11 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     }
 
     /// Opens the file, or makes it. One that is damaged is set aside, and what can be read of it is taken over.
-    public init(path: String, names: RouteNames, options: Options = Options(), say: @escaping @Sendable (String) -> Void) throws(SpoolFault)
+    public init(path: String, names: RunNames, options: Options = Options(), say: @escaping @Sendable (String) -> Void) throws(SpoolFault)
     {
         self.path = path
-        self.names = names
+        routes = FileNumbers(table: "routes", names: names)
+        levels = FileNumbers(table: "levels", names: options.levels)
         self.options = options
         self.say = say
         do throws(SpoolFault) {
@@ -93,16 +94,9 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     }
 
     private func readAbout() throws(SpoolFault) {
-        fileNumbers = [:]
-        runNumbers = [:]
         totals = Totals()
-        let routes = try database.statement("SELECT number, name FROM routes")
-        defer { routes.reset() }
-        while try routes.step() {
-            guard let number = UInt16(exactly: routes.int(0)), let known = names.number(of: routes.text(1)) else { continue }
-            fileNumbers[known] = number
-            runNumbers[number] = known
-        }
+        try routes.read(database)
+        try levels.read(database)
         let waiting = try database.statement("SELECT route, events, bytes FROM waiting")
         defer { waiting.reset() }
         while try waiting.step() {
@@ -142,7 +136,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         var contents = SpoolContents()
         for (number, count) in totals.events where count > 0 {
             contents.events += count
-            if let known = runNumbers[number] { contents.routes[known, default: 0] += count }
+            if let known = routes.run(number) { contents.routes[known, default: 0] += count }
         }
         contents.bytes = totals.bytes.values.reduce(0, +)
         contents.rows = (try? database.number("SELECT count(*) FROM batches")).flatMap { $0 }.map(Int.init) ?? 0
@@ -177,7 +171,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     public func commit(_ work: SpoolWork) throws(SpoolFault) {
         let growth = work.insert.reduce(0) { $0 + $1.batch.bytes.count }
         if growth > 0 { try options.budget?.allow(growth) }
-        let before = (totals, fileNumbers, runNumbers)
+        let before = (totals, routes, levels)
         do throws(SpoolFault) {
             try database.transaction { () throws(SpoolFault) in
                 var touched: Set<UInt16> = []
@@ -199,7 +193,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
                 }
             }
         } catch {
-            (totals, fileNumbers, runNumbers) = before
+            (totals, routes, levels) = before
             if error.kind == .damaged { try repair(error) }
             throw error
         }
@@ -231,7 +225,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     private func put(_ batch: Batch, _ row: Int64, _ sql: String, _ touched: inout Set<UInt16>) throws(SpoolFault) {
         let parts = try parts(of: batch)
         index.removeAll()
-        batch.appendIndex(to: &index) { fileNumbers[$0]! }
+        batch.appendIndex(to: &index, route: { routes.file($0)! }, level: fileLevel)
         let statement = try database.statement(sql)
         statement.bind(1, row).bind(2, batch.count).bind(3, batch.bytes.count).bind(4, batch.arrivals.first ?? 0)
         statement.bind(5, parts.map { "\($0.route):\($0.events):\($0.bytes)" }.joined(separator: " ")).bind(
@@ -256,7 +250,8 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         var parts: [Part] = []
         var start: UInt32 = 0
         for entry in batch.entries {
-            let number = try fileNumber(of: entry.route)
+            let number = try routes.number(of: entry.route, in: database)
+            if let level = EntryLevel.number(of: entry.level) { _ = try levels.number(of: level, in: database) }
             let bytes = Int(entry.end - start)
             start = entry.end
             if let known = parts.firstIndex(where: { $0.route == number }) {
@@ -267,17 +262,6 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
             }
         }
         return parts
-    }
-
-    private func fileNumber(of route: UInt16) throws(SpoolFault) -> UInt16 {
-        if let known = fileNumbers[route] { return known }
-        guard let number = (0...UInt16.max).first(where: { runNumbers[$0] == nil }) else {
-            throw SpoolFault(.failed, "\(path): knows as many routes as it can")
-        }
-        try database.statement("INSERT OR REPLACE INTO routes VALUES (?1,?2)").bind(1, Int(number)).bind(2, names[route]).run()
-        fileNumbers[route] = number
-        runNumbers[number] = route
-        return number
     }
 
     static func parts(_ text: String) -> [Part] {
@@ -331,14 +315,24 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
 
     private func batch(_ row: Statement) -> Batch? {
         let count = Int(row.int(1))
-        let route: (UInt16) -> UInt16? = { self.runNumbers[$0] }
-        guard row.int(3) == 1 else { return Batch(restoring: row.bytes(5), index: row.bytes(4), count: count, route: route) }
+        let route: (UInt16) -> UInt16? = { self.routes.run($0) }
+        guard row.int(3) == 1 else {
+            return Batch(restoring: row.bytes(5), index: row.bytes(4), count: count, route: route, level: runLevel)
+        }
         guard let cipher = options.cipher, let entries = cipher.open(row.bytes(4), at: "entries \(row.int(0))"),
             let payload = cipher.open(row.bytes(5), at: "payload \(row.int(0))")
         else { return nil }
         return entries.withUnsafeBytes { entries in
-            payload.withUnsafeBytes { Batch(restoring: $0, index: entries, count: count, route: route) }
+            payload.withUnsafeBytes { Batch(restoring: $0, index: entries, count: count, route: route, level: runLevel) }
         }
+    }
+
+    private func fileLevel(_ entry: UInt8) -> UInt8 {
+        EntryLevel.number(of: entry).map { EntryLevel.entry(of: levels.file($0)) } ?? entry
+    }
+
+    private func runLevel(_ entry: UInt8) -> UInt8 {
+        EntryLevel.number(of: entry).map { EntryLevel.entry(of: levels.run($0)) } ?? entry
     }
 
     // MARK: - Damage
@@ -377,7 +371,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         var bytes = loss?.bytes ?? 0
         for (number, count) in before.events {
             let lost = count - (totals.events[number] ?? 0)
-            if lost > 0, let known = runNumbers[number] { routes[known, default: 0] += lost }
+            if lost > 0, let known = self.routes.run(number) { routes[known, default: 0] += lost }
             bytes += max(0, (before.bytes[number] ?? 0) - (totals.bytes[number] ?? 0))
         }
         let count = routes.values.reduce(0, +)

@@ -4,9 +4,17 @@ internal import Database
 
 enum SpoolSchema {
     /// The mark is "SWYQ".
-    static let format = FileFormat(application: 0x5357_5951, version: 1, tables: tables)
+    static let format = FileFormat(application: 0x5357_5951, version: 2, tables: tables, upgrades: [levels])
 
-    private static let tables = """
+    private static let levels = """
+        CREATE TABLE levels (  -- the levels of consent that events were admitted under
+          number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE
+        );
+        """
+
+    private static let tables =
+        levels + """
+
         CREATE TABLE about (  -- one row for each thing to know of the file
           name TEXT PRIMARY KEY, value
         ) WITHOUT ROWID;
@@ -23,7 +31,7 @@ enum SpoolSchema {
           arrival INTEGER NOT NULL,  -- of the first event, in nanoseconds since 1970
           routes TEXT NOT NULL,  -- route:events:bytes, and the same for each further route
           sealed INTEGER NOT NULL,  -- 1: entries and payload are encrypted
-          entries BLOB NOT NULL,  -- 24 bytes an event: where it ends (4), route (2), immediate (1), subjects (1), where its
+          entries BLOB NOT NULL,  -- 24 bytes an event: where it ends (4), route (2), 1 if immediate + 2 × level (1), subjects (1), where its
                                   -- messageId begins (4), its length (4), arrival (8); then 16 bytes a subject; little-endian
           payload BLOB NOT NULL  -- the events, one a line
         );

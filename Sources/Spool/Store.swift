@@ -55,7 +55,7 @@ public struct SpoolContents: Sendable, Equatable {
     public var bytes = 0
     /// The greatest number that a row ever had; 0: there was none.
     public var lastRow: Int64 = 0
-    /// How many events there are by route, by the numbers of the run's `RouteNames`.
+    /// How many events there are by route, by the numbers of the run's `RunNames`.
     public var routes: [UInt16: Int] = [:]
     /// When the oldest came in, in nanoseconds since 1970.
     public var oldest: Int64?
@@ -65,7 +65,7 @@ public struct SpoolContents: Sendable, Equatable {
 
 /// What was lost of a spool to damage.
 public struct SpoolLoss: Sendable, Equatable {
-    /// How many events by route, by the numbers of the run's `RouteNames`.
+    /// How many events by route, by the numbers of the run's `RunNames`.
     public var routes: [UInt16: Int]
     public var bytes: Int
     /// Says where the rest is, for a person.

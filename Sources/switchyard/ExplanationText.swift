@@ -15,7 +15,8 @@ extension Explanation {
             ]
             return "{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
         }
-        let made = emitted.map { ",\"emits\":[\($0.map(jsonQuoted).joined(separator: ","))]" } ?? ""
+        func list(_ texts: [String]) -> String { "[\(texts.map(jsonQuoted).joined(separator: ","))]" }
+        let made = emitted.map { ",\"emits\":\(list($0)),\"emit_errors\":\(list(emitErrors))" } ?? ""
         return "{\"routes\":[\(parts.joined(separator: ","))]\(made)}"
     }
 
@@ -25,7 +26,8 @@ extension Explanation {
             return "\(style.bad("rejected"))  \(fault)\n" + wrapped("No route sees it: \(names)", indent: 0)
         }
         let names = (emitted ?? []).map { printable($0) }.joined(separator: ", ")
-        let made = names.isEmpty ? "" : "\n" + wrapped("emits \(names)", indent: 0)
+        let lines = (names.isEmpty ? [] : ["emits \(names)"]) + emitErrors.map { "makes nothing by \($0)" }
+        let made = lines.isEmpty ? "" : "\n" + lines.map { wrapped($0, indent: 0) }.joined()
         return routes.map { $0.text(style) }.joined(separator: "\n") + made
     }
 }

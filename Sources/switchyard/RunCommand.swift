@@ -61,6 +61,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     var options = RouterOptions(deadLetters: state + "/" + DeadLetterFile.name)
     let storage = try Storage(plan, folder: state, isNamed: Loading.namesStateFolder(arguments["--state"]))
     options.names = storage.names
+    options.levels = storage.levels
     options.cipher = storage.cipher
     options.key = storage.key
     options.registry = try storage.openLedger(for: plan)

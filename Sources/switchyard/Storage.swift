@@ -9,7 +9,8 @@ import Router
 import Spool
 
 struct Storage: Sendable {
-    let names: RouteNames
+    let names: RunNames
+    let levels = RunNames()
     let cipher: Cipher?
     /// nil: nothing of this run outlives it.
     private let folder: StateFolder?
@@ -21,7 +22,7 @@ struct Storage: Sendable {
 
     /// `isNamed`: the folder was given by name, so it is this router's alone.
     init(_ plan: Plan, folder path: String, isNamed: Bool) throws {
-        names = RouteNames(plan.routes.map(\.name))
+        names = RunNames(plan.routes.map(\.name))
         cipher = plan.state.encrypt.map { Cipher(plan.keys[$0].secret) }
         guard isNamed || plan.keepsState else {
             folder = nil
@@ -75,6 +76,7 @@ struct Storage: Sendable {
         options.isSynced = provider.delivery.queue.durability == .power
         options.cipher = cipher
         options.budget = budget
+        options.levels = levels
         do throws(SpoolFault) {
             outlet.store = try SpoolFile(
                 path: StateFolder.spool(of: provider.name, in: folder.path), names: names, options: options, say: say)

@@ -14,7 +14,7 @@ struct Broken: Sendable, CustomTestStringConvertible {
 }
 
 extension Broken {
-    static let all = syntax + sections + providers + routes + consent + placeholders
+    static let all = syntax + sections + providers + routes + rules + consent + placeholders
 
     static let syntax = [
         Broken(

@@ -42,7 +42,7 @@ private func lane(_ provider: any Provider, _ store: MemoryStore, memory: Int = 
     plan.retry.first = .milliseconds(1)
     plan.retry.most = .milliseconds(1)
     let lane = Lane(
-        name: "out", provider: provider, plan: plan, concurrency: 1, routes: RouteNames(["first", "second"]), store: store,
+        name: "out", provider: provider, plan: plan, concurrency: 1, routes: RunNames(["first", "second"]), store: store,
         deadLetters: DeadLetters(path: "/nonexistent/dead-letters.db", clock: .system, warn: { _ in }), clock: .system,
         chance: Chance(seed: 1),
         news: { _, news in

@@ -94,7 +94,7 @@ private final class Fixture {
             path: deadLetterFile,
             clock: Clock(now: { instant(0) }, wall: { 1_763_721_000_123_000_000 }), warn: { line in said.withLock { $0.append(line) } })
         let lane = Lane(
-            name: "out", provider: provider, plan: plan, concurrency: 1, routes: RouteNames(["first", "second"]), deadLetters: letters,
+            name: "out", provider: provider, plan: plan, concurrency: 1, routes: RunNames(["first", "second"]), deadLetters: letters,
             clock: .system,
             chance: Chance(seed: 1),
             news: { _, news in

@@ -96,9 +96,13 @@ struct ExplainTests {
                   "routes": [ { "name": "slow", "events": "slow", "to": ["a"] }, { "name": "all", "to": ["a"] } ] }
                 """)
         let result = try yard.run(["explain", "--json"], input: #"{"event":"get","ms":7}"#)
-        #expect(result.text.hasSuffix(#"],"emits":["slow"]}"# + "\n"), "\(result.text)")
+        #expect(result.text.hasSuffix(#"],"emits":["slow"],"emit_errors":[]}"# + "\n"), "\(result.text)")
         #expect(try explain(yard, #"{"event":"get","ms":7}"#).map(\.verdict) == ["filtered", "admitted"])
         #expect(try yard.run(["explain"], input: #"{"event":"get","ms":7}"#).text.hasSuffix("\n\nemits slow\n"))
+        let lacking = #"["emit[0]: ms: the event has no such member"]"#
+        #expect(try yard.run(["explain", "--json"], input: "{}").text.hasSuffix(#","emits":[],"emit_errors":\#(lacking)}"# + "\n"))
+        let person = try yard.run(["explain"], input: #"{"ms":7}"#).text
+        #expect(person.hasSuffix("\n\nmakes nothing by emit[0]: event: the event has no such member\n"))
         let run = try yard.run(["--stats", "text"], input: #"{"event":"get","ms":7}"# + "\n{}\n")
         #expect(run.errors.contains("received 2: 2 valid, 0 rejected; 1 emitted\n"), "\(run.errors)")
         #expect(run.errors.contains("route slow: 1 admitted, 2 filtered (events)\n") && run.errors.contains("emit errs on 1\n"))
@@ -339,9 +343,29 @@ struct ExplainTests {
         #expect(try yard.run(["explain", "--json"], input: event).text.contains(event))
     }
 
-    @Test("it agrees with the router on every event, verdict by verdict and byte by byte")
-    func agrees() throws {
-        let yard = try Yard(routes: Self.rich)
+    /// Steps of every kind; what they do depends on nothing but the event.
+    private static let stepped = """
+        { "keys": { "ids": "${env:IDS}" },
+          "providers": {
+            "a": { "plugin": "file", "path": "a.ndjson" }, "b": { "plugin": "file", "path": "b.ndjson" },
+            "c": { "plugin": "file", "path": "c.ndjson" } },
+          "routes": [
+            { "not": { "events": "page*" }, "sample": { "rates": { "error_*": 0.5 }, "annotate": true },
+              "transform": [ { "set": { "double": { "cel": "n * 2" }, "user": { "cel": "userId.upperAscii()" } } },
+                             { "rename": { "type": "kind" } }, { "move": { "traits.role": "role" } }, { "bin": { "n": [10, 20] } },
+                             { "ip": ["context.ip"] }, { "limit": { "event": 6 } }, { "flatten": ["properties", "context"] } ], "to": ["a"] },
+            { "not": { "events": "page*" }, "transform": [ { "scrub": { "in": ["context"] } }, { "default": { "userId": "none" } },
+                             { "mask": { "pattern": "[aeiou]", "with": "*", "in": ["properties"] } }, { "round": { "n": 7 } },
+                             { "lower": ["event"] }, { "geo": ["traits"] },
+                             { "hash": { "fields": ["type"], "key": "ids" } } ], "to": ["b"] },
+            { "not": { "events": "page*" }, "transform": [ { "keep": ["event", "context.ip", "userId"] },
+                             { "set": { "context.ip": { "cel": "event == 'item_bought' ? context.ip : '-'" } } },
+                             { "scrub": { "action": "reject" } } ], "to": ["c"] } ] }
+        """
+
+    @Test("it agrees with the router on every event, verdict by verdict and byte by byte", arguments: [false, true])
+    func agrees(isStepped: Bool) throws {
+        let yard = try Yard(routes: isStepped ? Self.stepped : Self.rich)
         var random = Seeded(state: 11)
         let events = (0..<60).map { Self.randomEvent($0, &random) }
         let run = try yard.run(["--stats", "json"], environment: Self.environment, input: events.joined(separator: "\n") + "\n")
@@ -370,7 +394,7 @@ struct ExplainTests {
         #expect(left.flatMap { $0 }.isEmpty, "the router delivers more than explain admits")
         for (index, route) in try #require(account["routes"] as? [[String: Any]]).enumerated() {
             let counts = route.compactMapValues { $0 as? Int }
-            for verdict in ["admitted", "filtered", "denied", "sampled_out"] {
+            for verdict in ["admitted", "filtered", "denied", "sampled_out", "withheld"] {
                 let counted = counts.filter { $0.key.hasPrefix(verdict) }.values.reduce(0, +)
                 #expect(verdicts[index][verdict] ?? 0 == counted, "route \(index): \(verdict)")
             }

@@ -92,6 +92,23 @@ struct StepExplainTests {
         #expect(routes[1].reason.hasSuffix(#"leaves twice ["[email]"]; scrub finds 1 × email"#), "\(routes[1].reason)")
     }
 
+    @Test("a hash is masked whatever its form, also behind a step that moves it, and so is what was hashed")
+    func hashes() throws {
+        let yard = try Yard(
+            routes: """
+                { "keys": { "ids": "0123456789abcdef" }, "providers": { "a": { "plugin": "noop" } },
+                  "routes": [
+                    { "transform": [ { "hash": { "fields": ["userId"], "key": "ids", "name": true, "length": 16 } },
+                                     { "move": { "userId": "user.id" } } ], "to": ["a"] },
+                    { "transform": [ { "rename": { "mail": "m" } }, { "hash": { "fields": ["m"], "key": "ids", "length": 8 } } ], "to": ["a"] },
+                    { "match": { "mail": "x" }, "to": ["a"] } ] }
+                """)
+        let text = try yard.run(["explain", "--json"], input: #"{"userId":"u-77","mail":"bob@x.org"}"#).text
+        #expect(text.contains(#""event":{"mail":"bob@x.org","user":{"id":"(hashed)"}}"#), "\(text)")
+        #expect(text.contains(#""event":{"userId":"u-77","m":"(hashed)"}"#), "\(text)")
+        #expect(text.contains(#""reason":"mail is (hashed), not 'x'""#), "\(text)")
+    }
+
     @Test("for a person the same stands at the transform, also where it decides")
     func person() throws {
         let yard = try Yard(

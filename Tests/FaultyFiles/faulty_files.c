@@ -278,7 +278,12 @@ static int vfs_error(sqlite3_vfs *vfs, int size, char *out) {
   return real->xGetLastError(real, size, out);
 }
 
-void faulty_register(void) {
+static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER;
+
+void faulty_give(void) { pthread_mutex_unlock(&owner); }
+
+void faulty_take(void) {
+  pthread_mutex_lock(&owner);
   if (real) return;
   real = sqlite3_vfs_find(NULL);
   ours = (sqlite3_vfs){

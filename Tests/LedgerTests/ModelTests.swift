@@ -129,7 +129,8 @@ struct ModelTests {
     @Test("agrees with it after every step, and so does a table that only follows the changes", arguments: 0..<60 as Range<UInt64>)
     func agrees(seed: UInt64) throws {
         // Under the faulty files, which do not wait for the disk.
-        faulty_register()
+        faulty_take()
+        defer { faulty_give() }
         faulty_arm(-1, FAULTY_IO, 0)
         var chance = Chance(seed)
         let folder = Folder()
@@ -200,7 +201,8 @@ struct ModelTests {
         "loses nothing that it has acknowledged, whichever call of the disk fails and however, and works again afterwards",
         arguments: [FAULTY_IO, FAULTY_FULL, FAULTY_SHORT], [false, true])
     func everyCall(kind: faulty_kind, stays: Bool) throws {
-        faulty_register()
+        faulty_take()
+        defer { faulty_give() }
         faulty_arm(-1, FAULTY_IO, 0)
         #expect(live(Folder()).fault == nil)
         let calls = faulty_calls()
@@ -222,7 +224,8 @@ struct ModelTests {
 
     @Test("has all that it has acknowledged after the power failed, whatever the disk had not written yet")
     func powerCut() throws {
-        faulty_register()
+        faulty_take()
+        defer { faulty_give() }
         for seed in 0..<120 as Range<UInt64> {
             let folder = Folder()
             faulty_arm(-1, FAULTY_IO, 0)
@@ -241,7 +244,8 @@ struct ModelTests {
 
     @Test("is made wholly or not at all when the power fails while it is made")
     func powerCutAtFirst() throws {
-        faulty_register()
+        faulty_take()
+        defer { faulty_give() }
         for seed in 0..<60 as Range<UInt64> {
             let folder = Folder()
             faulty_watch_power()

@@ -213,14 +213,15 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
     func independence() {
         var plan = plan()
         plan.consent = everything
-        plan.routes = (0..<4).map { level in route { $0.consent = ConsentDemand(level: level) } }
+        plan.consent?.unknown = .deny
+        plan.routes = ["analytics", "marketing"].map { purpose in route { $0.consent = ConsentDemand(level: 0, purposes: [purpose]) } }
         let bench = Bench(plan)
         let strings = [some, nothing, String(some.dropLast(2)), ""]
         let modes = [#"{"ad_storage":"granted"}"#, #"{"ad_storage":"denied"}"#, "{}"]
         let sections = ["DBABT~1YNN", "DBABT~1YYN", "DBABL~BAAqAAAAAA.YA"]
         var random = Seeded(state: 3)
         func pick(_ list: [String]) -> String { list[Int.random(in: 0..<list.count, using: &random)] }
-        for _ in 0..<1000 {
+        for _ in 0..<300 {
             var members: [String] = []
             if Bool.random(using: &random) { members.append(#""google":\#(pick(modes))"#) }
             if Bool.random(using: &random) { members.append(#""gpp":"\#(pick(sections))""#) }

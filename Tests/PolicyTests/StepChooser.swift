@@ -19,7 +19,8 @@ struct StepChooser<Chance: RandomNumberGenerator> {
         [
             "1", "-45", "2.5", "1e3", "1E400", "true", "null", #""""#, #""10.1.2.3""#, #""2001:db8:1:2::3""#, #""bob@example.org""#,
             #""Bob <bob\u0040x.org>, 10.0.0.1""#, #""4111 1111 1111 1111""#, #""Bearer abcdefgh1""#, #""2026-02-28T23:59:59.5+01:00""#,
-            #""2026-02-30""#, "1795257753", "1795257753000", #""321""#, #""\ud83d\ude97\u00e9\ud800""#, #""ÄÖ \"x\"""#, "[]", "{}",
+            #""2026-02-30""#, "1795257753", "1795257753000", "8999999999999999", "-9e18", #""321""#, #""\ud83d\ude97\u00e9\ud800""#,
+            #""ÄÖ \"x\"""#, "[]", "{}",
             #"["a",1,{"k":"bob@x.org"}]"#, #"{"country":"DE","city":"Bremen"}"#, #"{"c":{"w":3},"d":{"e":"10.1.2.3"},"bob@x.org":1}"#,
             #"{"[email]":1,"bob@x.org":2}"#, #"{"bob@x.org":1,"eve@x.org":2}"#,
         ]
@@ -99,7 +100,7 @@ struct StepChooser<Chance: RandomNumberGenerator> {
         switch below(9) {
         case 0: .hash(key: 0, name: pick([nil, "ids"]), digits: pick([8, 16, 64]))
         case 1: .bin(pick([["0", "100", "500"], ["0.5", "1.5"], ["7"]]))
-        case 2: .round(pick(["10", "0.25", "3"]))
+        case 2: .round(pick(["10", "0.25", "3", "1.000000001"]))
         case 3: .roundTime(pick(ValueChange.TimeUnit.allCases))
         case 4: .truncateIP(v4: pick([0, 24, 32]), v6: pick([0, 48, 128]))
         case 5: .limit(below(6))

@@ -37,8 +37,6 @@ private let life: [SpoolWork] = {
 
 @Suite("A spool on a bad disk", .serialized)
 struct FaultTests {
-    init() { faulty_register() }
-
     /// Lives the life until something fails; what was stored for certain, and what the step that failed would have left.
     private func live(_ folder: Folder, synced: Bool = false) -> (stored: Model, perhaps: Model, fault: SpoolFault?) {
         var stored = Model()
@@ -61,6 +59,8 @@ struct FaultTests {
         "loses nothing that it has stored, whichever call fails and however, once or for good, and works again afterwards",
         arguments: [FAULTY_IO, FAULTY_FULL, FAULTY_SHORT], [false, true])
     func everyCall(kind: faulty_kind, stays: Bool) throws {
+        faulty_take()
+        defer { faulty_give() }
         faulty_arm(-1, FAULTY_IO, 0)
         #expect(live(Folder()).fault == nil)
         let calls = faulty_calls()
@@ -85,6 +85,8 @@ struct FaultTests {
 
     @Test("a failed commit can be tried again, and is done once")
     func again() throws {
+        faulty_take()
+        defer { faulty_give() }
         let folder = Folder()
         faulty_arm(-1, FAULTY_IO, 0)
         let file = try spool(folder, vfs: FAULTY_FILES)
@@ -107,6 +109,8 @@ struct FaultTests {
 
     @Test("with durability 'power' everything stored is there after the power failed, whatever the disk had not written yet")
     func powerCut() throws {
+        faulty_take()
+        defer { faulty_give() }
         for seed in 0..<120 as Range<UInt64> {
             let folder = Folder()
             // The first commit makes the file; from then on power may fail at any call.
@@ -128,6 +132,8 @@ struct FaultTests {
 
     @Test("without it the file is whole all the same, with what it had at some moment before")
     func powerCutWithoutSync() throws {
+        faulty_take()
+        defer { faulty_give() }
         for seed in 0..<60 as Range<UInt64> {
             let folder = Folder()
             faulty_arm(-1, FAULTY_IO, 0)
@@ -158,7 +164,7 @@ struct FaultTests {
         var options = SpoolFile.Options()
         let budget = DiskBudget(folder.path, most: 100, reserve: 1000, free: { _ in free.withLock { $0 } })
         options.budget = budget
-        let file = try SpoolFile(path: folder.path + "/spool-x.sqlite", names: RouteNames(["a"]), options: options) { _ in }
+        let file = try SpoolFile(path: folder.path + "/spool-x.sqlite", names: RunNames(["a"]), options: options) { _ in }
         try file.commit(.insert((1, [String(repeating: "x", count: 80)])))
         func fault(_ work: SpoolWork) -> SpoolFault? {
             do throws(SpoolFault) { try file.commit(work) } catch { return error }

@@ -76,12 +76,12 @@ struct SpoolFileTests {
     @Test("tells routes by name: a later run may number them otherwise, and may not have them any more")
     func routeNames() throws {
         let folder = Folder()
-        let first = try spool(folder, names: RouteNames(["old", "both"]))
+        let first = try spool(folder, names: RunNames(["old", "both"]))
         var work = SpoolWork()
         work.insert = [(1, batch(["x"], route: 0)), (2, batch(["y"], route: 1))]
         try first.commit(work)
         first.close()
-        let names = RouteNames(["new", "both"])
+        let names = RunNames(["new", "both"])
         let second = try spool(folder, names: names)
         #expect(try second.read(after: 0, most: 100).map { names[$0.batch.entries[0].route] } == ["old", "both"])
         #expect(second.contents.routes == [2: 1, 1: 1])

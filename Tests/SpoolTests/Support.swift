@@ -76,7 +76,7 @@ func secret(_ text: String) -> Secret { Secret(Array(text.utf8)) }
 let hour = Clock(now: { Instant(nanoseconds: 0) }, wall: { 3_600_000_000_000 })
 
 func spool(
-    _ folder: Folder, vfs: String? = nil, synced: Bool = false, key: String? = nil, names: RouteNames = RouteNames(["a", "b"]),
+    _ folder: Folder, vfs: String? = nil, synced: Bool = false, key: String? = nil, names: RunNames = RunNames(["a", "b"]),
     said: Monitor<[String]> = Monitor([])
 )
     throws(SpoolFault) -> SpoolFile

@@ -14,7 +14,8 @@ var plants = false
 var arguments = CommandLine.arguments.dropFirst()
 func usage() -> Never {
     fputs(
-        "usage: fuzz [--target scanner|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json|service|scrub|mask|transforms|tcf|gpp] "
+        "usage: fuzz [--target scanner|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json|service|scrub|mask|"
+            + "transforms|tcf|gpp] "
             + "[--seconds N] [--seed S] [--plant]\n", stderr)
     exit(64)
 }

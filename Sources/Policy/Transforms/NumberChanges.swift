@@ -77,9 +77,12 @@ final class RoundChange: Changing {
     private func write(_ number: Double, _ out: inout Replacements) {
         var scale: Int64 = 1
         for _ in 0..<digits { scale *= 10 }
-        let scaled = Int64((abs(number) * Double(scale)).rounded())
-        var text = "\(scaled / scale)"
-        var fraction = scaled % scale
+        // Apart, since a large number with many digits behind its point is more than a word holds.
+        var whole = Int64(abs(number))
+        var fraction = Int64(((abs(number) - Double(whole)) * Double(scale)).rounded())
+        if fraction == scale { (whole, fraction) = (whole + 1, 0) }
+        let isZero = whole == 0 && fraction == 0
+        var text = "\(whole)"
         if fraction > 0 {
             var width = digits
             while fraction % 10 == 0 {
@@ -89,7 +92,7 @@ final class RoundChange: Changing {
             let shown = "\(fraction)"
             text += "." + String(repeating: "0", count: width - shown.utf8.count) + shown
         }
-        if number < 0, scaled > 0 { text = "-" + text }
+        if number < 0, !isZero { text = "-" + text }
         text.withUTF8 { out.put($0.baseAddress!, $0.count) }
     }
 }

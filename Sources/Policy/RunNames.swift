@@ -1,9 +1,10 @@
-// The names of all routes that events of this run came by: those of the plan, those of plans that a reload replaced, and
-// those that a spool still knows from an earlier run. A number, once given, stands for its name to the end of the run.
+// The names of all routes that events of this run came by, and those of all levels that they were admitted under: those of the plan,
+// those of plans that a reload replaced, and those that a spool still knows from an earlier run. A number, once given, stands for its
+// name to the end of the run.
 
 internal import Platform
 
-public final class RouteNames: Sendable {
+public final class RunNames: Sendable {
     private let state = Monitor(State())
 
     private struct State {

@@ -1,0 +1,92 @@
+// The second check: what waited passes the gate once more at the moment of hand-over, by its subjects alone, without being parsed. It
+// promises that no event is handed over of a subject who has since refused what the event was admitted under. When it cannot tell it
+// holds back and destroys nothing: what is on record may be readable again.
+
+internal import Configuration
+internal import Platform
+
+public final class SecondCheck: Sendable {
+    public enum Answer: Sendable, Equatable {
+        case pass
+        /// These events, by index, may not go any more.
+        case refused([Int])
+        /// Nobody can tell at the moment: all of them wait.
+        case unreadable
+    }
+
+    private let records: ConsentRecords
+    private let levels: RunNames
+    private let today = Monitor<Today?>(nil)
+
+    /// `levels`: the names of the levels that entries speak of.
+    public init(_ records: ConsentRecords, levels: RunNames) {
+        self.records = records
+        self.levels = levels
+    }
+
+    /// From now on it goes by these rules.
+    public func adopt(_ ruleset: Ruleset) {
+        today.withLock { $0 = Today(ruleset, records, levels.all) }
+    }
+
+    public func check(_ batch: Batch) -> Answer { today.withLock { $0?.check(batch) ?? .pass } }
+}
+
+/// What waiting events are asked for by the plan of the day.
+private final class Today {
+    private struct Demand {
+        var level: Int
+        var purposes: Purposes?
+    }
+
+    /// Owns what the demands point to.
+    private let ruleset: Ruleset
+    private let consent: ConsentRules
+    private var standings: Standings
+    /// By the number of the route.
+    private var demands: [UInt16: Demand] = [:]
+    /// By `EntryLevel`: the index of the level; one that the plan does not know is above all.
+    private var levels: [Int]
+
+    /// nil: the rules demand nothing of anybody.
+    init?(_ ruleset: Ruleset, _ records: ConsentRecords, _ names: [String]) {
+        guard let rules = ruleset.rules.gate else { return nil }
+        self.ruleset = ruleset
+        consent = rules.pointee.consent
+        standings = Standings(consent, records)
+        for route in ruleset.rules.routes {
+            demands[route.number] = Demand(level: route.gate.level, purposes: route.gate.purposes)
+        }
+        levels = Array(repeating: consent.levels.count - 1, count: Int(EntryLevel.highest) + 1)
+        levels[Int(EntryLevel.none)] = 0
+        for (number, name) in names.enumerated() {
+            let entry = EntryLevel.entry(of: UInt16(exactly: number))
+            let known = consent.levels.firstIndex { $0.name.bytes.elementsEqual(name.utf8) }
+            if entry != EntryLevel.highest, let known { levels[Int(entry)] = known }
+        }
+    }
+
+    func check(_ batch: Batch) -> SecondCheck.Answer {
+        var refused: [Int] = []
+        for (index, entry) in batch.entries.enumerated() {
+            // What came by a route that is gone needs some consent, whatever it was.
+            let demand = demands[entry.route] ?? Demand(level: min(1, consent.levels.count - 1), purposes: nil)
+            let level = max(demand.level, levels[Int(entry.level)])
+            guard level > 0 || demand.purposes != nil else { continue }
+            let first = Int(entry.firstSubject)
+            let subjects = UnsafeBufferPointer(rebasing: batch.subjects[first..<first + Int(entry.subjectCount)])
+            let standing = standings.of(subjects)
+            switch standing.kind {
+            case .unreadable: return .unreadable
+            case .known:
+                let isGranted = demand.purposes.map { consent.contains(standing.granted, $0) } ?? true
+                if standing.level < level || !isGranted { refused.append(index) }
+            case .nothing:
+                // It was admitted by what it said itself, or by what is assumed; a refusal that is too old to count as consent counts.
+                let isRefused = consent.meet(standing.refused, consent.levels[level].purposes)
+                if isRefused || demand.purposes.map({ consent.meet(standing.refused, $0) }) ?? false { refused.append(index) }
+            }
+        }
+        return refused.isEmpty ? .pass : .refused(refused)
+    }
+}
