@@ -20,8 +20,9 @@ public enum ControlClient {
             throw ControlFault(isNobody ? .nobody : .failed, "\(place.path): \(SystemFault())")
         }
         let target = request.path + (request.query.isEmpty ? "" : "?" + request.query)
-        let text = Array("\(request.method) \(target) HTTP/1.1\r\nHost: switchyard\r\nContent-Length: \(request.body.count)\r\n".utf8)
-            + Array("Connection: close\r\n\r\n".utf8) + request.body
+        let length = request.body.count
+        let head = "\(request.method) \(target) HTTP/1.1\r\nHost: switchyard\r\nContent-Length: \(length)\r\nConnection: close\r\n\r\n"
+        let text = Array(head.utf8) + request.body
         do throws(SystemFault) {
             try text.withUnsafeBufferPointer { (bytes) throws(SystemFault) in try descriptor.write(UnsafeRawBufferPointer(bytes)) }
         } catch {

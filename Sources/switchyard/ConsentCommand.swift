@@ -18,7 +18,7 @@ let consentCommand = Command(
         consent stats             how many ids there are, and what was said
         With - the ids are read from standard input, one a line. Ids that stand in the command itself can be seen by everyone who may
         list processes, and are kept by shells.
-        A running router carries it out at once, by its own configuration. Without one the command does, by --config.
+        A running router carries it out at once, by its own configuration. Without one the command does, by the file that --config names.
         """,
     argument: "ACTION",
     rest: ["ID"],

@@ -40,17 +40,16 @@ final class ConsentImporting {
     /// Lines, those taken, those that came late, and the bad ones.
     private var counts = [0, 0, 0, 0]
     private var shown = 0
+    private let isJSON: Bool
 
     init(_ errand: ConsentErrand, _ client: ConsentClient, _ input: ConsentInput) {
         self.errand = errand
         self.client = client
         self.input = input
-        self.errand.values["session"] = String(UInt64.random(in: 0 ... .max), radix: 16)
-        self.errand.values["json"] = nil
         isJSON = errand.values["json"] != nil
+        self.errand.values["json"] = nil
+        self.errand.values["session"] = String(UInt64.random(in: 0 ... .max), radix: 16)
     }
-
-    private let isJSON: Bool
 
     func run() throws -> Int32 {
         bar.begin(size: input.size, of: "lines")
@@ -81,7 +80,9 @@ final class ConsentImporting {
         let answer = String(decoding: try client.ask(errand, piece: piece), as: UTF8.self)
         var lines = answer.split(separator: "\n")[...]
         let numbers = lines.popFirst()?.split(separator: " ").compactMap { Int($0) } ?? []
-        guard numbers.count == counts.count else { throw StateFailure("the answer of the router makes no sense; is it of another version?") }
+        guard numbers.count == counts.count else {
+            throw StateFailure("the answer of the router makes no sense; is it of another version?")
+        }
         counts = numbers
         for line in lines.prefix(ConsentImporting.mostShown - shown) {
             shown += 1

@@ -1649,6 +1649,76 @@ extension Broken {
                 "1:106: consent.gpc[0]: unknown purpose 'ads', expected operations or analytics"
             ]),
         Broken(
+            "a ledger under a key that there is not",
+            #"""
+            {"consent":{"levels":["none","all"],"default":"all","ledger":"idz"},
+            "keys":{"ids":"0123456789abcdef","old":"0123456789abcdeg"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:62: consent.ledger: unknown ledger key 'idz', did you mean 'ids'?"
+            ]),
+        Broken(
+            "a ledger without keys",
+            #"""
+            {"consent":{"levels":["none","all"],"default":"all","ledger":{"key":"ids"}},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:69: consent.ledger.key: unknown ledger key 'ids', expected a name of 'keys', which has none"
+            ]),
+        Broken(
+            "a ledger that is neither",
+            #"""
+            {"consent":{"levels":["none","all"],"default":"all","ledger":true,"minimum_version":2},
+            "keys":{"ids":"0123456789abcdef","old":"0123456789abcdeg"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:62: consent.ledger must be the name of a key, or an object of 'key' and 'previous', is true",
+                "1:85: consent.minimum_version must be a string, is 2",
+            ]),
+        Broken(
+            "a ledger without its key",
+            #"""
+            {"consent":{"levels":["none","all"],"default":"all","ledger":{"previous":["old","ids","old"],"keep":1},"minimum_version":""},
+            "keys":{"ids":"0123456789abcdef","old":"0123456789abcdeg"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:62: consent.ledger: lacks 'key': the key of 'keys' under which ids are hashed",
+                "1:87: consent.ledger.previous[2]: 'old' is there twice, expected once",
+                "1:94: consent.ledger: unknown key 'keep', expected key or previous",
+                #"1:122: consent.minimum_version must be a name, not empty, is """#,
+            ]),
+        Broken(
+            "a ledger whose key was its own before",
+            #"""
+            {"consent":{"levels":["none","all"],"default":"all","ledger":{"key":"ids","previous":["old","ids"]}},
+            "keys":{"ids":"0123456789abcdef","old":"0123456789abcdeg"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:62: consent.ledger: names a key as the present one and as a previous one, expected another key"
+            ]),
+        Broken(
+            "a ledger under keys that others use",
+            #"""
+            {"consent":{"levels":["none","all"],"default":"all","ledger":{"key":"ids","previous":["old"]}},
+            "keys":{"ids":"0123456789abcdef","old":"0123456789abcdeg"},"state":{"encrypt":"old"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"transform":[{"hash":{"fields":["a"],"key":"ids"}}],"to":["out"]}]}
+            """#,
+            [
+                "1:62: consent.ledger: takes the key that encrypts the state folder, expected one of its own",
+                "1:62: consent.ledger: takes a key under which routes hash, expected one of its own",
+            ]),
+        Broken(
             "a map of nothing",
             #"""
             {"consent":{"levels":{"none":[],"all":["operations","analytics"]},"default":"all",

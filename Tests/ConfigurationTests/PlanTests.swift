@@ -46,6 +46,22 @@ struct PlanTests {
         #expect(try read(file(#""consent":{"levels":{"a":["x"]},"default":"a"}"#)).consent?.map == ConsentMapPlan())
     }
 
+    @Test("a ledger is kept under the key that is named, alone or with those of before")
+    func ledger() throws {
+        func consent(_ members: String) throws -> ConsentPlan? {
+            try read(
+                file(
+                    #""keys":{"a":"0123456789abcdef","b":"0123456789abcdeg","c":"0123456789abcdeh"},"#
+                        + #""consent":{"levels":["all"],"default":"all"\#(members)}"#)
+            ).consent
+        }
+        #expect(try consent(#","ledger":"b""#)?.ledger == LedgerPlan(key: 1))
+        #expect(try consent(#","ledger":{"key":"c","previous":["b","a"]}"#)?.ledger == LedgerPlan(key: 2, previous: [1, 0]))
+        #expect(try consent(#","minimum_version":"2026-01""#)?.minimumVersion == "2026-01")
+        let plain = try consent("")
+        #expect(plain?.ledger == nil && plain?.minimumVersion == nil)
+    }
+
     @Test("the full file is understood to the last key")
     func full() throws {
         let plan = try read(good)

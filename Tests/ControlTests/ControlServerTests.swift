@@ -56,6 +56,19 @@ struct ControlServerTests {
         #expect(throws: ControlFault.self) { try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/status")) }
     }
 
+    @Test("takes a body, and gives back another")
+    func bodies() throws {
+        let folder = Folder()
+        let server = try ControlServer(folder: folder.path) { request, answer in
+            answer(Response(200, type: "text/plain", request.body.reversed()))
+        }
+        server.start()
+        let body = (0..<Request.mostBody).map { UInt8(truncatingIfNeeded: $0 / 7) }
+        let answer = try ControlClient.ask(folder: folder.path, Request(method: "POST", path: "/x", body: body))
+        #expect(answer.status == 200 && answer.body == body.reversed())
+        server.close()
+    }
+
     @Test("takes the place of one that a killed router left behind")
     func leftBehind() throws {
         let folder = Folder()

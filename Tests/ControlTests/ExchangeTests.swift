@@ -20,7 +20,7 @@ struct ExchangeTests {
     @Test("is understood in pieces of any size", arguments: [1, 2, 7, 1000])
     func pieces(size: Int) {
         let text = "POST /reload?a=1&b HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
-        #expect(read(text, pieces: size) == .done(Request(method: "POST", path: "/reload", query: "a=1&b")))
+        #expect(read(text, pieces: size) == .done(Request(method: "POST", path: "/reload", query: "a=1&b", body: Array("abc".utf8))))
         #expect(read("GET /status HTTP/1.0\n\n", pieces: size) == .done(Request(method: "GET", path: "/status")))
     }
 
@@ -36,6 +36,14 @@ struct ExchangeTests {
             return
         }
         #expect(response.status == 400)
+    }
+
+    @Test("has a body that is long enough for a piece of a file, and ends where its length says", arguments: [1000, 16384])
+    func body(size: Int) {
+        let body = String(repeating: "x", count: Request.mostBody)
+        let text = "POST / HTTP/1.1\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        #expect(read(text + "more", pieces: size) == .done(Request(method: "POST", path: "/", body: Array(body.utf8))))
+        #expect(read(String(text.dropLast()), pieces: size) == .more)
     }
 
     @Test("is bounded: a head without end, a body too long, a length that is none, a body without one")

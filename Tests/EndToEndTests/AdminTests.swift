@@ -89,6 +89,7 @@ struct AdminTests {
         #expect(try get("/healthz") == (200, "ok\n"))
         #expect(try get("/metrics").body.contains("switchyard_info"))
         #expect(try get("/reload").status == 404)
+        #expect(try get("/consent/stats").status == 404)
         #expect(run.finish().code == 0)
     }
 

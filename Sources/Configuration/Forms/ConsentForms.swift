@@ -154,7 +154,9 @@ enum ConsentForms {
 
     /// Who learns one of the three kinds of keys learns nothing that the others guard.
     static func checkKeys(_ plan: Plan, _ node: Node, _ reading: Reading) {
-        guard let ledger = plan.consent?.ledger, let place = node["consent"]?["ledger"] else { return }
+        guard let ledger = plan.consent?.ledger, let place = node["consent"]?["ledger"], place.text != nil || place["key"] != nil else {
+            return
+        }
         if ledger.previous.contains(ledger.key) {
             reading.fault(place, "names a key as the present one and as a previous one, expected another key")
         }

@@ -1,0 +1,236 @@
+// `switchyard consent`, on a state folder that nobody has and beside a running router.
+
+import Foundation
+import Glibc
+import Testing
+
+private let section =
+    #""levels": { "none": [], "essential": ["operations"], "standard": ["operations", "analytics"] }, "default": "standard""#
+
+private func routes(_ ledger: String = #", "ledger": "ids""#) -> String {
+    """
+    { "keys": { "ids": "0123456789abcdef0123456789abcdef" }, "consent": { \(section)\(ledger) },
+      "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "to": ["out"] } ] }
+    """
+}
+
+extension Yard {
+    fileprivate func consent(_ words: String..., input: String = "") throws -> Result {
+        try run(["consent"] + words + ["--state", path("state")], input: input)
+    }
+
+    fileprivate func consentObject(_ words: String...) throws -> NSDictionary {
+        try JSONSerialization.jsonObject(with: run(["consent"] + words + ["--json", "--state", path("state")]).output) as! NSDictionary
+    }
+
+    /// A router that answers, also where one was killed.
+    fileprivate func startAnswering() throws -> Run {
+        let run = try startRouter()
+        try waitUntil("it answers") { try command("status", "--json").text.contains(#""running":true"#) }
+        return run
+    }
+}
+
+@Suite("The command consent")
+struct ConsentCommandTests {
+    @Test("what it sets and withdraws holds for the next event of a running router, and after that was killed")
+    func running() throws {
+        let yard = try Yard(routes: routes())
+        let run = try yard.startAnswering()
+        var judged = 0
+        func send(_ name: String, to run: Run) throws {
+            judged += 1
+            run.send(#"{"userId":"u1","event":"\#(name)"}"# + "\n")
+            try waitUntil("\(name) is judged") { try yard.status()["events"] as? Int == judged }
+        }
+        #expect(try yard.consent("get", "u1").text == "nothing is on record\n")
+        try send("before", to: run)
+        #expect(try yard.consent("set", "u1", "--level", "standard").text == "it is on record\n")
+        try send("between", to: run)
+        #expect(run.outputLines(1) == [#"{"userId":"u1","event":"between"}"#])
+        #expect(try yard.consent("withdraw", "u1").code == 0)
+        try send("after", to: run)
+        run.end(by: SIGKILL)
+
+        let again = try yard.startAnswering()
+        judged = 0
+        let record = try yard.consentObject("get", "u1")["record"] as? NSDictionary
+        #expect(record?["withdrawn"] as? Bool == true && record?["origin"] as? String == "socket")
+        try send("restarted", to: again)
+        #expect(try yard.consent("set", "u1", "--grant", "operations,analytics", "--version", "2").code == 0)
+        try send("anew", to: again)
+        let rest = again.finish()
+        #expect(rest.code == 0 && rest.lines == [#"{"userId":"u1","event":"anew"}"#])
+    }
+
+    @Test("ties make what was said for one id hold for others, until they are untied", arguments: [false, true])
+    func ties(isRunning: Bool) throws {
+        let yard = try Yard(routes: routes())
+        let run = isRunning ? try yard.startAnswering() : nil
+        #expect(try yard.consent("set", "u1", "--level", "standard", "--deny", "analytics").code == 0)
+        #expect(try yard.consent("tie", "u1", "u2", "u3").code == 0)
+        let tied = try yard.consentObject("get", "u3")
+        #expect(tied["record"] is NSNull && tied["tied"] as? Int == 2)
+        #expect(((tied["effective"] as? [NSDictionary])?.first?["denied"] as? [String]) == ["analytics"])
+        #expect(try yard.consent("get", "u3").text.contains("together  level standard, denied analytics\n"))
+        #expect(try yard.consent("untie", "u3").text == "it stands for itself now\n")
+        #expect(try yard.consent("untie", "u3").text == "it was tied to no other\n")
+        #expect(try yard.consent("get", "u3").text == "nothing is on record\n")
+        let stats = try yard.consentObject("stats")
+        #expect(stats["ids"] as? Int == 2 && stats["tied"] as? Int == 2 && stats["persons"] as? Int == 1)
+        let crowd = (0...100).map { "c\($0)\n" }.joined()
+        let refused = try yard.consent("tie", "-", input: crowd)
+        #expect(refused.code == 65 && refused.errors.contains("101 ids") && refused.errors.contains("no more than 100"))
+        #expect(run?.finish().code ?? 0 == 0)
+    }
+
+    @Test("a withdrawal of purposes leaves the others, and what was said earlier does not hold", arguments: [false, true])
+    func history(isRunning: Bool) throws {
+        let yard = try Yard(routes: routes())
+        let run = isRunning ? try yard.startAnswering() : nil
+        let words = ["--level", "standard", "--version", "2", "--at", "2026-01-02T00:00:00Z"]
+        #expect(try yard.run(["consent", "set", "u1", "--state", yard.path("state")] + words).code == 0)
+        #expect(try yard.consent("withdraw", "u1", "--purposes", "analytics").code == 0)
+        let late = try yard.consent("set", "u1", "--level", "standard", "--at", "2026-01-01T00:00:00Z")
+        #expect(late.code == 0 && late.text == "it is in the history; a later decision was on record, and holds\n")
+        let entry = try yard.consentObject("get", "u1")
+        let record = entry["record"] as? NSDictionary
+        #expect(record?["level"] as? String == "standard" && record?["denied"] as? [String] == ["analytics"])
+        let history = try #require(entry["history"] as? [NSDictionary])
+        #expect(history.map { $0["held"] as? Bool } == [true, true, false])
+        #expect(history.map { $0["origin"] as? String } == Array(repeating: isRunning ? "socket" : "command", count: 3))
+        let exported = try yard.consent("export", "--history").lines
+        #expect(exported.count == 3 && exported[0].contains(#""decided":"2026-01-02T00:00:00"#))
+        #expect(run?.finish().code ?? 0 == 0)
+    }
+
+    @Test("what cannot be meant is told with what there is", arguments: [false, true])
+    func faults(isRunning: Bool) throws {
+        let yard = try Yard(routes: routes())
+        let run = isRunning ? try yard.startAnswering() : nil
+        func fault(_ words: String...) throws -> String {
+            let result = try yard.run(["consent"] + words + ["--state", yard.path("state")])
+            #expect(result.code == 64 && result.output.isEmpty)
+            return result.errors
+        }
+        #expect(
+            try fault("set", "u1", "--level", "standrad")
+                == "switchyard: unknown level 'standrad', expected none, essential or standard\n")
+        #expect(
+            try fault("set", "u1", "--grant", "operations,ads") == "switchyard: unknown purpose 'ads', expected operations or analytics\n")
+        #expect(try fault("withdraw", "u1", "--purposes", "") == "switchyard: purposes must be names with commas between\n")
+        #expect(try fault("set", "u1", "--version", "2") == "switchyard: set says nothing: expected level, grant or deny\n")
+        #expect(
+            try fault("set", "u1", "--grant", "analytics", "--deny", "analytics")
+                == "switchyard: 'analytics' is both granted and denied\n")
+        #expect(
+            try fault("set", "u1", "--level", "none", "--at", "yesterday")
+                == "switchyard: at must be a time such as 2026-11-21T10:30:00Z\n")
+        #expect(try fault("export", "--format", "xml") == "switchyard: format must be ndjson or csv\n")
+        #expect(try fault("get") == "switchyard: get takes one id, was given 0; see switchyard consent --help\n")
+        #expect(try fault("get", "") == "switchyard: an id is empty; see switchyard consent --help\n")
+        #expect(try fault("tie", "u1", "u1") == "switchyard: an id was given twice; see switchyard consent --help\n")
+        #expect(try fault("get", "u1", "--level", "none") == "switchyard: consent get takes no --level\n")
+        #expect(try fault("statz").hasPrefix("switchyard: unknown action 'statz', did you mean stats?"))
+        #expect(try yard.consentObject("stats")["decisions"] as? Int == 0)
+        #expect(run?.finish().code ?? 0 == 0)
+    }
+
+    @Test("without a ledger in routes.json it says what to add")
+    func noLedger() throws {
+        let yard = try Yard(routes: routes(""))
+        let advice =
+            #"routes.json: no ledger is kept; add "ledger": "ids" to its consent section, and a secret of that name to "keys", such as "#
+            + #""ids": "${file:/etc/switchyard/ids.key}""# + "\n"
+        let resting = try yard.consent("set", "u1", "--level", "none")
+        #expect(resting.code == 78 && resting.errors == advice)
+        #expect(access(yard.path("state/ledger.sqlite"), F_OK) != 0)
+        let run = try yard.startAnswering()
+        let running = try yard.consent("set", "u1", "--level", "none")
+        #expect(running.code == 78 && running.errors == advice)
+        #expect(run.finish().code == 0)
+        let nowhere = try yard.run(["consent", "get", "u1", "--state", yard.path("nowhere")])
+        #expect(nowhere.code == 69 && access(yard.path("nowhere"), F_OK) != 0)
+    }
+
+    @Test("two and more at a time wait for each other")
+    func together() throws {
+        let yard = try Yard(routes: routes())
+        let runs = try (0..<4).map { number in
+            try yard.start(["consent", "set", "u\(number)", "--level", "standard", "--state", yard.path("state")])
+        }
+        for run in runs { #expect(run.finish().code == 0) }
+        #expect(try yard.consentObject("stats")["ids"] as? Int == 4)
+    }
+
+    @Test("an id on standard input reaches neither the arguments nor a file nor a message")
+    func privacy() throws {
+        let yard = try Yard(routes: routes())
+        let id = "someone@example.com"
+        #expect(try yard.consent("set", "-", "--level", "standard", input: id + "\n").code == 0)
+        let run = try yard.startAnswering()
+        #expect(try yard.consent("get", "-", input: id + "\r\n").text.contains("said     level standard"))
+        #expect(try yard.consent("withdraw", "-", input: id).code == 0)
+        let line = #"{"id":"\#(id)","level":"x","decided":"2026-01-01T00:00:00Z"}"#
+        let bad = try yard.consent("import", "-", input: line)
+        #expect(bad.code == 65 && !bad.errors.contains(id))
+        #expect(
+            bad.errorLines.first == "switchyard: standard input:1: level is unknown, expected none, essential or standard")
+        let two = try yard.consent("get", "-", input: "a\nb\n")
+        #expect(two.code == 64 && two.errors.contains("get takes one id, was given 2"))
+        for name in try FileManager.default.contentsOfDirectory(atPath: yard.path("state")) where name != "control.sock" {
+            let file = try Data(contentsOf: URL(fileURLWithPath: yard.path("state/" + name)))
+            #expect(file.range(of: Data(id.utf8)) == nil, "\(name) holds the id")
+        }
+        let rest = run.finish()
+        #expect(rest.code == 0 && !rest.errors.contains(id))
+    }
+
+    @Test("takes in what was exported, in more pieces than one, in either format", arguments: [false, true], ["ndjson", "csv"])
+    func moves(isRunning: Bool, format: String) throws {
+        let yard = try Yard(routes: routes())
+        let count = 5200
+        // The first and the last are one person's, and stand in different pieces.
+        let lines = (0..<count).map { number in
+            let person = number == 0 || number == count - 1 ? #","person":"p""# : ""
+            return #"{"id":"user-\#(number)","level":"standard","decided":"2026-01-01T00:00:00Z","version":"2"\#(person)}"#
+        }
+        let run = isRunning ? try yard.startAnswering() : nil
+        let taken = try yard.consent("import", "-", input: lines.joined(separator: "\n"))
+        #expect(taken.code == 0 && taken.errors == "switchyard: 5,200 of 5,200 lines were taken\n")
+        let entry = try yard.consentObject("get", "user-\(count - 1)")
+        #expect(entry["tied"] as? Int == 1)
+        let exported = try yard.consent("export", "--format", format)
+        #expect(exported.code == 0 && exported.output.count { $0 == 0x0a } == count + (format == "csv" ? 1 : 0))
+        try yard.write(exported.text, to: "ledger." + format)
+        #expect(try yard.consent("withdraw", "user-7").code == 0)
+        let again = try yard.consent("import", yard.path("ledger." + format), "--format", format, "--json")
+        #expect(again.text == #"{"lines":5200,"taken":5199,"late":1,"bad":0}"# + "\n" && again.errors.isEmpty)
+        #expect(try yard.consentObject("stats")["withdrawn"] as? Int == 1)
+        #expect(run?.finish().code ?? 0 == 0)
+    }
+
+    @Test("an import tells each bad line with its number, takes the good ones, and dates those that do not say when")
+    func imports() throws {
+        let yard = try Yard(routes: routes())
+        let text = #"{"id":"a","level":"none"}"# + "\nnope\n" + #"{"id":"b","granted":["ads"]}"# + "\n" + #"{"id":"c","withdrawn":true}"#
+        let undated = try yard.consent("import", "-", input: text)
+        #expect(undated.code == 65 && undated.errorLines.count == 5)
+        try yard.write(text, to: "list.ndjson")
+        let result = try yard.consent("import", "list.ndjson", "--at", "2026-02-03T00:00:00Z")
+        #expect(result.code == 65)
+        #expect(
+            result.errorLines == [
+                "switchyard: list.ndjson:2: is not JSON, expected an object on one line",
+                "switchyard: list.ndjson:3: a purpose is unknown, expected operations or analytics",
+                "switchyard: 2 of 4 lines were taken, 2 are bad",
+            ])
+        let record = try yard.consentObject("get", "c")["record"] as? NSDictionary
+        #expect(record?["withdrawn"] as? Bool == true && (record?["decided"] as? String)?.hasPrefix("2026-02-03T00:00:00") == true)
+        let gone = try yard.consent("import", "gone.ndjson")
+        #expect(gone.code == 69 && gone.errors == "switchyard: gone.ndjson: cannot be opened: No such file or directory\n")
+        let folder = try yard.consent("import", yard.path("state"))
+        #expect(folder.code == 69 && folder.errors.contains("is a folder"))
+        #expect(try yard.consent("import").code == 64)
+    }
+}
