@@ -344,10 +344,42 @@ struct Backlog: ~Copyable {
         began = nil
     }
 
+    /// Takes out what may not go any more of all that is not stored yet.
+    mutating func sweep(_ check: SecondCheck, at now: Instant) -> [Batch] {
+        form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
+        var gone: [Batch] = []
+        var kept: [Unstored] = []
+        for var next in unstored.removeAll() {
+            if case .refused(let refused) = check.check(next.batch) {
+                gone.append(next.batch.subset(refused))
+                let left = Set(next.batch.entries.indices).subtracting(refused).sorted()
+                guard !left.isEmpty else {
+                    // Whoever waits for its end of the stream waits for what is in front of it.
+                    if kept.isEmpty { pass(next.position) } else { kept[kept.count - 1].position.raise(to: next.position) }
+                    continue
+                }
+                next.batch = next.batch.subset(left)
+            }
+            kept.append(next)
+        }
+        for next in kept { unstored.append(next) }
+        for batch in gone { unstoredBytes -= batch.bytes.count }
+        return gone
+    }
+
+    private mutating func pass(_ position: UInt64) {
+        let count = commit?.rows.count ?? 0
+        if count > 0 { commit!.rows[count - 1].row.position.raise(to: position) } else { stored.raise(to: position) }
+    }
+
     /// Everything that could not be stored.
     mutating func takeUnstored(at now: Instant) -> [Batch] {
         form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
         unstoredBytes = 0
         return unstored.removeAll().map(\.batch)
     }
+}
+
+extension UInt64 {
+    fileprivate mutating func raise(to other: UInt64) { self = Swift.max(self, other) }
 }

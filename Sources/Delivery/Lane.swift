@@ -248,10 +248,10 @@ public final class Lane: Sendable {
             switch step {
             case .commit(let work): carryOut(diskPulse.beat { commit(work, store) })
             case .read(let row, let most): carryOut(diskPulse.beat { read(after: row, most, store) })
+            case .sweep(let row, let check): carryOut(diskPulse.beat { sweep(after: row, check, store) })
             case .tidy:
-                // What it cannot give back now it will another time.
-                diskPulse.beat { try? store.tidy() }
-                state.withLock { $0.tidied() }
+                let isDone = diskPulse.beat { (try? store.tidy()) != nil }
+                carryOut(state.withLock { $0.tidied(isDone: isDone, at: clock.now()) })
             case .close:
                 store.close()
                 carryOut(state.withLock { $0.storeClosed() })
@@ -278,6 +278,20 @@ public final class Lane: Sendable {
         } catch {
             return state.withLock { $0.readFailed(error, at: clock.now()) }
         }
+    }
+
+    private func sweep(after row: Int64, _ check: SecondCheck, _ store: any SpoolStore) -> [LaneState.Effect] {
+        do throws(SpoolFault) {
+            let swept = try store.sweep(after: row, check)
+            return state.withLock { $0.swept(swept, at: clock.now()) }
+        } catch {
+            return state.withLock { $0.readFailed(error, at: clock.now()) }
+        }
+    }
+
+    /// Destroys what waits and may not go any more, by what is on record now; `done` is told when it is, from any thread.
+    public func sweep(_ done: @escaping @Sendable (Swept) -> Void) {
+        carryOut(state.withLock { $0.sweep(at: clock.now(), done: done) })
     }
 
     // MARK: - Deadlines
@@ -328,6 +342,7 @@ public final class Lane: Sendable {
             case .left(let count): news(self, .left(count))
             case .closed(let answer): news(self, .closed(answer))
             case .stopped(let answer): news(self, .stopped(answer))
+            case .swept(let swept, let done): for tell in done { tell(swept) }
             }
         }
     }

@@ -11,6 +11,8 @@ extension LaneState {
     enum DiskStep {
         case commit(SpoolWork)
         case read(after: Int64, most: Int)
+        /// Rows behind that one are to be rid of what may not go any more.
+        case sweep(after: Int64, SecondCheck)
         /// Nothing else is to be done: space may be given back.
         case tidy
         case wait(until: Instant?)
@@ -110,6 +112,8 @@ extension LaneState {
         let isEnding = phase == .ended
         let isFull = storeFault?.kind == .full
         let mayStore = storeAgain.map { $0 <= now } ?? true
+        // A deletion makes room.
+        if mayStore || isFull, let row = sweeping?.row, let check { return .sweep(after: max(row, backlog.position), check) }
         if mayStore || isFull, !isEnding, phase != .stopped, backlog.hasMore, toDrop > 0 || wantsRows {
             let room = max(plan.batch.bytes, plan.queue.memory / 2 - heldBytes)
             return .read(after: backlog.position, most: min(room, 4 << 20))
@@ -120,7 +124,7 @@ extension LaneState {
         // When the store may be asked again and there is nothing to ask it, there is nothing to wait for either.
         let again = mayStore ? nil : storeAgain
         if isUntidy {
-            let at = tidyAt ?? now + .seconds(1)
+            let at = tidyAt ?? (sweeping == nil ? now + .seconds(1) : now)
             tidyAt = at
             if at <= now { return .tidy }
             return .wait(until: again.map { min($0, at) } ?? at)
@@ -208,15 +212,23 @@ extension LaneState {
         return [.damaged(loss)]
     }
 
-    mutating func tidied() {
+    /// What could not be given back now will be another time.
+    mutating func tidied(isDone: Bool, at now: Instant) -> [Effect] {
+        guard isDone || sweeping == nil else {
+            tidyAt = now + .seconds(1)
+            return []
+        }
         isUntidy = false
         tidyAt = nil
+        return finishSweep()
     }
 
     mutating func storeClosed() -> [Effect] {
         isStoreClosed = true
+        let unswept = sweeping.map { [Effect.swept($0.swept, $0.done)] } ?? []
+        sweeping = nil
         let left = account.totalWaiting
-        return left > 0 ? [.left(left)] : []
+        return unswept + (left > 0 ? [.left(left)] : [])
     }
 
     // MARK: - The end

@@ -51,6 +51,8 @@ struct LaneState: ~Copyable {
         case closed(Answer)
         /// The provider does not end what it is called for; it is not called again.
         case stopped(Answer)
+        /// A withdrawal has been carried out.
+        case swept(Swept, [@Sendable (Swept) -> Void])
     }
 
     /// A batch that waits, with what happened to it so far.
@@ -146,7 +148,8 @@ struct LaneState: ~Copyable {
     /// How many bytes of the oldest events on disk are to be dropped.
     var toDrop = 0
     /// Whether what waited may still go; nil: nobody asks.
-    private let check: SecondCheck?
+    let check: SecondCheck?
+    var sweeping: Sweeping?
     /// Nanoseconds since 1970 at the instant 0, to keep the time of a first try.
     let epoch: Int64
 

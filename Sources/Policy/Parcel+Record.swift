@@ -39,37 +39,60 @@ extension Batch {
         restoring payload: UnsafeRawBufferPointer, index: UnsafeRawBufferPointer, count: Int, route: (UInt16) -> UInt16?,
         level: (UInt8) -> UInt8
     ) {
-        guard count > 0, count <= index.count / recordSize, payload.last == UInt8(ascii: "\n") else { return nil }
+        guard payload.last == UInt8(ascii: "\n"), let index = BatchIndex(index, count: count, route: route, level: level) else { return nil }
         var parcel = Parcel()
+        var start: UInt32 = 0
+        for entry in index.entries {
+            guard Int(entry.end) <= payload.count, payload[Int(entry.end) - 1] == UInt8(ascii: "\n"),
+                UInt64(entry.messageIDOffset) + UInt64(entry.messageIDCount) < UInt64(entry.end - start)
+            else { return nil }
+            start = entry.end
+            parcel.entryColumn.append(entry)
+        }
+        guard Int(start) == payload.count else { return nil }
+        for subject in index.subjects { parcel.subjectColumn.append(subject) }
+        parcel.bytes.append(contentsOf: payload)
+        self.init(parcel)
+    }
+}
+
+/// What stands beside stored events: enough to tell whose they are, without them.
+@_spi(Spool) public struct BatchIndex {
+    fileprivate private(set) var entries: [Entry] = []
+    fileprivate private(set) var subjects: [SubjectKey] = []
+
+    /// nil: the bytes make no sense together.
+    public init?(_ index: UnsafeRawBufferPointer, count: Int, route: (UInt16) -> UInt16?, level: (UInt8) -> UInt8) {
+        guard count > 0, count <= index.count / recordSize else { return nil }
         var subjectsAt = count * recordSize
         var end: UInt32 = 0
+        entries.reserveCapacity(count)
         for number in 0..<count {
             func read<T: FixedWidthInteger>(_ offset: Int, as: T.Type) -> T {
                 T(littleEndian: index.loadUnaligned(fromByteOffset: number * recordSize + offset, as: T.self))
             }
             let start = end
             end = read(0, as: UInt32.self)
-            let id = (offset: read(8, as: UInt32.self), count: read(12, as: UInt32.self))
-            guard end > start, Int(end) <= payload.count, payload[Int(end) - 1] == UInt8(ascii: "\n"),
-                UInt64(id.offset) + UInt64(id.count) < UInt64(end - start), let route = route(read(4, as: UInt16.self))
-            else { return nil }
+            guard end > start, let route = route(read(4, as: UInt16.self)) else { return nil }
             let flags = read(6, as: UInt8.self)
             let subjectCount = read(7, as: UInt8.self)
             guard subjectsAt + Int(subjectCount) * 16 <= index.count else { return nil }
-            parcel.entryColumn.append(
+            entries.append(
                 Entry(
                     end: end, route: route, isImmediate: flags & 1 == 1, level: level(flags >> 1), subjectCount: subjectCount,
-                    firstSubject: UInt32(truncatingIfNeeded: parcel.subjectColumn.count), messageIDOffset: id.offset,
-                    messageIDCount: id.count, arrival: read(16, as: Int64.self)))
+                    firstSubject: UInt32(truncatingIfNeeded: subjects.count), messageIDOffset: read(8, as: UInt32.self),
+                    messageIDCount: read(12, as: UInt32.self), arrival: read(16, as: Int64.self)))
             for _ in 0..<subjectCount {
                 let high = UInt64(littleEndian: index.loadUnaligned(fromByteOffset: subjectsAt, as: UInt64.self))
                 let low = UInt64(littleEndian: index.loadUnaligned(fromByteOffset: subjectsAt + 8, as: UInt64.self))
-                parcel.subjectColumn.append(SubjectKey(high: high, low: low))
+                subjects.append(SubjectKey(high: high, low: low))
                 subjectsAt += 16
             }
         }
-        guard Int(end) == payload.count, subjectsAt == index.count else { return nil }
-        parcel.bytes.append(contentsOf: payload)
-        self.init(parcel)
+        guard subjectsAt == index.count else { return nil }
+    }
+
+    public func check(_ check: SecondCheck) -> SecondCheck.Answer {
+        entries.withUnsafeBufferPointer { entries in subjects.withUnsafeBufferPointer { check.check(entries, $0) } }
     }
 }

@@ -163,7 +163,9 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         for _ in 0..<64 where (try database.number("PRAGMA freelist_count") ?? 0) > 64 {
             try database.run("PRAGMA incremental_vacuum(256)")
         }
-        try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        if try database.number("PRAGMA wal_checkpoint(TRUNCATE)") == 1 {
+            throw SpoolFault(.taken, "\(path): somebody is reading it, so its log cannot be emptied")
+        }
     }
 
     // MARK: - Writing
@@ -333,6 +335,67 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
 
     private func runLevel(_ entry: UInt8) -> UInt8 {
         EntryLevel.number(of: entry).map { EntryLevel.entry(of: levels.run($0)) } ?? entry
+    }
+
+    // MARK: - Withdrawal
+
+    /// How many rows are looked at in one go.
+    private static let sweepRows = 256
+
+    public func sweep(after row: Int64, _ check: SecondCheck) throws(SpoolFault) -> SpoolSwept {
+        do throws(SpoolFault) {
+            return try sweepRows(after: row, check)
+        } catch {
+            if error.kind == .damaged { try repair(error) }
+            throw error
+        }
+    }
+
+    /// Reads what the entries say; only where something is to be destroyed, also the events.
+    private func sweepRows(after row: Int64, _ check: SecondCheck) throws(SpoolFault) -> SpoolSwept {
+        var swept = SpoolSwept()
+        var hit: [Int64] = []
+        var seen = 0
+        let select = try database.statement(
+            "SELECT id, events, sealed, entries FROM batches WHERE id > ?1 ORDER BY id LIMIT \(SpoolFile.sweepRows)"
+        ).bind(1, row)
+        while try select.step() {
+            seen += 1
+            swept.next = select.int(0)
+            // What makes no sense is set aside when it is read.
+            guard let index = index(select) else { continue }
+            switch index.check(check) {
+            case .pass: break
+            case .refused: hit.append(select.int(0))
+            case .unreadable:
+                select.reset()
+                throw SpoolFault(.failed, "\(path): what is on record of its subjects cannot be told")
+            }
+        }
+        select.reset()
+        if seen < SpoolFile.sweepRows { swept.next = nil }
+        var work = SpoolWork()
+        for id in hit {
+            guard let found = try rows(after: id - 1, most: 1).first, found.id == id,
+                case .refused(let refused) = check.check(found.batch)
+            else { continue }
+            let gone = found.batch.subset(refused)
+            for entry in gone.entries { swept.routes[entry.route, default: 0] += 1 }
+            swept.bytes += gone.bytes.count
+            let left = Set(found.batch.entries.indices).subtracting(refused).sorted()
+            if left.isEmpty { work.remove.append(id) } else { work.rewrite.append((id, found.batch.subset(left))) }
+        }
+        if !work.isEmpty { try commit(work) }
+        return swept
+    }
+
+    private func index(_ row: Statement) -> BatchIndex? {
+        let count = Int(row.int(1))
+        let route: (UInt16) -> UInt16? = { self.routes.run($0) }
+        guard row.int(2) == 1 else { return BatchIndex(row.bytes(3), count: count, route: route, level: runLevel) }
+        return options.cipher?.open(row.bytes(3), at: "entries \(row.int(0))")?.withUnsafeBytes {
+            BatchIndex($0, count: count, route: route, level: runLevel)
+        }
     }
 
     // MARK: - Damage

@@ -10,6 +10,8 @@ public protocol SpoolStore: AnyObject, Sendable {
     var contents: SpoolContents { get }
     /// The rows behind that one, in order: as many as fit into so many bytes, but one at least if there is one.
     func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow]
+    /// Looks at some rows behind that one, in order, and destroys their events that may not go any more.
+    func sweep(after row: Int64, _ check: SecondCheck) throws(SpoolFault) -> SpoolSwept
     /// Does all of it, in one transaction, or nothing.
     func commit(_ work: SpoolWork) throws(SpoolFault)
     /// Events that turned out to be damaged since the last call: they are set aside and will not be read.
@@ -60,6 +62,16 @@ public struct SpoolContents: Sendable, Equatable {
     /// When the oldest came in, in nanoseconds since 1970.
     public var oldest: Int64?
 
+    public init() {}
+}
+
+/// What was destroyed of some rows.
+public struct SpoolSwept: Sendable, Equatable {
+    /// How many events by route, by the numbers of the run's `RunNames`.
+    public var routes: [UInt16: Int] = [:]
+    public var bytes = 0
+    /// The last row that was looked at; nil: there are no more behind.
+    public var next: Int64?
     public init() {}
 }
 

@@ -61,8 +61,9 @@ private final class Desk {
             } catch {
                 return "read failed" + said(carryOut(bench.state.readFailed(error, at: instant(time))))
             }
+        case .sweep: return "sweep"
         case .tidy:
-            bench.state.tidied()
+            _ = bench.state.tidied(isDone: true, at: instant(time))
             return "tidy"
         case .wait: return "wait"
         case .close: return "close" + said(carryOut(bench.state.storeClosed()))

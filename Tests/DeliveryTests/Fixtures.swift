@@ -95,6 +95,7 @@ final class Bench {
             case .left(let count): "left \(count)"
             case .closed(let answer): "closed \(answer.message)"
             case .stopped(let answer): "stopped \(answer.message)"
+            case .swept(let swept, _): "swept \(swept.events)" + (swept.inHands > 0 ? ", \(swept.inHands) in hands" : "")
             }
         }
     }

@@ -42,6 +42,23 @@ final class MemoryStore: SpoolStore, Sendable {
         }
     }
 
+    func sweep(after row: Int64, _ check: SecondCheck) throws(SpoolFault) -> SpoolSwept {
+        var swept = SpoolSwept()
+        try state.withLock { state throws(SpoolFault) in
+            if let fault = state.fault { throw fault }
+            for index in state.rows.indices where state.rows[index].id > row {
+                let batch = state.rows[index].batch
+                guard case .refused(let refused) = check.check(batch) else { continue }
+                let gone = batch.subset(refused)
+                for entry in gone.entries { swept.routes[entry.route, default: 0] += 1 }
+                swept.bytes += gone.bytes.count
+                state.rows[index].batch = batch.subset(Set(batch.entries.indices).subtracting(refused).sorted())
+            }
+            state.rows.removeAll { $0.batch.count == 0 }
+        }
+        return swept
+    }
+
     func commit(_ work: SpoolWork) throws(SpoolFault) {
         state.wait(while: { $0.isHeld })
         try state.withLock { state throws(SpoolFault) in

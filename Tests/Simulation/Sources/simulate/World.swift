@@ -339,7 +339,7 @@ final class World {
         case .close:
             life.isStoreOver = true
             try carryOut(life.state.storeClosed())
-        case .commit, .read, .tidy: life.disk = (step, now + (roll(4) == 0 ? Int64(roll(2000)) * World.millisecond : 0))
+        case .commit, .read, .sweep, .tidy: life.disk = (step, now + (roll(4) == 0 ? Int64(roll(2000)) * World.millisecond : 0))
         }
     }
 
@@ -367,8 +367,8 @@ final class World {
                 try carryOut(life.state.came(rows, at: instant))
             case .failure(let fault): try carryOut(life.state.readFailed(fault, at: instant))
             }
-        case .tidy: life.state.tidied()
-        case .wait, .close: break
+        case .tidy: _ = life.state.tidied(isDone: true, at: instant)
+        case .sweep, .wait, .close: break
         }
         if let words = breachOfPromise { throw Breach(words: words) }
     }

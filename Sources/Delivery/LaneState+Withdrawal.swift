@@ -1,0 +1,91 @@
+// What a withdrawal destroys of a lane: every event that waits and may not go any more, in memory at once, on disk step by step while
+// the lane goes on. What is in the provider's hands stays there and is counted. Pure, like the rest of the state.
+
+internal import Platform
+internal import Policy
+internal import Spool
+
+/// What became of a lane's events by a withdrawal.
+public struct Swept: Sendable, Equatable {
+    /// Destroyed, in memory and on disk.
+    public var events = 0
+    public var bytes = 0
+    /// In the provider's hands when it began: they may have been delivered.
+    public var inHands = 0
+    public init() {}
+}
+
+extension LaneState {
+    /// A sweep under way on disk.
+    struct Sweeping {
+        /// The rows up to here are done; nil: all are, and what was destroyed in memory is yet to leave the disk.
+        var row: Int64?
+        var swept: Swept
+        var done: [@Sendable (Swept) -> Void]
+    }
+
+    mutating func sweep(at now: Instant, done: @escaping @Sendable (Swept) -> Void) -> [Effect] {
+        guard let check else { return [.swept(Swept(), [done])] }
+        var swept = sweeping?.swept ?? Swept()
+        for waiting in inFlight.values {
+            if case .refused(let indices) = check.check(waiting.batch) { swept.inHands += indices.count }
+        }
+        sweepMemory(check, at: now, &swept)
+        guard canStore else { return [.swept(swept, [done])] }
+        sweeping = Sweeping(row: backlog.position, swept: swept, done: (sweeping?.done ?? []) + [done])
+        return []
+    }
+
+    /// The thread that has the store went through some rows. `next`: where it goes on; nil: there are no more.
+    mutating func swept(_ rows: SpoolSwept, at now: Instant) -> [Effect] {
+        guard var sweeping, let check else { return [] }
+        for (route, count) in rows.routes {
+            account.settle(route, .withdrawn, count)
+            sweeping.swept.events += count
+        }
+        sweeping.swept.bytes += rows.bytes
+        backlog.lose(SpoolLoss(routes: rows.routes, bytes: rows.bytes, words: ""))
+        isUntidy = true
+        if let next = rows.next {
+            sweeping.row = next
+            self.sweeping = sweeping
+            return []
+        }
+        // What came back from disk meanwhile, or was on its way there.
+        sweepMemory(check, at: now, &sweeping.swept)
+        sweeping.row = nil
+        tidyAt = now
+        self.sweeping = sweeping
+        return []
+    }
+
+    /// Nothing that was destroyed is in the file or its log any more.
+    mutating func finishSweep() -> [Effect] {
+        guard let sweeping, sweeping.row == nil, !backlog.hasWork else { return [] }
+        self.sweeping = nil
+        return [.swept(sweeping.swept, sweeping.done)]
+    }
+
+    private mutating func sweepMemory(_ check: SecondCheck, at now: Instant, _ swept: inout Swept) {
+        sealWhatIsDue(at: now, always: true)
+        for waiting in queue.removeAll() {
+            guard case .refused(let refused) = check.check(waiting.batch) else {
+                queue.append(waiting)
+                continue
+            }
+            let gone = Set(refused)
+            let part = waiting.part(refused)
+            swept.events += refused.count
+            swept.bytes += part.batch.bytes.count
+            settle(part, .withdrawn)
+            if refused.count < waiting.batch.count {
+                queue.append(waiting.part((0..<waiting.batch.count).filter { !gone.contains($0) }))
+            }
+        }
+        for batch in backlog.sweep(check, at: now) {
+            swept.events += batch.count
+            swept.bytes += batch.bytes.count
+            settle(batch, .withdrawn)
+        }
+    }
+}

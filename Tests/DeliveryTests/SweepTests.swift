@@ -1,0 +1,129 @@
+// What a withdrawal destroys of a lane.
+
+import Configuration
+import Platform
+import Spool
+import Testing
+
+@testable import Delivery
+@testable import Policy
+
+/// A check by which what a subject may do is yes or no; subjects are told apart by the lengths of their events' texts.
+private final class Subjects {
+    let records = ConsentRecords()
+    let check: SecondCheck
+
+    init() {
+        check = SecondCheck(records, levels: RunNames())
+        var plan = Plan()
+        plan.consent = ConsentPlan()
+        plan.consent?.levels = [.init(name: "none", purposes: []), .init(name: "all", purposes: ["p"])]
+        plan.routes = ["a", "b"].map { name in
+            var route = RoutePlan(name: name)
+            route.consent = ConsentDemand(level: 1)
+            return route
+        }
+        check.adopt(Ruleset(plan, records: records))
+    }
+
+    func withdraw(_ length: UInt64) { records.set(SubjectKey(high: length, low: 7), [.withdrawn]) }
+}
+
+@Suite("A sweep") struct SweepTests {
+    private let subjects = Subjects()
+
+    private func sweep(_ bench: Bench, at time: Int64) -> [String] {
+        bench.describe(bench.state.sweep(at: instant(time)) { _ in })
+    }
+
+    @Test("destroys what waits in memory, wherever it waits, and counts what is in the provider's hands")
+    func memory() {
+        let bench = Bench(plan(events: 2), check: subjects.check)
+        bench.take(["a", "bb", "c", "dd", "e", "ff"], at: 0)
+        bench.take(["g"], at: 0)
+        #expect(bench.step(at: 0) == "deliver a bb")
+        subjects.withdraw(1)
+        #expect(sweep(bench, at: 1) == ["swept 3, 1 in hands"])
+        #expect(bench.account() == "7 taken, 3 withdrawn, 4 waiting")
+        #expect(bench.complete(.init(.delivered), at: 2) == [])
+        #expect(bench.step(at: 2) == "deliver dd")
+        _ = bench.complete(.init(.delivered), at: 3)
+        #expect(bench.step(at: 3) == "deliver ff")
+        _ = bench.complete(.init(.delivered), at: 4)
+        #expect(bench.account() == "7 taken, 4 delivered, 3 withdrawn, 0 waiting")
+        #expect(bench.heldBytes == 0)
+    }
+
+    @Test("without a ledger is over at once")
+    func noLedger() {
+        let bench = Bench()
+        bench.take(["a"], at: 0)
+        #expect(sweep(bench, at: 0) == ["swept 0"])
+    }
+
+    // MARK: - With a spool
+
+    private func durable() -> DeliveryPlan {
+        var plan = plan(events: 2)
+        plan.queue.disk = 1_000_000
+        plan.queue.memory = 8
+        return plan
+    }
+
+    /// Does what the thread of the store does until it has nothing to do; what came of it.
+    private func work(_ bench: Bench, _ store: MemoryStore, at time: Int64) -> [String] {
+        var log: [String] = []
+        while true {
+            switch bench.state.diskStep(at: instant(time)) {
+            case .commit(let work):
+                try? store.commit(work)
+                log += bench.describe(bench.state.committed(at: instant(time)))
+            case .read(let row, let most): log += bench.describe(bench.state.came((try? store.read(after: row, most: most)) ?? [], at: instant(time)))
+            case .sweep(let row, let check):
+                guard let swept = try? store.sweep(after: row, check) else { return log + ["a sweep failed"] }
+                log += bench.describe(bench.state.swept(swept, at: instant(time)))
+            case .tidy: log += bench.describe(bench.state.tidied(isDone: true, at: instant(time)))
+            case .wait, .close: return log
+            }
+        }
+    }
+
+    @Test("reaches what is stored, what is not stored yet and what came back, and is over when the disk has nothing of it")
+    func disk() {
+        let store = MemoryStore()
+        let bench = Bench(durable(), contents: store.contents, check: subjects.check)
+        bench.take(["a", "bb", "c", "dd", "e", "ff"], at: 0)
+        _ = work(bench, store, at: 0)
+        bench.take(["g", "hh"], at: 0)
+        #expect(bench.step(at: 0) == "deliver a bb")
+        subjects.withdraw(1)
+        #expect(sweep(bench, at: 1) == [], "the disk is asked first")
+        #expect(work(bench, store, at: 1) == ["swept 3, 1 in hands"])
+        #expect(Set(store.events).isDisjoint(with: ["c", "e", "g"]))
+        _ = bench.complete(.init(.delivered), at: 2)
+        for expected in ["deliver dd", "deliver ff", "deliver hh"] {
+            _ = work(bench, store, at: 200)
+            var step = bench.step(at: 200)
+            if step.hasPrefix("wait") { step = bench.step(at: 400) }
+            #expect(step == expected)
+            _ = bench.complete(.init(.delivered), at: 400)
+        }
+        _ = work(bench, store, at: 400)
+        #expect(bench.account() == "8 taken, 5 delivered, 3 withdrawn, 0 waiting")
+        #expect(store.contents.events == 0 && bench.heldBytes == 0)
+    }
+
+    @Test("settles those who wait for their events to be stored, also when nothing of them is left to be stored")
+    func receipts() {
+        let store = MemoryStore()
+        let bench = Bench(durable(), contents: store.contents, check: subjects.check)
+        var parcel = parcel(["a", "b"])
+        let receipt = Receipt {}
+        receipt.add()
+        _ = bench.state.take(&parcel, receipt, at: instant(0))
+        subjects.withdraw(1)
+        #expect(sweep(bench, at: 0) == [])
+        bench.take(["cc"], at: 0)
+        #expect(work(bench, store, at: 0).contains("acknowledge 1"))
+    }
+}
