@@ -22,7 +22,7 @@ public struct Entry: Sendable, BitwiseCopyable {
     /// Whether it must not wait for its batch to fill.
     public var isImmediate: Bool
     /// The level that it demanded when it was admitted, with what it still holds, as `EntryLevel` writes it.
-    public var level: UInt8
+    public var level = EntryLevel.none
     /// How many of the parcel's subjects are this event's, and where they begin.
     public var subjectCount: UInt8
     public var firstSubject: UInt32

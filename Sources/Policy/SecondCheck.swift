@@ -29,7 +29,12 @@ public final class SecondCheck: Sendable {
         today.withLock { $0 = Today(ruleset, records, levels.all) }
     }
 
-    public func check(_ batch: Batch) -> Answer { today.withLock { $0?.check(batch) ?? .pass } }
+    public func check(_ batch: Batch) -> Answer { check(batch.entries, batch.subjects) }
+
+    /// The same, without the events themselves.
+    public func check(_ entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Answer {
+        today.withLock { $0?.check(entries, subjects) ?? .pass }
+    }
 }
 
 /// What waiting events are asked for by the plan of the day.
@@ -66,15 +71,15 @@ private final class Today {
         }
     }
 
-    func check(_ batch: Batch) -> SecondCheck.Answer {
+    func check(_ entries: UnsafeBufferPointer<Entry>, _ all: UnsafeBufferPointer<SubjectKey>) -> SecondCheck.Answer {
         var refused: [Int] = []
-        for (index, entry) in batch.entries.enumerated() {
+        for (index, entry) in entries.enumerated() {
             // What came by a route that is gone needs some consent, whatever it was.
             let demand = demands[entry.route] ?? Demand(level: min(1, consent.levels.count - 1), purposes: nil)
             let level = max(demand.level, levels[Int(entry.level)])
             guard level > 0 || demand.purposes != nil else { continue }
             let first = Int(entry.firstSubject)
-            let subjects = UnsafeBufferPointer(rebasing: batch.subjects[first..<first + Int(entry.subjectCount)])
+            let subjects = UnsafeBufferPointer(rebasing: all[first..<first + Int(entry.subjectCount)])
             let standing = standings.of(subjects)
             switch standing.kind {
             case .unreadable: return .unreadable

@@ -7,7 +7,7 @@ enum SpoolSchema {
     static let format = FileFormat(application: 0x5357_5951, version: 2, tables: tables, upgrades: [levels])
 
     private static let levels = """
-        CREATE TABLE levels (  -- the levels of consent that events were admitted under
+        CREATE TABLE IF NOT EXISTS levels (  -- the levels of consent that events were admitted under
           number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE
         );
         """

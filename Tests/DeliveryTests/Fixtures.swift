@@ -9,14 +9,14 @@ import Spool
 @testable import Policy
 
 /// A parcel of these events, as the gate would have filled it.
-func parcel(_ events: [String], route: UInt16 = 0, immediate: Bool = false) -> Parcel {
+func parcel(_ events: [String], route: UInt16 = 0, immediate: Bool = false, level: UInt8 = EntryLevel.none) -> Parcel {
     var parcel = Parcel()
     for event in events {
         parcel.bytes.append(event + "\n")
         parcel.subjectColumn.append(SubjectKey(high: UInt64(event.utf8.count), low: 7))
         parcel.entryColumn.append(
             Entry(
-                end: UInt32(parcel.bytes.count), route: route, isImmediate: immediate, subjectCount: 1,
+                end: UInt32(parcel.bytes.count), route: route, isImmediate: immediate, level: level, subjectCount: 1,
                 firstSubject: UInt32(parcel.subjects.count - 1), messageIDOffset: 0, messageIDCount: 0, arrival: 5))
     }
     return parcel
@@ -46,8 +46,8 @@ final class Bench {
     var log: [String] = []
     private(set) var tokens: [UInt64] = []
 
-    init(_ plan: DeliveryPlan = plan(), concurrency: Int = 1, routes: Int = 2, contents: SpoolContents? = nil) {
-        state = LaneState(plan, concurrency: concurrency, routes: routes, chance: Chance(seed: 1), contents: contents)
+    init(_ plan: DeliveryPlan = plan(), concurrency: Int = 1, routes: Int = 2, contents: SpoolContents? = nil, check: SecondCheck? = nil) {
+        state = LaneState(plan, concurrency: concurrency, routes: routes, chance: Chance(seed: 1), contents: contents, check: check)
     }
 
     @discardableResult

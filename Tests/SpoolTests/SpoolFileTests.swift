@@ -127,14 +127,48 @@ struct SpoolFileTests {
         #expect(select.text(0) == "{\"a\":1}\n" && select.int(1) == 1 && select.text(2) == "0:1:8")
     }
 
+    @Test("keeps what level events were admitted under by its name, whatever its number in a run")
+    func levels() throws {
+        let folder = Folder()
+        let first = try spool(folder, levels: RunNames(["none", "standard"]))
+        var work = SpoolWork()
+        work.insert = [
+            (1, batch(["a"], level: EntryLevel.entry(of: 1))), (2, batch(["b"])), (3, batch(["!c"], level: EntryLevel.highest)),
+        ]
+        try first.commit(work)
+        first.close()
+        let levels = RunNames(["other", "none"])
+        let again = try spool(folder, levels: levels)
+        let rows = try again.read(after: 0, most: 1 << 20).map(\.batch.entries[0])
+        #expect(rows.map(\.level) == [EntryLevel.entry(of: 2), EntryLevel.none, EntryLevel.highest])
+        #expect(levels.all == ["other", "none", "standard"] && rows.map(\.isImmediate) == [false, false, true])
+    }
+
+    @Test("that the version before wrote is taken over, with events that demand no level by themselves")
+    func upgrade() throws {
+        let folder = Folder()
+        let file = try spool(folder)
+        try file.commit(.insert((1, ["one"])))
+        file.close()
+        let shell = try Database(file.path, makes: false)
+        try shell.run("DROP TABLE levels; PRAGMA user_version = 1")
+        shell.close()
+        let again = try spool(folder)
+        #expect(try again.all() == ["1: one"])
+        var work = SpoolWork()
+        work.insert = [(2, batch(["two"], level: EntryLevel.entry(of: 0)))]
+        #expect(throws: Never.self) { try spool(folder, levels: RunNames(["x"])).commit(work) }
+        #expect(try again.all() == ["1: one", "2: two"])
+    }
+
     @Test("refuses what a newer version wrote, and a database of another program, and leaves both as they are")
     func foreign() throws {
         let folder = Folder()
         let path = folder.path + "/spool-x.sqlite"
         for (sql, words) in [
             (
-                "PRAGMA application_id = \(SpoolSchema.format.application); PRAGMA user_version = 2",
-                "was written by a newer version (format 2, not 1)"
+                "PRAGMA application_id = \(SpoolSchema.format.application); PRAGMA user_version = 3",
+                "was written by a newer version (format 3, not 2)"
             ),
             ("PRAGMA application_id = 7", "is a database of another program"),
         ] {

@@ -25,7 +25,7 @@ final class Folder {
 }
 
 /// A batch of these events, as the gate would have let them through.
-func batch(_ events: [String], route: UInt16 = 0, subjects: Int = 1) -> Batch {
+func batch(_ events: [String], route: UInt16 = 0, subjects: Int = 1, level: UInt8 = EntryLevel.none) -> Batch {
     var parcel = Parcel()
     for event in events {
         parcel.bytes.append(event + "\n")
@@ -35,7 +35,7 @@ func batch(_ events: [String], route: UInt16 = 0, subjects: Int = 1) -> Batch {
         }
         parcel.entryColumn.append(
             Entry(
-                end: UInt32(parcel.bytes.count), route: route, isImmediate: event.hasPrefix("!"), subjectCount: UInt8(subjects),
+                end: UInt32(parcel.bytes.count), route: route, isImmediate: event.hasPrefix("!"), level: level, subjectCount: UInt8(subjects),
                 firstSubject: UInt32(first), messageIDOffset: 1, messageIDCount: UInt32(min(2, event.utf8.count - 1)),
                 arrival: Int64(event.utf8.count)))
     }
@@ -77,6 +77,7 @@ let hour = Clock(now: { Instant(nanoseconds: 0) }, wall: { 3_600_000_000_000 })
 
 func spool(
     _ folder: Folder, vfs: String? = nil, synced: Bool = false, key: String? = nil, names: RunNames = RunNames(["a", "b"]),
+    levels: RunNames = RunNames(),
     said: Monitor<[String]> = Monitor([])
 )
     throws(SpoolFault) -> SpoolFile
@@ -84,6 +85,7 @@ func spool(
     var options = SpoolFile.Options()
     options.vfs = vfs
     options.isSynced = synced
+    options.levels = levels
     options.clock = hour
     options.cipher = key.map { Cipher(secret($0)) }
     return try SpoolFile(path: folder.path + "/spool-x.sqlite", names: names, options: options) { line in said.withLock { $0.append(line) }
