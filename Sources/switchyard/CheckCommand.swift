@@ -65,6 +65,12 @@ extension Plan {
             case .assume(let level): "taken for \(hidden.masked(consent.levels[level].name))"
             }
         var text = "levels \(levels); unknown subjects are \(unknown)"
+        if let ledger = consent.ledger {
+            text += "\n  what people said is kept on record, their ids hashed under the key \(hidden.masked(keys[ledger.key].name))"
+        }
+        if let version = consent.minimumVersion {
+            text += "\n  consent on record to a text before version \(hidden.masked(version)) counts as unknown"
+        }
         for field in consent.fields {
             text += "\n  \(hidden.masked(field.path.description)) is cut below \(hidden.masked(consent.levels[field.level].name))"
         }

@@ -153,6 +153,16 @@ struct ConsentCommandTests {
         #expect(nowhere.code == 69 && access(yard.path("nowhere"), F_OK) != 0)
     }
 
+    @Test("check tells that a ledger is kept, under which key, and which texts count")
+    func check() throws {
+        let yard = try Yard(routes: routes(#", "ledger": "ids", "minimum_version": "2026-01""#))
+        let text = try yard.run(["check"]).text
+        #expect(text.contains("\n  what people said is kept on record, their ids hashed under the key ids\n"))
+        #expect(text.contains("\n  consent on record to a text before version 2026-01 counts as unknown\n"))
+        try yard.write(routes(""), to: "routes.json")
+        #expect(!(try yard.run(["check"]).text.contains("on record")))
+    }
+
     @Test("two and more at a time wait for each other")
     func together() throws {
         let yard = try Yard(routes: routes())

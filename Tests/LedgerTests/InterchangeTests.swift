@@ -19,13 +19,15 @@ private func take(
 }
 
 private func take(
-    _ bytes: [UInt8], into ledger: LedgerFile, _ format: LedgerFormat, pieces: Int = .max, decided: Int64? = nil, batch: Int = 10_000
+    _ bytes: [UInt8], into ledger: LedgerFile, _ format: LedgerFormat, pieces: Int = .max, decided: Int64? = nil, batch: Int = 10_000,
+    check: @escaping @Sendable (ConsentTerms) -> String? = { _ in nil }
 ) throws(StorageFault) -> Result {
     let result = Monitor(Result())
     var options = LedgerImport.Options()
     options.format = format
     options.decided = decided
     options.batch = batch
+    options.check = check
     let intake = LedgerImport(
         into: ledger, options, bad: { line, words in result.withLock { $0.bad.append("\(line): \(words)") } },
         changed: { changes in result.withLock { $0.changes += changes } })
@@ -58,6 +60,16 @@ private let moment: Int64 = 1_795_257_000_000_000_000
 @Suite("An import")
 struct ImportTests {
     private let folder = Folder()
+
+    @Test("leaves out lines whose terms are refused, and asks of no line that says nothing")
+    func refusedTerms() throws {
+        let ledger = try ledger(folder)
+        let text = #"{"id":"a","level":"gold"}"# + "\n" + #"{"id":"b","level":"none"}"# + "\n" + #"{"id":"c","person":"1"}"#
+        let result = try take(Array(text.utf8), into: ledger, .ndjson, decided: moment) { $0.level == "gold" ? "level is unknown" : nil }
+        #expect(result.bad == ["1: level is unknown"])
+        #expect(result.counts.lines == 3 && result.counts.taken == 2 && result.counts.bad == 1)
+        #expect(try ledger.get(LedgerID("a")) == nil)
+    }
 
     private func later() throws -> LedgerFile { try ledger(folder, Hands(1_800_000_000)) }
 
@@ -251,6 +263,25 @@ struct ExportTests {
         try ledger.set(LedgerID("c"), marketing, decided: moment - 1, origin: "command")
         try ledger.tie([LedgerID("b"), LedgerID("silent")])
         return ledger
+    }
+
+    @Test("can be had in parts, which together are the whole", arguments: [LedgerFormat.ndjson, .csv], [1, 3, 7, 8])
+    func parts(format: LedgerFormat, most: Int) throws {
+        let folder = Folder()
+        let ledger = try ledger(folder)
+        for number in 0..<7 { try ledger.set(LedgerID("u\(number)"), ConsentTerms(level: "none"), origin: "command") }
+        try ledger.tie([LedgerID("u1"), LedgerID("u5")])
+        var options = LedgerFile.ExportOptions()
+        options.format = format
+        options.most = most
+        var text: [UInt8] = []
+        var count = 0
+        repeat {
+            options.after = try ledger.export(options) { text += $0 } ?? 0
+            count += 1
+        } while options.after != 0
+        #expect(String(decoding: text, as: UTF8.self) == (try export(ledger, format)))
+        #expect(count == 7 / most + 1)
     }
 
     @Test(
