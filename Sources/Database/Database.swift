@@ -42,7 +42,12 @@ public final class Database {
         if let known = prepared[sql] { return known }
         var compiled: OpaquePointer?
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
-        guard code == SQLITE_OK, let compiled else { throw fault("failed", code) }
+        guard code == SQLITE_OK, let compiled else {
+            var fault = fault("failed", code)
+            // The statements are right: a table or a column that is not there was there once.
+            if code & 0xff == SQLITE_ERROR { fault.kind = .damaged }
+            throw fault
+        }
         let statement = Statement(compiled, self)
         prepared[sql] = statement
         return statement
