@@ -69,6 +69,19 @@ public final class DeadLetters: Sendable {
         return file
     }
 
+    /// Destroys what may not go any more by what is on record now.
+    public func sweep(_ check: SecondCheck, _ routes: RunNames) throws(SpoolFault) -> Swept {
+        guard divert == nil else { return Swept() }
+        return try state.withLock { (state) throws(SpoolFault) in
+            var file = state.file
+            if file == nil { file = try DeadLetterFile(path, makes: false, cipher: cipher) }
+            guard let file else { return Swept() }
+            var swept = Swept()
+            (swept.events, swept.bytes) = try file.sweep(check, routes)
+            return swept
+        }
+    }
+
     /// Opens the file anew with the next event, since it may have been moved away.
     public func reopen() { state.withLock { $0.file = nil } }
 }

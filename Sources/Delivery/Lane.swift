@@ -294,6 +294,9 @@ public final class Lane: Sendable {
         carryOut(state.withLock { $0.sweep(at: clock.now(), done: done) })
     }
 
+    /// How many events are in the provider's hands that may not go any more by what is on record now.
+    public var refusedInHands: Int { state.withLock { $0.refusedInHands } }
+
     // MARK: - Deadlines
 
     /// A thread in a call that does not return cannot be cut, so another one looks at the time. It never enters the provider.

@@ -27,13 +27,18 @@ extension LaneState {
     mutating func sweep(at now: Instant, done: @escaping @Sendable (Swept) -> Void) -> [Effect] {
         guard let check else { return [.swept(Swept(), [done])] }
         var swept = sweeping?.swept ?? Swept()
-        for waiting in inFlight.values {
-            if case .refused(let indices) = check.check(waiting.batch) { swept.inHands += indices.count }
-        }
+        swept.inHands = refusedInHands
         sweepMemory(check, at: now, &swept)
         guard canStore else { return [.swept(swept, [done])] }
         sweeping = Sweeping(row: backlog.position, swept: swept, done: (sweeping?.done ?? []) + [done])
         return []
+    }
+
+    /// How many events are in the provider's hands that may not go any more.
+    var refusedInHands: Int {
+        inFlight.values.reduce(0) { count, waiting in
+            if case .refused(let indices)? = check?.check(waiting.batch) { count + indices.count } else { count }
+        }
     }
 
     /// The thread that has the store went through some rows. `next`: where it goes on; nil: there are no more.

@@ -31,6 +31,18 @@ public final class SecondCheck: Sendable {
 
     public func check(_ batch: Batch) -> Answer { check(batch.entries, batch.subjects) }
 
+    /// Of one event that came by this route; its subjects as a file has them, 16 bytes each.
+    public func check(route: UInt16?, subjects: UnsafeRawBufferPointer) -> Answer {
+        let count = min(subjects.count / 16, Int(UInt8.max))
+        let keys = (0..<count).map { subjects.loadUnaligned(fromByteOffset: $0 * 16, as: SubjectKey.self) }
+        let entry = Entry(
+            end: 0, route: route ?? .max, isImmediate: false, subjectCount: UInt8(count), firstSubject: 0, messageIDOffset: 0,
+            messageIDCount: 0, arrival: 0)
+        return withUnsafePointer(to: entry) { entry in
+            keys.withUnsafeBufferPointer { check(UnsafeBufferPointer(start: entry, count: 1), $0) }
+        }
+    }
+
     /// The same, without the events themselves.
     public func check(_ entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Answer {
         today.withLock { $0?.check(entries, subjects) ?? .pass }

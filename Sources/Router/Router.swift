@@ -70,6 +70,7 @@ public final class Router: Sendable {
     private let inbox: Inbox?
     private let acks: AckWriter?
     private let frontier = Frontier()
+    private let withdrawing = Monitor<Withdrawals?>(nil)
     private let totals = Monitor(Totals())
     /// Of what every plan of the run has in common.
     private let sources: [SourcePlan]
@@ -148,6 +149,8 @@ public final class Router: Sendable {
             self.inbox = made
             turns = Turns(Inflow(made))
         }
+        let withdrawals = makeWithdrawals()
+        withdrawing.withLock { $0 = withdrawals }
     }
 
     private static func reader(
@@ -161,6 +164,16 @@ public final class Router: Sendable {
 
     /// Where listeners and the like leave what they get; nil when the plan has only standard input.
     public var sink: (any EventSink)? { inbox }
+
+    /// Withdraws consent and destroys what waits of it; nil: no ledger is kept.
+    public var withdrawals: Withdrawals? { withdrawing.withLock { $0 } }
+
+    private func makeWithdrawals() -> Withdrawals? {
+        guard let registry = options.registry, let check = workshop.check else { return nil }
+        return Withdrawals(
+            registry, check: check, deadLetters: deadLetters, names: names, lanes: { [roster] in roster.posts.map(\.lane) },
+            settle: { [turns] in turns.settle() }, clock: options.clock, say: say)
+    }
 
     /// Reads no more; what was read is delivered within the time that draining may take.
     public func stopReading() {
@@ -194,6 +207,11 @@ public final class Router: Sendable {
     /// Runs to the end; the account of it.
     public func run() -> Account {
         for post in roster.posts { post.lane.start() }
+        do throws(StorageFault) {
+            try withdrawals?.resume()
+        } catch {
+            say("withdrawals of an earlier run are not gone on with: \(error)")
+        }
         let faults = sources.map {
             FaultLog(source: $0.name, showInput: options.showInput, rejects: options.rejects, say: say)
         }

@@ -13,7 +13,8 @@ final class Workshop: Sendable {
     private let vitals: Vitals
     private let records: ConsentRecords?
     private let levels: RunNames
-    private let check: SecondCheck?
+    /// nil: no ledger is kept.
+    let check: SecondCheck?
     private let news: @Sendable (Lane, Lane.News) -> Void
     private let state: Monitor<State>
     /// A route of a plan that takes over goes on where the one of its name was.

@@ -166,6 +166,41 @@ public final class DeadLetterFile: @unchecked Sendable {
         }
     }
 
+    /// How many letters are looked at in one go.
+    private static let sweepLetters = 10_000
+
+    /// Destroys the letters that may not go any more, by what their routes demand; how many, and their bytes.
+    public func sweep(_ check: SecondCheck, _ routes: RunNames) throws(SpoolFault) -> (events: Int, bytes: Int) {
+        var swept = (events: 0, bytes: 0)
+        var last: Int64 = 0
+        while true {
+            let select = try database.statement(
+                "SELECT id, route, subjects, length(event) FROM letters WHERE id > ?1 ORDER BY id LIMIT \(DeadLetterFile.sweepLetters)"
+            ).bind(1, last)
+            var gone: [Int64] = []
+            var seen = 0
+            while try select.step() {
+                seen += 1
+                last = select.int(0)
+                switch check.check(route: routes.number(of: select.text(1)), subjects: select.bytes(2)) {
+                case .pass: break
+                case .refused:
+                    gone.append(last)
+                    swept.events += 1
+                    swept.bytes += Int(select.int(3))
+                case .unreadable:
+                    select.reset()
+                    throw SpoolFault(.failed, "\(database.path): what is on record of its subjects cannot be told")
+                }
+            }
+            select.reset()
+            if !gone.isEmpty { try remove(gone) }
+            if seen < DeadLetterFile.sweepLetters { break }
+        }
+        try tidy()
+        return swept
+    }
+
     /// How many there are, by provider and reason.
     public func counts(_ choice: Choice = Choice()) throws(SpoolFault) -> [DeadLetterCount] {
         let select = try database.statement(
@@ -184,6 +219,9 @@ public final class DeadLetterFile: @unchecked Sendable {
 
     /// Gives back the space of what was removed, and leaves nothing of it behind.
     public func tidy() throws(SpoolFault) {
-        try database.run("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+        try database.run("PRAGMA incremental_vacuum")
+        if try database.number("PRAGMA wal_checkpoint(TRUNCATE)") == 1 {
+            throw SpoolFault(.taken, "\(database.path): somebody is reading it, so its log cannot be emptied")
+        }
     }
 }

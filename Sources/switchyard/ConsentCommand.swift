@@ -15,6 +15,7 @@ let consentCommand = Command(
         consent untie ID          the id stands for itself again
         consent export            every id, hashed, with what holds for it, or with --history each decision
         consent import FILE       takes in lines of an export, or of a list with raw ids; - is standard input
+        consent receipts [ID]     what withdrawals destroyed, where and when, and what was in a provider's hands then
         consent stats             how many ids there are, and what was said
         With - the ids are read from standard input, one a line. Ids that stand in the command itself can be seen by everyone who may
         list processes, and are kept by shells.
@@ -39,7 +40,7 @@ let consentCommand = Command(
     ],
     run: { arguments in
         let errand = try errand(arguments)
-        let isReading = [.get, .export, .stats].contains(errand.action)
+        let isReading = [.get, .export, .stats, .receipts].contains(errand.action)
         let input = errand.action == .import ? try ConsentInput(arguments.rest[0]) : nil
         let client = try ConsentClient(arguments, makes: !isReading)
         defer { client.close() }

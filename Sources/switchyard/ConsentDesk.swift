@@ -7,10 +7,11 @@ import Events
 import Ledger
 import Platform
 import Policy
+import Router
 
 /// A ledger at a router's work, or one that no router has.
 enum ConsentLedger: Sendable {
-    case running(Registry)
+    case running(Registry, Withdrawals)
     case resting(LedgerFile)
 
     func use<R: Sendable>(
@@ -18,7 +19,7 @@ enum ConsentLedger: Sendable {
     ) throws(ConsentRefusal) -> R {
         do throws(StorageFault) {
             return switch self {
-            case .running(let registry): try registry.use(body)
+            case .running(let registry, _): try registry.use(body)
             case .resting(let file): try body(file).0
             }
         } catch {
@@ -74,6 +75,12 @@ struct ConsentDesk: Sendable {
         case .stats:
             let summary = try ledger.use { (file) throws(StorageFault) in (try file.summary(), []) }
             return shown(errand, summary.json) { summary.text }
+        case .receipts:
+            let receipts = try ledger.use { (file) throws(StorageFault) in
+                guard let id = ids.first else { return (try file.receipts(), []) }
+                return (try file.receipts(of: id), [])
+            }
+            return shown(errand, receipts.json) { receipts.text }
         case .set: return try set(ids[0], errand, words)
         case .withdraw: return try withdraw(ids[0], errand, words)
         case .tie: return try tie(ids, errand)
@@ -109,8 +116,19 @@ struct ConsentDesk: Sendable {
 
     private func withdraw(_ id: LedgerID, _ errand: ConsentErrand, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
         let purposes = try errand.list("purposes").map { (names) throws(ConsentRefusal) in try words.purposes(names, of: "purposes") }
-        return try decision(errand) { (file, origin) throws(StorageFault) in
-            try file.withdraw(id, purposes: purposes, origin: origin)
+        guard case .running(_, let withdrawals) = ledger else {
+            return try decision(errand) { (file, origin) throws(StorageFault) in
+                let outcome = try file.withdraw(id, purposes: purposes, origin: origin)
+                // The next router that starts with the folder destroys what waits.
+                if outcome.holds { _ = try file.beginReceipt(of: id, purposes: purposes, origin: origin) }
+                return outcome
+            }
+        }
+        do throws(StorageFault) {
+            let (holds, receipt) = try withdrawals.withdraw(id, purposes: purposes, origin: ledger.origin)
+            return decided(errand, holds, receipt)
+        } catch {
+            throw ConsentRefusal(500, error.description)
         }
     }
 
@@ -122,8 +140,14 @@ struct ConsentDesk: Sendable {
             let outcome = try body(file, origin)
             return (outcome, outcome.changes)
         }
-        return shown(errand, #"{"holds":\#(outcome.holds)}"#) {
-            outcome.holds ? "it is on record\n" : "it is in the history; a later decision was on record, and holds\n"
+        return decided(errand, outcome.holds)
+    }
+
+    private func decided(_ errand: ConsentErrand, _ holds: Bool, _ receipt: Int64? = nil) -> Response {
+        let number = receipt.map { #","receipt":\#($0)"# } ?? ""
+        return shown(errand, #"{"holds":\#(holds)\#(number)}"#) {
+            let told = receipt.map { "; receipt \($0) will say what was destroyed of what waited" } ?? ""
+            return holds ? "it is on record\(told)\n" : "it is in the history; a later decision was on record, and holds\n"
         }
     }
 

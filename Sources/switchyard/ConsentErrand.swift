@@ -5,7 +5,7 @@ import Platform
 
 struct ConsentErrand: Sendable, Equatable {
     enum Action: String, CaseIterable, Sendable {
-        case get, set, withdraw, tie, untie, export, `import`, stats
+        case get, set, withdraw, tie, untie, export, `import`, stats, receipts
 
         static let path = "/consent/"
         var path: String { Action.path + rawValue }
@@ -15,6 +15,7 @@ struct ConsentErrand: Sendable, Equatable {
             switch self {
             case .get, .set, .withdraw, .untie: 1...1
             case .tie: 2...1000
+            case .receipts: 0...1
             case .export, .import, .stats: 0...0
             }
         }
@@ -22,7 +23,7 @@ struct ConsentErrand: Sendable, Equatable {
         /// What else can be said, in the command as options of these names.
         var members: [String] {
             switch self {
-            case .get, .tie, .untie, .stats: ["json"]
+            case .get, .tie, .untie, .stats, .receipts: ["json"]
             case .set: ["level", "grant", "deny", "version", "at", "json"]
             case .withdraw: ["purposes", "json"]
             case .export: ["format", "history"]

@@ -81,7 +81,7 @@ private final class ConsentImport: @unchecked Sendable {
             into: file, options, bad: { [unowned self] in bad.append(($0, $1)) },
             changed: { changes in
                 // At once: a later transaction of the piece may fail, and this one holds.
-                if case .running(let registry) = ledger { registry.publish(changes) }
+                if case .running(let registry, _) = ledger { registry.publish(changes) }
             })
     }
 }

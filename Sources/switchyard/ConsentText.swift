@@ -84,3 +84,33 @@ extension LedgerSummary {
             + "\"last_written\":\(lastReceived.map { jsonQuoted(timestamp($0)) } ?? "null")}"
     }
 }
+
+extension [WithdrawalReceipt] {
+    var text: String {
+        if isEmpty { return "nothing was withdrawn\n" }
+        return map { receipt in
+            let what = receipt.purposes.map { printable($0.joined(separator: ", ")) } ?? "everything"
+            let end = receipt.finished.map { "all destroyed \(timestamp($0))" } ?? "not all destroyed yet"
+            let lines = receipt.lines.map { line in
+                let hands = line.inHands > 0 ? ", \(grouped(line.inHands)) were in the provider's hands" : ""
+                return "  \(printable(line.place)): \(grouped(line.events)) events destroyed, \(grouped(line.bytes)) bytes\(hands)\n"
+            }
+            return "receipt \(receipt.number): \(what) withdrawn \(timestamp(receipt.begun)) by \(printable(receipt.origin)), \(end)\n"
+                + lines.joined()
+        }.joined()
+    }
+
+    var json: String {
+        let receipts = map { receipt in
+            let lines = receipt.lines.map { line in
+                "{\"place\":\(jsonQuoted(line.place)),\"at\":\(jsonQuoted(timestamp(line.at))),\"events\":\(line.events),"
+                    + "\"bytes\":\(line.bytes),\"in_hands\":\(line.inHands)}"
+            }
+            let purposes = receipt.purposes.map { "[\($0.map(jsonQuoted).joined(separator: ","))]" } ?? "null"
+            return "{\"receipt\":\(receipt.number),\"purposes\":\(purposes),\"origin\":\(jsonQuoted(receipt.origin)),"
+                + "\"begun\":\(jsonQuoted(timestamp(receipt.begun))),"
+                + "\"finished\":\(receipt.finished.map { jsonQuoted(timestamp($0)) } ?? "null"),\"places\":[\(lines.joined(separator: ","))]}"
+        }
+        return "[\(receipts.joined(separator: ","))]"
+    }
+}
