@@ -89,7 +89,7 @@ extension LedgerFile {
     // MARK: - All
 
     /// Gives every id with what holds for it, to fill a table in memory.
-    public func forEach(_ body: (ShortHash, [ConsentTerms]) -> Void) throws(StorageFault) {
+    public func readAll(_ body: (ShortHash, [ConsentTerms]) -> Void) throws(StorageFault) {
         try LedgerFile.advised { () throws(StorageFault) in
             try forEachAlone(body)
             try forEachPerson { members throws(StorageFault) in

@@ -11,7 +11,7 @@ public final class Registry: Sendable {
     /// Reads all of the file into a table.
     public init(_ ledger: LedgerFile) throws(StorageFault) {
         let records = ConsentRecords(room: try ledger.summary().subjects)
-        try ledger.forEach { records.set(SubjectKey($0), $1) }
+        try ledger.readAll { records.set(SubjectKey($0), $1) }
         records.isUnreadable = ledger.isClockBehind
         self.records = records
         file = Monitor(ledger)

@@ -226,7 +226,8 @@ extension Gate {
         let nothing = Standing(granted: rules.nothing, refused: rules.nothing)
         let state = allowing.read(alone) { nothing }
         let signal = GateFinding.Signal(
-            member: member, isBroken: state.kind == .broken, grants: denying.read(alone, standing: { nothing }).kind == .known, level: state.level,
+            member: member, isBroken: state.kind == .broken, grants: denying.read(alone, standing: { nothing }).kind == .known,
+            level: state.level,
             missing: rules.lacking(demanded, in: state))
         // The state points into its reader.
         withExtendedLifetime(allowing) {}

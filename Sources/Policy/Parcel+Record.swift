@@ -39,7 +39,9 @@ extension Batch {
         restoring payload: UnsafeRawBufferPointer, index: UnsafeRawBufferPointer, count: Int, route: (UInt16) -> UInt16?,
         level: (UInt8) -> UInt8
     ) {
-        guard payload.last == UInt8(ascii: "\n"), let index = BatchIndex(index, count: count, route: route, level: level) else { return nil }
+        guard payload.last == UInt8(ascii: "\n"), let index = BatchIndex(index, count: count, route: route, level: level) else {
+            return nil
+        }
         var parcel = Parcel()
         var start: UInt32 = 0
         for entry in index.entries {

@@ -118,7 +118,9 @@ struct RulesCompiler {
                 }),
             cutsFields: section.fields.contains { $0.level > 0 },
             keeps: store.list(section.levels.indices.map { level in section.fields.map(\.level).filter { $0 <= level }.max() ?? 0 }),
-            entryLevels: store.list(section.levels.indices.map { $0 == 0 ? EntryLevel.none : EntryLevel.entry(of: levels.number(of: section.levels[$0].name)) }))
+            entryLevels: store.list(
+                section.levels.indices.map { $0 == 0 ? EntryLevel.none : EntryLevel.entry(of: levels.number(of: section.levels[$0].name)) })
+        )
     }
 
     private func compileGate(

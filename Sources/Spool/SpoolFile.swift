@@ -58,8 +58,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     }
 
     /// Opens the file, or makes it. One that is damaged is set aside, and what can be read of it is taken over.
-    public init(path: String, names: RunNames, options: Options = Options(), say: @escaping @Sendable (String) -> Void) throws(SpoolFault)
-    {
+    public init(path: String, names: RunNames, options: Options = Options(), say: @escaping @Sendable (String) -> Void) throws(SpoolFault) {
         self.path = path
         routes = FileNumbers(table: "routes", names: names)
         levels = FileNumbers(table: "levels", names: options.levels)

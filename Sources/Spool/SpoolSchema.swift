@@ -15,31 +15,31 @@ enum SpoolSchema {
     private static let tables =
         levels + """
 
-        CREATE TABLE about (  -- one row for each thing to know of the file
-          name TEXT PRIMARY KEY, value
-        ) WITHOUT ROWID;
-        CREATE TABLE routes (  -- the routes that events came by
-          number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE
-        );
-        CREATE TABLE waiting (  -- what is in batches, summed up by route
-          route INTEGER PRIMARY KEY, events INTEGER NOT NULL, bytes INTEGER NOT NULL
-        );
-        CREATE TABLE batches (  -- what waits for the provider, in order
-          id INTEGER PRIMARY KEY AUTOINCREMENT,
-          events INTEGER NOT NULL,
-          bytes INTEGER NOT NULL,  -- of payload before it was sealed
-          arrival INTEGER NOT NULL,  -- of the first event, in nanoseconds since 1970
-          routes TEXT NOT NULL,  -- route:events:bytes, and the same for each further route
-          sealed INTEGER NOT NULL,  -- 1: entries and payload are encrypted
-          entries BLOB NOT NULL,  -- 24 bytes an event: where it ends (4), route (2), 1 if immediate + 2 × level (1), subjects (1), where its
-                                  -- messageId begins (4), its length (4), arrival (8); then 16 bytes a subject; little-endian
-          payload BLOB NOT NULL  -- the events, one a line
-        );
-        CREATE TABLE tries (  -- of batches that were tried: how often, and when first, in nanoseconds since 1970
-          id INTEGER PRIMARY KEY, attempts INTEGER NOT NULL, first INTEGER NOT NULL
-        );
-        CREATE TABLE damaged (  -- batches that make no sense, as they were
-          id INTEGER PRIMARY KEY, events INTEGER, sealed INTEGER, entries BLOB, payload BLOB
-        );
-        """
+            CREATE TABLE about (  -- one row for each thing to know of the file
+              name TEXT PRIMARY KEY, value
+            ) WITHOUT ROWID;
+            CREATE TABLE routes (  -- the routes that events came by
+              number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE
+            );
+            CREATE TABLE waiting (  -- what is in batches, summed up by route
+              route INTEGER PRIMARY KEY, events INTEGER NOT NULL, bytes INTEGER NOT NULL
+            );
+            CREATE TABLE batches (  -- what waits for the provider, in order
+              id INTEGER PRIMARY KEY AUTOINCREMENT,
+              events INTEGER NOT NULL,
+              bytes INTEGER NOT NULL,  -- of payload before it was sealed
+              arrival INTEGER NOT NULL,  -- of the first event, in nanoseconds since 1970
+              routes TEXT NOT NULL,  -- route:events:bytes, and the same for each further route
+              sealed INTEGER NOT NULL,  -- 1: entries and payload are encrypted
+              entries BLOB NOT NULL,  -- 24 bytes an event: where it ends (4), route (2), 1 if immediate + 2 × level (1), subjects (1), where its
+                                      -- messageId begins (4), its length (4), arrival (8); then 16 bytes a subject; little-endian
+              payload BLOB NOT NULL  -- the events, one a line
+            );
+            CREATE TABLE tries (  -- of batches that were tried: how often, and when first, in nanoseconds since 1970
+              id INTEGER PRIMARY KEY, attempts INTEGER NOT NULL, first INTEGER NOT NULL
+            );
+            CREATE TABLE damaged (  -- batches that make no sense, as they were
+              id INTEGER PRIMARY KEY, events INTEGER, sealed INTEGER, entries BLOB, payload BLOB
+            );
+            """
 }

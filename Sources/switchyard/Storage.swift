@@ -107,5 +107,7 @@ extension LedgerFile.Options {
 
 extension Plan {
     /// Whether something of a run outlives it, or it is there for good, so that an operator must be able to ask it.
-    var keepsState: Bool { providers.contains { $0.delivery.queue.disk != nil } || messageID.deduplicate != nil || !readsOnlyInput || consent?.ledger != nil }
+    var keepsState: Bool {
+        providers.contains { $0.delivery.queue.disk != nil } || messageID.deduplicate != nil || !readsOnlyInput || consent?.ledger != nil
+    }
 }

@@ -78,7 +78,8 @@ private final class Subjects {
             case .commit(let work):
                 try? store.commit(work)
                 log += bench.describe(bench.state.committed(at: instant(time)))
-            case .read(let row, let most): log += bench.describe(bench.state.came((try? store.read(after: row, most: most)) ?? [], at: instant(time)))
+            case .read(let row, let most):
+                log += bench.describe(bench.state.came((try? store.read(after: row, most: most)) ?? [], at: instant(time)))
             case .sweep(let row, let check):
                 guard let swept = try? store.sweep(after: row, check) else { return log + ["a sweep failed"] }
                 log += bench.describe(bench.state.swept(swept, at: instant(time)))

@@ -73,7 +73,7 @@ extension LedgerFile {
     /// What holds for every id, by its short hash.
     func all() throws(StorageFault) -> [ShortHash: [ConsentTerms]] {
         var all: [ShortHash: [ConsentTerms]] = [:]
-        try forEach { short, terms in
+        try readAll { short, terms in
             precondition(all[short] == nil, "an id came twice")
             all[short] = terms
         }

@@ -35,7 +35,8 @@ func batch(_ events: [String], route: UInt16 = 0, subjects: Int = 1, level: UInt
         }
         parcel.entryColumn.append(
             Entry(
-                end: UInt32(parcel.bytes.count), route: route, isImmediate: event.hasPrefix("!"), level: level, subjectCount: UInt8(subjects),
+                end: UInt32(parcel.bytes.count), route: route, isImmediate: event.hasPrefix("!"), level: level,
+                subjectCount: UInt8(subjects),
                 firstSubject: UInt32(first), messageIDOffset: 1, messageIDCount: UInt32(min(2, event.utf8.count - 1)),
                 arrival: Int64(event.utf8.count)))
     }

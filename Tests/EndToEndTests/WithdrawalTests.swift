@@ -1,0 +1,100 @@
+// What a withdrawal leaves of a person's events in the state folder: nothing, wherever they waited, and a receipt that says so.
+
+import Foundation
+import Glibc
+import Testing
+
+/// To a provider that nobody answers at, with everything on disk; and through a file's refusal to the dead letters.
+private func routes(_ delivery: String = "") -> String {
+    """
+    { "keys": { "ids": "0123456789abcdef0123456789abcdef" },
+      "consent": { "ledger": "ids", "levels": { "none": [], "essential": ["operations"], "all": ["operations", "analytics"] } },
+      "providers": { "far": { "plugin": "http", "url": "http://127.0.0.1:9",
+                     "delivery": { "queue": { "disk": "100MB" }\(delivery) } } },
+      "routes": [ { "consent": "all", "to": ["far"] } ] }
+    """
+}
+
+extension Yard {
+    fileprivate func consent(_ words: String...) throws -> Result {
+        try run(["consent"] + words + ["--state", path("state")])
+    }
+
+    fileprivate func receipts() throws -> [NSDictionary] {
+        let json = try run(["consent", "receipts", "--json", "--state", path("state")]).output
+        return try JSONSerialization.jsonObject(with: json) as! [NSDictionary]
+    }
+
+    /// The files of the state folder that hold the text, raw or with every character escaped.
+    fileprivate func holding(_ text: String) -> [String] {
+        let escaped = text.unicodeScalars.map { "\\u00" + String($0.value, radix: 16) }.joined()
+        let folder = path("state")
+        return (try! FileManager.default.contentsOfDirectory(atPath: folder)).filter { name in
+            guard let data = FileManager.default.contents(atPath: folder + "/" + name) else { return false }
+            return data.range(of: Data(text.utf8)) != nil || data.range(of: Data(escaped.utf8)) != nil
+        }
+    }
+
+    fileprivate func startWaiting(_ events: [String]) throws -> Run {
+        let run = try startRouter()
+        for id in ["ann", "bob"] { #expect(try consent("set", id, "--level", "all").code == 0) }
+        for event in events { run.send(event + "\n") }
+        try waitUntil("all are stored") { try waiting() == events.count }
+        return run
+    }
+
+    private func waiting() throws -> Int? { (try status()["lanes"] as? [NSDictionary])?.first?["events"] as? Int }
+}
+
+@Suite("A withdrawal")
+struct WithdrawalTests {
+    private let events = (0..<50).map {
+        #"{"userId":"\#($0 % 2 == 0 ? "ann" : "bob")","note":"planted-\#($0 % 2 == 0 ? "ann" : "bob")-\#($0)"}"#
+    }
+
+    @Test("destroys the person's events on disk while the router runs, nobody else's, and says what it did")
+    func running() throws {
+        let yard = try Yard(routes: routes())
+        let run = try yard.startWaiting(events)
+        #expect(!yard.holding("planted-ann").isEmpty)
+        #expect(try yard.consent("withdraw", "ann").text == "it is on record; receipt 1 will say what was destroyed of what waited\n")
+        try waitUntil("the receipt is finished") { try yard.receipts().first?["finished"] is String }
+        #expect(yard.holding("planted-ann") == [])
+        #expect(!yard.holding("planted-bob").isEmpty)
+        let places = try yard.receipts()[0]["places"] as? [NSDictionary]
+        #expect(places?.map { $0["place"] as? String } == ["queue of far"])
+        #expect(places?[0]["events"] as? Int == 25)
+        let result = run.finish()
+        #expect(result.errors.contains("25 withdrawn") || result.code == 69)
+        #expect(yard.holding("planted-ann") == [])
+    }
+
+    @Test("that a kill cut off, or that no router heard of, is carried out by the next start")
+    func killed() throws {
+        let yard = try Yard(routes: routes())
+        let run = try yard.startWaiting(events)
+        run.end(by: SIGKILL)
+        #expect(try yard.consent("withdraw", "ann").code == 0)
+        #expect(try yard.receipts()[0]["finished"] is NSNull)
+        let again = try yard.startRouter()
+        try waitUntil("the receipt is finished") { try yard.receipts().first?["finished"] is String }
+        #expect(yard.holding("planted-ann") == [] && !yard.holding("planted-bob").isEmpty)
+        _ = again.finish()
+    }
+
+    @Test("destroys dead letters")
+    func deadLetters() throws {
+        let yard = try Yard(routes: routes(#", "retry": { "first": "1ms", "most": "2ms", "for": "10ms" }"#))
+        let run = try yard.startRouter()
+        for id in ["ann", "bob"] { #expect(try yard.consent("set", id, "--level", "all").code == 0) }
+        for event in events { run.send(event + "\n") }
+        try waitUntil("all are given up") {
+            try yard.run(["dead-letters", "--events", "--state", yard.path("state")]).lines.count == 50
+        }
+        #expect(try yard.consent("withdraw", "ann").code == 0)
+        try waitUntil("the receipt is finished") { try yard.receipts().first?["finished"] is String }
+        #expect(yard.holding("planted-ann") == [] && yard.holding("planted-bob") == ["dead-letters.sqlite"])
+        #expect(try (yard.receipts()[0]["places"] as? [NSDictionary])?.map { $0["place"] as? String } == ["dead letters"])
+        _ = run.finish()
+    }
+}
