@@ -78,8 +78,10 @@ final class Instance: @unchecked Sendable {
         if handle == nil { throw SettingsFault(String(decoding: error.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)) }
     }
 
+    /// It is patient unless it is told otherwise: under a sanitizer, beside all other tests, an answer may take very long.
     convenience init(url: String, _ more: String = "") throws {
-        try self.init("{\"url\": \"\(url)\"\(more.isEmpty ? "" : ", " + more)}")
+        let patience = more.contains("\"timeout\"") ? "" : #", "timeout": {"connect": 600000, "total": 600000}"#
+        try self.init("{\"url\": \"\(url)\"\(patience)\(more.isEmpty ? "" : ", " + more)}")
     }
 
     deinit {
