@@ -131,10 +131,13 @@ public struct ConsentPlan: Sendable {
             self.purposes = purposes
         }
     }
-    public enum Unknown: Sendable, Equatable {
+    /// What becomes of an event of whose subjects nothing is known.
+    public enum Unknown: Sendable, Equatable, BitwiseCopyable {
         case deny
         /// An index into `levels`.
         case assume(Int)
+        /// It waits, within the bounds of `hold`, for what its subjects will say.
+        case hold
     }
 
     /// In rising order, at least one.
@@ -142,6 +145,8 @@ public struct ConsentPlan: Sendable {
     /// Where the ids of an event's subjects stand.
     public var subject: [Path] = []
     public var unknown = Unknown.deny
+    /// How much may be held; means nothing where nothing is.
+    public var hold = HoldPlan()
     /// The purposes that Global Privacy Control (`context.gpc: true`) refuses; nil: all of them.
     public var gpc: [String]?
     /// Consent to an older text counts as unknown; nil: to any text counts.
@@ -155,6 +160,24 @@ public struct ConsentPlan: Sendable {
     /// Events that demand more than their route: a glob on the name and the index of the level.
     public var events: [(glob: Glob, level: Int)] = []
 
+    public init() {}
+}
+
+/// How much may wait for its subjects' consent, and for how long.
+public struct HoldPlan: Sendable, Equatable {
+    public struct Bounds: Sendable, Equatable {
+        public var events: Int
+        public var bytes: Int
+        public init(events: Int, bytes: Int) {
+            self.events = events
+            self.bytes = bytes
+        }
+    }
+    public var time = Duration.seconds(24 * 3600)
+    /// In all.
+    public var total = Bounds(events: 100_000, bytes: 100_000_000)
+    /// Of one subject.
+    public var subject = Bounds(events: 1000, bytes: 1_000_000)
     public init() {}
 }
 

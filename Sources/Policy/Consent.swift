@@ -72,8 +72,10 @@ struct ConsentRules: BitwiseCopyable {
     let gpc: Purposes
     let gpcRefuses: Bool
     let map: ConsentMap
-    /// The level to assume of the unknown; -1: deny.
-    var assumed: Int
+    /// What becomes of events of whose subjects nothing is known.
+    var unknown: ConsentPlan.Unknown
+    /// The level to assume of the unknown; -1: none is.
+    @inline(__always) var assumed: Int { if case .assume(let level) = unknown { level } else { -1 } }
     /// Of the text that must have been consented to, at least; empty: any.
     private let minimumVersion: ByteRun
 
@@ -103,10 +105,7 @@ struct ConsentRules: BitwiseCopyable {
         map = ConsentMap(plan.map, sorted, in: store)
         gpc = plan.gpc.map(set) ?? ConsentRules.all(sorted.count, width, store)
         gpcRefuses = plan.gpc.map { !$0.isEmpty } ?? true
-        switch plan.unknown {
-        case .deny: assumed = -1
-        case .assume(let level): assumed = level
-        }
+        unknown = plan.unknown
         minimumVersion = store.text(Array((plan.minimumVersion ?? "").utf8))
     }
 

@@ -119,6 +119,9 @@ public final class ConsentRecords: @unchecked Sendable {
     /// How many subjects are in it, those included of whom nothing is on record any more.
     public var count: Int { state.withLock { $0.count } }
 
+    /// Whether something is on record of the subject.
+    public func knows(_ key: SubjectKey) -> Bool { number(of: key) > ConsentRecords.nothing }
+
     @inline(__always) func number(of key: SubjectKey) -> Number {
         var index = Int(cplatform_load(tableCount)) - 1
         while index >= 0 {

@@ -142,12 +142,12 @@ extension Judge {
         case .filtered(.where), .filtered(.whereErrors):
             finding.condition = evaluator.decision(route.condition, event, around)
             return finding
-        case .denied, .sampledOut, .limited, .withheld, .admitted:
+        case .denied, .held, .sampledOut, .limited, .withheld, .admitted, .expired, .withdrawn, .outdated:
             if route.condition >= 0 { finding.condition = evaluator.decision(route.condition, event, around) }
         }
         let demand = UnsafePointer(rules.routes.baseAddress! + index).pointer(to: \.gate)!
         finding.gate = gate.finding(on: event, demand: demand, name: &name, nameSlot: rules.nameSlot, slots: ruleset.paths.count)
-        if case .denied = verdict { return finding }
+        if verdict.isOfGate { return finding }
         if let sample = route.sample { finding.sample = self.finding(sample, verdict, event) }
         return finding
     }
@@ -221,8 +221,8 @@ extension Gate {
         let alone = ScannedEvent(block: event.block, start: event.start, end: event.end, slots: UnsafePointer(copy))
 
         // Of the unknown nothing is assumed, or all: so a member that only refuses shows what it refuses.
-        var denying = ConsentReader(rules.assuming(-1))
-        var allowing = ConsentReader(rules.assuming(rules.levels.count - 1))
+        var denying = ConsentReader(rules.with(unknown: .deny))
+        var allowing = ConsentReader(rules.with(unknown: .assume(rules.levels.count - 1)))
         let nothing = Standing(granted: rules.nothing, refused: rules.nothing)
         let state = allowing.read(alone) { nothing }
         let signal = GateFinding.Signal(
@@ -237,9 +237,9 @@ extension Gate {
 }
 
 extension ConsentRules {
-    fileprivate func assuming(_ level: Int) -> ConsentRules {
+    fileprivate func with(unknown: ConsentPlan.Unknown) -> ConsentRules {
         var rules = self
-        rules.assumed = level
+        rules.unknown = unknown
         return rules
     }
 

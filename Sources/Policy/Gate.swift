@@ -35,6 +35,8 @@ public struct Admitted: ~Copyable {
 enum Passage: ~Copyable {
     case admitted(Admitted)
     case denied(Denial)
+    /// Nothing is known of its subjects, and it is to wait until they answer.
+    case held
 }
 
 /// What one route demands, and its edits.
@@ -124,7 +126,7 @@ struct Gate: ~Copyable {
             switch state.kind {
             case .broken: return .denied(.broken)
             case .unreadable: return .denied(.unreadable)
-            case .unknown: return .denied(.unknown)
+            case .unknown: return holds(event, rules) ? .held : .denied(.unknown)
             case .known: break
             }
             if state.level < level { return .denied(.level) }
@@ -137,6 +139,11 @@ struct Gate: ~Copyable {
             Admitted(
                 route: route, variants: edits + (cutsFields ? state.level &* demand.pointee.variants : 0),
                 level: rules.pointee.entryLevels[held]))
+    }
+
+    /// Whether an event of unknown subjects waits. One without an id could wait for nobody's answer.
+    @inline(never) private mutating func holds(_ event: ScannedEvent, _ rules: UnsafePointer<Rules>) -> Bool {
+        rules.pointee.consent.unknown == .hold && !subjects.read(event).isEmpty
     }
 
     /// The level that the route or the event's name demands, whichever is higher.

@@ -6,11 +6,27 @@ public enum Verdict: Hashable, Sendable {
     /// A stage of the filter did not match.
     case filtered(FilterStage)
     case denied(Denial)
+    /// It waits until its subjects say whether they consent; the account counts it so until then.
+    case held
     case sampledOut
     /// In the sample, and over its limit.
     case limited
     /// A transform holds it back.
     case withheld
+    /// It was held to the end of its time.
+    case expired
+    /// It was held, and its subject withdrew consent.
+    case withdrawn
+    /// It was held, and when its subjects answered the plan had no such route any more, or took it for no valid event.
+    case outdated
+
+    /// Whether the gate did not let it through.
+    var isOfGate: Bool {
+        switch self {
+        case .denied, .held, .expired, .withdrawn, .outdated: true
+        case .admitted, .filtered, .sampledOut, .limited, .withheld: false
+        }
+    }
 
     /// Whether the route took the event from those with `else`: its filter let it in, and consent and the sample decided only
     /// what became of it. Else what was denied or sampled out would leave by another door.
@@ -43,6 +59,10 @@ public enum Denial: String, Hashable, Sendable, CaseIterable {
     case broken
     /// What is on record of the subjects cannot be told.
     case unreadable
+    /// It was to be held, and there was no room for it.
+    case full
+    /// It was to be held, and could not be stored.
+    case unstored
 }
 
 /// How often each verdict fell, by route. A worker fills one for each block. Of each route, the verdicts add up to
@@ -70,8 +90,10 @@ public struct Tally: Sendable {
 
     /// Every verdict that can fall, in the order of the columns.
     public static let columns: [Verdict] =
-        [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut, .limited, .withheld]
-    private static let width = 16
+        [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [
+            .held, .sampledOut, .limited, .withheld, .expired, .withdrawn, .outdated,
+        ]
+    private static let width = 22
 
     /// The place of a verdict in `columns`.
     public static func column(of verdict: Verdict) -> Int {
@@ -89,9 +111,15 @@ public struct Tally: Sendable {
         case .denied(.purpose): 10
         case .denied(.broken): 11
         case .denied(.unreadable): 12
-        case .sampledOut: 13
-        case .limited: 14
-        case .withheld: 15
+        case .denied(.full): 13
+        case .denied(.unstored): 14
+        case .held: 15
+        case .sampledOut: 16
+        case .limited: 17
+        case .withheld: 18
+        case .expired: 19
+        case .withdrawn: 20
+        case .outdated: 21
         }
     }
 
@@ -118,18 +146,33 @@ public struct Tally: Sendable {
     /// Adds what another block counted, whose routes have these numbers here.
     public mutating func add(_ other: Tally, numbers: [UInt16]) {
         addTotals(other)
-        let most = Int(numbers.max() ?? 0) + 1
-        if !numbers.isEmpty, most > routes {
-            counts += Array(repeating: 0, count: (most - routes) * Tally.width)
-            keepErrors += Array(repeating: 0, count: most - routes)
-            transformErrors += Array(repeating: 0, count: most - routes)
-            routes = most
-        }
+        if let most = numbers.max() { makeRoom(for: most) }
         for (route, number) in numbers.enumerated() {
             keepErrors[Int(number)] += other.keepErrors[route]
             transformErrors[Int(number)] += other.transformErrors[route]
             for column in 0..<Tally.width { counts[Int(number) * Tally.width + column] += other.counts[route * Tally.width + column] }
         }
+    }
+
+    private mutating func makeRoom(for route: UInt16) {
+        let lacking = Int(route) + 1 - routes
+        guard lacking > 0 else { return }
+        counts += Array(repeating: 0, count: lacking * Tally.width)
+        keepErrors += Array(repeating: 0, count: lacking)
+        transformErrors += Array(repeating: 0, count: lacking)
+        routes += lacking
+    }
+
+    /// So many events more have this verdict at the route.
+    public mutating func count(_ verdict: Verdict, _ count: Int = 1, route: UInt16) {
+        makeRoom(for: route)
+        counts[Int(route) * Tally.width + Tally.column(of: verdict)] += count
+    }
+
+    /// What was counted as held has another verdict now.
+    public mutating func settle(held count: Int = 1, as verdict: Verdict, route: UInt16) {
+        self.count(.held, -count, route: route)
+        self.count(verdict, count, route: route)
     }
 
     private mutating func addTotals(_ other: Tally) {

@@ -1595,15 +1595,63 @@ extension Broken {
                 "3:23: routes[0].consent: unknown key 'levl', did you mean 'level'?"
             ]),
         Broken(
-            "a policy that is not built",
+            "a policy that there is not",
             #"""
-            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"unknown":"hold","default":"standard"},
+            {"consent":{"levels":["none","all"],"unknown":"keep","default":"all"},
             "providers":{"out":{"plugin":"console"}},
             "routes":[{"to":["out"]}]}
             """#,
             [
-                #"1:109: consent.unknown must be "deny" or {"assume": level}, is "hold""#
+                #"1:47: consent.unknown must be "deny", "hold", {"assume": level} or {"hold": bounds}, is "keep""#
             ]),
+        Broken(
+            "events that are held for ever, since there is no ledger",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":"hold","default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: consent.unknown: holds events until their subjects consent, which a ledger must tell: expected 'ledger' beside it"
+            ]),
+        Broken(
+            "bounds of what is held without a ledger",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":{"hold":{"for":"1h"}},"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: consent.unknown: holds events until their subjects consent, which a ledger must tell: expected 'ledger' beside it"
+            ]),
+        Broken(
+            "bounds of what is held that are none",
+            #"""
+            {"consent":{"levels":["none","all"],"default":"all","ledger":"ids",
+            "unknown":{"hold":{"for":"0s","events":0,"bytes":"1","subject":{"events":1.5,"byte":"1MB"}}}},
+            "keys":{"ids":"0123456789abcdef"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            []),
+        Broken(
+            "an event that is held and assumed",
+            #"""
+            {"consent":{"levels":["none","all"],"default":"all","ledger":"ids","unknown":{"hold":{},"assume":"all"}},
+            "keys":{"ids":"0123456789abcdef"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            []),
+        Broken(
+            "bounds that are no object",
+            #"""
+            {"consent":{"levels":["none","all"],"default":"all","ledger":"ids","unknown":{"hold":true}},
+            "keys":{"ids":"0123456789abcdef"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            []),
         Broken(
             "a policy of an unknown level",
             #"""

@@ -5,7 +5,9 @@ internal import Events
 enum ConsentForms {
     static let section = Form<ConsentPlan>(form.schema) { node, reading in
         reading.consent = ConsentNames()
-        return form.read(node, reading)
+        let plan = form.read(node, reading)
+        if let plan { HoldForms.check(plan, node, reading) }
+        return plan
     }
 
     private static let form = Form<ConsentPlan>.object(
@@ -13,7 +15,9 @@ enum ConsentForms {
         [
             Member("levels", levels, required: true, "Levels of consent in rising order, each with the purposes it needs.", into: \.levels),
             Member("subject", subject, "Where the ids of an event's subjects stand.", into: \.subject),
-            Member("unknown", unknown, "What holds where nothing is known: \"deny\", or a level to assume.", into: \.unknown),
+            Member(
+                "unknown", HoldForms.unknown, "What holds where nothing is known: \"deny\", \"hold\", or a level to assume.", into: \.ofUnknown
+            ),
             Member("default", fallback, "What routes demand that say nothing themselves."),
             Member("fields", fields, "Members that demand a higher level than their event.", into: \.fields),
             Member("events", events, "Events that demand a higher level than their route.", into: \.events),
@@ -173,20 +177,6 @@ enum ConsentForms {
     // MARK: - The rest
 
     private static let subject = Forms.set("paths", of: Forms.path)
-
-    private struct Assumption: Sendable { var level = 0 }
-
-    private static let assumption = Form<Assumption>.object(
-        Assumption(), [Member("assume", level, required: true, "The level to assume.", into: \.level)])
-
-    private static let unknown = Form<ConsentPlan.Unknown>(SchemaParts.anyOf([SchemaParts.choice(["deny"]), assumption.schema])) {
-        node, reading in
-        if node.text?.isBroken == true { return nil }
-        if node.text?.value == "deny" { return .deny }
-        if node.entries != nil { return assumption.read(node, reading).map { .assume($0.level) } }
-        reading.refuse(node, "\"deny\" or {\"assume\": level}")
-        return nil
-    }
 
     private static let fields = Forms.table("paths with levels", by: Forms.pathKey, of: level).then { table, _, _ in
         table.map { (path: $0.key, level: $0.value) }
