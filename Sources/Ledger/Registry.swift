@@ -7,6 +7,7 @@ public import Policy
 public final class Registry: Sendable {
     public let records: ConsentRecords
     private let file: Monitor<LedgerFile>
+    private let listener = Monitor<(@Sendable ([LedgerChange]) -> Void)?>(nil)
 
     /// Reads all of the file into a table.
     public init(_ ledger: LedgerFile) throws(StorageFault) {
@@ -22,7 +23,9 @@ public final class Registry: Sendable {
         try file.withLock { (ledger) throws(StorageFault) in
             let (result, changes) = try body(ledger)
             publish(changes)
+            let wasUnreadable = records.isUnreadable
             records.isUnreadable = ledger.isClockBehind
+            if wasUnreadable, !records.isUnreadable { tell([]) }
             return result
         }
     }
@@ -30,11 +33,18 @@ public final class Registry: Sendable {
     /// For those who change much at a time, and tell of it while they are at it.
     public func publish(_ changes: [LedgerChange]) {
         for change in changes { records.set(SubjectKey(change.short), change.effective) }
+        if !changes.isEmpty { tell(changes) }
     }
+
+    /// From now on `hear` is told what has changed, when it is in the table; of nothing, when what is on record can be told again. It may not
+    /// ask the registry.
+    public func onChange(_ hear: @escaping @Sendable ([LedgerChange]) -> Void) { listener.withLock { $0 = hear } }
+
+    private func tell(_ changes: [LedgerChange]) { listener.withLock { $0 }?(changes) }
 
     public func close() { file.withLock { $0.close() } }
 }
 
 extension SubjectKey {
-    init(_ short: ShortHash) { self.init(high: short.high, low: short.low) }
+    public init(_ short: ShortHash) { self.init(high: short.high, low: short.low) }
 }
