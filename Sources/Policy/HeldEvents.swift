@@ -1,7 +1,7 @@
 // What a judge would have wait for its subjects' consent: the events as they came, and for which routes. Whether there is room for them,
 // and where they wait, is for others to tell. Nothing of it has passed the gate, and no lane takes it.
 
-public import Events
+internal import Events
 
 public struct HeldEvents: ~Copyable, Sendable {
     struct Entry: BitwiseCopyable {

@@ -120,6 +120,7 @@ extension Router {
         let generation = workshop.generation(old.number + 1, plan, posts, routes: routes)
         workshop.settle(on: generation)
         guard roster.adopt(generation, retiring: left) else { throw ReloadRefusal(["the router is ending"]) }
+        holds?.adopt(plan)
         ending.withLock { $0.shutdown = plan.shutdown.deadline }
         pace.adopt(posts.map(\.lane))
         for (index, provider) in plan.providers.enumerated() {

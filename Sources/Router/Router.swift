@@ -47,6 +47,8 @@ public struct RouterOptions: Sendable {
     public var levels = RunNames()
     /// What is on record of subjects, under that key; nil: no ledger is kept.
     public var registry: Registry?
+    /// Where events wait for their subjects' consent; nil: none can, and those of unknown subjects are denied.
+    public var held: HeldPlace?
     /// The file where the message ids of late are kept; nil: they are not, and `key` may be by chance.
     public var seen: String?
     /// The descriptor that is told of input lines that are where the plan promises.
@@ -70,6 +72,7 @@ public final class Router: Sendable {
     private let inbox: Inbox?
     private let acks: AckWriter?
     private let frontier = Frontier()
+    let holds: Holds?
     private let withdrawing = Monitor<Withdrawals?>(nil)
     private let totals = Monitor(Totals())
     /// Of what every plan of the run has in common.
@@ -131,6 +134,13 @@ public final class Router: Sendable {
         self.say = say
         self.names = names
         sources = plan.sources
+        let totals = totals
+        holds = options.held.flatMap { place in
+            options.registry.map {
+                Holds(
+                    place, registry: $0, roster: roster, totals: totals, names: names, sources: plan.sources, options: options, say: say)
+            }
+        }
         lineLimit = plan.limits.line
         ending = Monitor(Ending(shutdown: options.shutdown))
         acks = options.acks.map { AckWriter($0, say: say) }
@@ -172,7 +182,7 @@ public final class Router: Sendable {
         guard let registry = options.registry, let check = workshop.check else { return nil }
         return Withdrawals(
             registry, check: check, deadLetters: deadLetters, names: names, lanes: { [roster] in roster.posts.map(\.lane) },
-            settle: { [turns] in turns.settle() }, clock: options.clock, say: say)
+            holds: holds, settle: { [turns] in turns.settle() }, clock: options.clock, say: say)
     }
 
     /// Reads no more; what was read is delivered within the time that draining may take.
@@ -185,6 +195,7 @@ public final class Router: Sendable {
     public func hurry() {
         stopSources()
         ending.withLock { $0.isHurried = true }
+        holds?.end(hurried: true)
         for post in roster.posts { post.lane.giveUp(Router.hurried) }
     }
 
@@ -207,6 +218,7 @@ public final class Router: Sendable {
     /// Runs to the end; the account of it.
     public func run() -> Account {
         for post in roster.posts { post.lane.start() }
+        holds?.resume()
         do throws(StorageFault) {
             try withdrawals?.resume()
         } catch {
@@ -218,12 +230,16 @@ public final class Router: Sendable {
         // The logs are used by one worker at a time, in turn; the threads have ended before they are read here.
         nonisolated(unsafe) let logs = faults
         let sideThreads = startSources()
+        let holding = holds.map { holds in ThreadHandle(Thread.start("held events") { holds.work() }) }
         let helpers = (1..<max(1, options.workers)).map { number in
             ThreadHandle(Thread.start("worker \(number)") { self.work(logs, self.options.vitals.pulse("worker \(number)")) })
         }
         work(logs, options.vitals.pulse("worker 0"))
         for helper in helpers + sideThreads { helper.join() }
+        holds?.end(hurried: false)
+        holding?.join()
         endLanes()
+        holds?.close()
         acks?.close(by: options.clock.now() + .seconds(1), options.clock)
         for log in faults { log.sumUp() }
         let account = account(faults)
@@ -263,8 +279,9 @@ public final class Router: Sendable {
         return Account(
             received: total.tally.events + total.tally.duplicates + rejected, rejected: rejected,
             unkeptRejects: logs.reduce(0) { $0 + $1.unkept },
-            inputFault: total.inputFault, routes: names.all, ownRoutes: roster.routes.map(Int.init), verdicts: total.tally,
+            inputFault: total.inputFault, routes: names.all, ownRoutes: Set(roster.routes.map(Int.init) + total.heldRoutes).sorted(), verdicts: total.tally,
             judged: total.judged,
+            held: holds?.status ?? HeldStatus(),
             providers: roster.posts.map { post in
                 .init(
                     name: post.lane.name, lane: post.lane.account, isClosed: post.lane.isClosedByProvider, isDurable: post.lane.isDurable,
@@ -314,6 +331,7 @@ public final class Router: Sendable {
 
     /// In turn: what a worker made goes to the lanes, and the account is kept.
     private func handOver(_ worker: inout Worker, _ generation: Generation, _ logs: [FaultLog]) {
+        if worker.judge.held.count > 0 { hold(&worker, generation) }
         // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
         let parcels = worker.parcels
         let receipt = receipt(for: worker)
@@ -329,6 +347,16 @@ public final class Router: Sendable {
         // Told before they are answered for.
         logs[worker.block.source].note(worker.faults, lines: worker.lines, in: worker.block)
         receipt?.settle()
+    }
+
+    /// In turn: what is to wait for consent is stored, or denied.
+    private func hold(_ worker: inout Worker, _ generation: Generation) {
+        let denied =
+            holds?.take(worker.judge.held, generation, source: worker.block.source, key: worker.block.key)
+            ?? (0..<worker.judge.held.count).map { ($0, .unstored) }
+        for (event, denial) in denied {
+            for route in worker.judge.held.routes(event) { worker.tally.settle(as: .denied(denial), route: UInt16(route)) }
+        }
     }
 
     /// Of a block: settled when all that came of it is safe. nil: nobody asks.
@@ -370,6 +398,7 @@ public final class Router: Sendable {
                 return options.clock.now() >= deadline ? .ready(false) : .notBefore(deadline)
             }
             guard !isOver else { return }
+            holds?.end(hurried: true)
             for lane in roster.posts.map(\.lane) where !lane.isOver { lane.giveUp(Answer("time to drain was up after \(time.configured)")) }
         }.detach()
     }

@@ -16,8 +16,10 @@ extension Teller {
             let broken = gate.signals.filter(\.isBroken)
             return broken.map { "\($0.member.path) must be \($0.member.form), is \(value($0.member.path))" }.joined(separator: "; ")
         case .denied(.unknown):
-            let refusing = gate.signals.isEmpty ? "carries no consent" : "grants nothing (\(paths(gate.signals)))"
-            return "the event \(refusing), and the unknown are denied"
+            if section.unknown == .hold { return "the event \(grantless(gate)), and no id of whoever could" }
+            return "the event \(grantless(gate)), and the unknown are denied"
+        case .held: return "the event \(grantless(gate)), and is held until its subjects are known"
+        case .denied(.full), .denied(.unstored), .expired, .withdrawn, .outdated: return "held, and not any more"
         case .denied(.unreadable): return "what is on record of the subjects cannot be told"
         case .denied(.level):
             let words = "level \(level(gate.level)) is below \(level(gate.demanded))\(raised)"
@@ -41,6 +43,10 @@ extension Teller {
             parts.append("cuts " + list(cut.map { "\(printable($0.path.description)), which demands \(level($0.level))" }))
         }
         return parts.joined(separator: "; ")
+    }
+
+    private func grantless(_ gate: GateFinding) -> String {
+        gate.signals.isEmpty ? "carries no consent" : "grants nothing (\(paths(gate.signals)))"
     }
 
     /// What keeps the level below what is demanded.

@@ -12,6 +12,8 @@ struct Totals {
     private(set) var judged: [Int] = []
     /// By lane and route: how many events were admitted for it.
     private(set) var routed: [[Int]] = []
+    /// Events that an earlier run had left waiting for consent.
+    private(set) var resumed = 0
     var inputFault: SystemFault?
 
     mutating func add(_ block: Tally, rejected: Int, source: Int, of generation: Generation) {
@@ -24,10 +26,33 @@ struct Totals {
             Totals.add(block.events + block.emitted, at: Int(number), to: &judged)
             let admitted = block[route, .admitted]
             guard admitted > 0 else { continue }
-            for target in generation.targets[route] {
-                if target >= routed.count { routed += Array(repeating: [], count: target + 1 - routed.count) }
-                Totals.add(admitted, at: Int(number), to: &routed[target])
-            }
+            count(admitted, of: number, to: generation.targets[route])
+        }
+    }
+
+    /// An event that an earlier run had left waits for these routes.
+    mutating func resume(held routes: [UInt16]) {
+        resumed += 1
+        for route in routes {
+            heldRoutes.insert(Int(route))
+            tally.count(.held, route: route)
+            Totals.add(1, at: Int(route), to: &judged)
+        }
+    }
+
+    /// The routes that such events wait for, by number.
+    private(set) var heldRoutes: Set<Int> = []
+
+    /// An event that waited has a verdict at this route; when it was admitted, these lanes got it.
+    mutating func settle(held route: UInt16, as verdict: Verdict, targets: [Int] = []) {
+        tally.settle(as: verdict, route: route)
+        if case .admitted = verdict { count(1, of: route, to: targets) }
+    }
+
+    private mutating func count(_ events: Int, of route: UInt16, to targets: [Int]) {
+        for target in targets {
+            if target >= routed.count { routed += Array(repeating: [], count: target + 1 - routed.count) }
+            Totals.add(events, at: Int(route), to: &routed[target])
         }
     }
 

@@ -19,6 +19,8 @@ public final class Withdrawals: Sendable {
     private let deadLetters: DeadLetters
     private let names: RunNames
     private let lanes: @Sendable () -> [Lane]
+    /// nil: nothing is held.
+    private let holds: Holds?
     /// Waits until every block has been handed over that was judged before.
     private let settle: @Sendable () -> Void
     private let clock: Clock
@@ -27,13 +29,14 @@ public final class Withdrawals: Sendable {
 
     init(
         _ registry: Registry, check: SecondCheck, deadLetters: DeadLetters, names: RunNames, lanes: @escaping @Sendable () -> [Lane],
-        settle: @escaping @Sendable () -> Void, clock: Clock, say: @escaping @Sendable (String) -> Void
+        holds: Holds?, settle: @escaping @Sendable () -> Void, clock: Clock, say: @escaping @Sendable (String) -> Void
     ) {
         self.registry = registry
         self.check = check
         self.deadLetters = deadLetters
         self.names = names
         self.lanes = lanes
+        self.holds = holds
         self.settle = settle
         self.clock = clock
         self.say = say
@@ -42,24 +45,41 @@ public final class Withdrawals: Sendable {
     /// Goes on with what an earlier run began.
     func resume() throws(StorageFault) {
         let unfinished = try registry.use { (file) throws(StorageFault) in (try file.unfinishedReceipts().map(\.number), []) }
-        for receipt in unfinished { enqueue(receipt, [:]) }
+        for receipt in unfinished {
+            holds?.beginWithdrawal()
+            enqueue(receipt, [:])
+        }
     }
 
     /// Withdraws consent, all of it or to these purposes; whether it is on record now, and the number of the receipt.
     public func withdraw(_ id: LedgerID, purposes: [String]?, origin: String) throws(StorageFault) -> (holds: Bool, receipt: Int64?) {
-        let (holds, receipt): (Bool, Int64?) = try registry.use { (file) throws(StorageFault) in
+        holds?.beginWithdrawal()
+        let (isOnRecord, receipt): (Bool, Int64?)
+        do throws(StorageFault) {
+            (isOnRecord, receipt) = try record(id, purposes, origin)
+        } catch {
+            holds?.endWithdrawal()
+            throw error
+        }
+        guard let receipt else {
+            holds?.endWithdrawal()
+            return (isOnRecord, nil)
+        }
+        // What is in a provider's hands is told as of now.
+        var places: [String: Swept] = [:]
+        for lane in lanes() { places[Withdrawals.place(lane), default: Swept()].inHands = lane.refusedInHands }
+        enqueue(receipt, places)
+        return (isOnRecord, receipt)
+    }
+
+    private func record(_ id: LedgerID, _ purposes: [String]?, _ origin: String) throws(StorageFault) -> (Bool, Int64?) {
+        try registry.use { (file) throws(StorageFault) in
             try file.write { () throws(StorageFault) in
                 let outcome = try file.withdraw(id, purposes: purposes, origin: origin)
                 let receipt = outcome.holds ? try file.beginReceipt(of: id, purposes: purposes, origin: origin) : nil
                 return ((outcome.holds, receipt), outcome.changes)
             }
         }
-        guard let receipt else { return (holds, nil) }
-        // What is in a provider's hands is told as of now.
-        var places: [String: Swept] = [:]
-        for lane in lanes() { places[Withdrawals.place(lane), default: Swept()].inHands = lane.refusedInHands }
-        enqueue(receipt, places)
-        return (holds, receipt)
     }
 
     private func enqueue(_ receipt: Int64, _ places: [String: Swept]) {
@@ -77,10 +97,12 @@ public final class Withdrawals: Sendable {
 
     private func destroy(_ receipt: Int64, _ before: [String: Swept]) {
         settle()
+        let held = Result { () throws(StorageFault) in try sweepHolds() }
         var places = before
         for (place, swept) in sweepLanes() { places[place, default: Swept()].add(swept) }
         do throws(StorageFault) {
             let letters = try deadLetters.sweep(check, names)
+            places["held events"] = try held.get()
             if letters.events > 0 { places["dead letters"] = letters }
             let lines = places.sorted { $0.key < $1.key }.filter { $0.value != Swept() }
             let now = clock.wall()
@@ -98,6 +120,11 @@ public final class Withdrawals: Sendable {
         } catch {
             say("withdrawal \(receipt): not everything is destroyed yet: \(error); the next start goes on with it")
         }
+    }
+
+    private func sweepHolds() throws(StorageFault) -> Swept {
+        defer { holds?.endWithdrawal() }
+        return try holds?.sweep() ?? Swept()
     }
 
     private static func place(_ lane: Lane) -> String { "queue of \(lane.name)" }

@@ -10,7 +10,7 @@ struct Worker: ~Copyable {
     var block: Block
     /// One for each provider of the plan, in order.
     private(set) var parcels: UnsafeMutableBufferPointer<Parcel>
-    private(set) var tally: Tally
+    var tally: Tally
     private(set) var faults: [LineFault] = []
     private(set) var lines = 0
     /// Who submitted which lines of the block; none when the source asks for no answers.
@@ -107,6 +107,7 @@ struct Worker: ~Copyable {
         faults.removeAll(keepingCapacity: true)
         sightings.removeAll(keepingCapacity: true)
         portions.removeAll(keepingCapacity: true)
+        judge.forgetHeld()
         tally = Tally(routes: routeCount)
         // One huge line must not cost its memory for good.
         if block.text.capacity > 8 * blockSize { block = Block(capacity: blockSize) }
