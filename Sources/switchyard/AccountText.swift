@@ -34,6 +34,10 @@ extension Account {
             lines.append("route \(routes[route]): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))\(erring)")
         }
         if verdicts.emitErrors > 0 { lines.append("emit errs on \(grouped(verdicts.emitErrors))") }
+        if held.events > 0 || held.resumed > 0 {
+            let resumed = held.resumed == 0 ? "" : ", \(grouped(held.resumed)) resumed"
+            lines.append("held for consent: \(grouped(held.events)) events, \(grouped(held.bytes)) bytes\(resumed)")
+        }
         for provider in providers {
             let lane = provider.lane
             var parts = LaneAccount.Fate.allCases.compactMap { fate -> String? in
@@ -73,7 +77,7 @@ extension Account {
         }
         let counts = [
             ("received", received), ("valid", valid), ("rejected", rejected), ("duplicates", duplicates), ("emitted", emitted),
-            ("emit_errors", verdicts.emitErrors),
+            ("emit_errors", verdicts.emitErrors), ("held", held.events), ("held_bytes", held.bytes), ("held_resumed", held.resumed),
         ]
         let head = counts.map { "\"\($0.0)\":\($0.1)," }.joined()
         return "{\(head)\"routes\":[\(routeParts.joined(separator: ","))],\"providers\":[\(providerParts.joined(separator: ","))]}"
@@ -93,6 +97,10 @@ extension Verdict {
         case .filtered(.whereErrors): "filtered (where errs)"
         case .filtered(let stage): "filtered (\(stage.rawValue))"
         case .denied(let reason): "denied (\(reason.rawValue))"
+        case .held: "held"
+        case .expired: "held until their time was up"
+        case .withdrawn: "withdrawn while held"
+        case .outdated: "held, and no longer routed"
         case .sampledOut: "sampled out"
         case .limited: "over the limit"
         case .withheld: "held back by a transform"
@@ -105,6 +113,10 @@ extension Verdict {
         case .admitted: "admitted"
         case .filtered(let stage): stage == .whereErrors ? stage.rawValue : "filtered_\(stage.rawValue)"
         case .denied(let reason): "denied_\(reason.rawValue)"
+        case .held: "held"
+        case .expired: "expired"
+        case .withdrawn: "withdrawn"
+        case .outdated: "outdated"
         case .sampledOut: "sampled_out"
         case .limited: "limited"
         case .withheld: "withheld"

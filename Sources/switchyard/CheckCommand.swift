@@ -62,6 +62,7 @@ extension Plan {
         let unknown =
             switch consent.unknown {
             case .deny: "denied"
+            case .hold: "held until they consent\(holdSummary(consent.hold))"
             case .assume(let level): "taken for \(hidden.masked(consent.levels[level].name))"
             }
         var text = "levels \(levels); unknown subjects are \(unknown)"
@@ -78,6 +79,11 @@ extension Plan {
             text += "\n  events \(hidden.masked(event.glob.pattern)) demand \(hidden.masked(consent.levels[event.level].name))"
         }
         return text
+    }
+
+    private func holdSummary(_ hold: HoldPlan) -> String {
+        ", for \(hold.time.configured) at most; up to \(grouped(hold.total.events)) events and \(grouped(hold.total.bytes)) bytes,"
+            + " of one subject \(grouped(hold.subject.events)) and \(grouped(hold.subject.bytes))"
     }
 
     private func stages(of route: RoutePlan) -> [String] {

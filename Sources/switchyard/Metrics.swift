@@ -16,6 +16,7 @@ struct Metrics {
         metrics.addProcess(started)
         metrics.addEntrance(router, listeners)
         metrics.addRoutes(router)
+        if let held = router.held { metrics.addHeld(held, at: router.at) }
         metrics.addLanes(router)
         return metrics.text
     }
@@ -65,7 +66,8 @@ struct Metrics {
         family(
             "switchyard_route_events_total", "counter", "How each route judged the valid events.",
             router.routes.flatMap { route in
-                zip(Tally.columns, route.verdicts).map { ("route=\(quoted(route.name)),verdict=\(quoted($0.key))", Double($1)) }
+                // What is held has no verdict yet, and a counter may not fall.
+                zip(Tally.columns, route.verdicts).filter { $0.0 != .held }.map { ("route=\(quoted(route.name)),verdict=\(quoted($0.key))", Double($1)) }
             })
         family(
             "switchyard_route_keep_errors_total", "counter", "How often the expression of sample.keep erred.",
@@ -73,6 +75,15 @@ struct Metrics {
         family(
             "switchyard_route_transform_errors_total", "counter", "How often an expression of the transform had no value.",
             router.routes.map { ("route=\(quoted($0.name))", Double($0.transformErrors)) })
+    }
+
+    private mutating func addHeld(_ held: HeldStatus, at now: Int64) {
+        family("switchyard_held_events", "gauge", "Events that wait for consent.", [("", Double(held.events))])
+        family("switchyard_held_bytes", "gauge", "Their bytes.", [("", Double(held.bytes))])
+        family(
+            "switchyard_held_oldest_age_seconds", "gauge", "How old the oldest of them is; 0 when none waits.",
+            [("", held.oldest.map { Double(max(0, now - $0)) / 1e9 } ?? 0)])
+        family("switchyard_held_failing", "gauge", "1 while events cannot be held.", [("", held.fault == nil ? 0 : 1)])
     }
 
     private mutating func addLanes(_ router: RouterStatus) {
