@@ -42,6 +42,9 @@ public final class Registry: Sendable {
 
     private func tell(_ changes: [LedgerChange]) { listener.withLock { $0 }?(changes) }
 
+    /// The names of levels as they rise, when the configuration has others.
+    public func adopt(levels: [String]) { file.withLock { $0.levels = levels } }
+
     public func close() { file.withLock { $0.close() } }
 }
 

@@ -4,6 +4,7 @@
 
 public import Configuration
 internal import Delivery
+internal import Ledger
 internal import Platform
 internal import Policy
 
@@ -122,6 +123,7 @@ extension Router {
         guard roster.adopt(generation, retiring: left) else { throw ReloadRefusal(["the router is ending"]) }
         holds?.adopt(plan)
         ending.withLock { $0.shutdown = plan.shutdown.deadline }
+        if let section = plan.consent { options.registry?.adopt(levels: section.levels.map(\.name)) }
         pace.adopt(posts.map(\.lane))
         for (index, provider) in plan.providers.enumerated() {
             let post = posts[index]

@@ -125,7 +125,7 @@ public final class Replay {
                 case .filtered:
                     account.filtered += 1
                     settled.append(letter.id)
-                case .broken: account.failed += 1
+                case .broken, .waiting: account.failed += 1
                 }
             }
             guard let courier else {
@@ -181,6 +181,8 @@ private final class Bench {
     enum Judgement {
         case sent(copies: Int)
         case denied, filtered
+        /// Its subjects are unknown, and such events wait.
+        case waiting
         /// It is no event by the limits of today.
         case broken
     }
@@ -208,6 +210,7 @@ private final class Bench {
             return .sent(copies: copies)
         }
         let routes = own == nil ? plan.routes.indices.filter { plan.routes[$0].providers.contains(provider) } : [0]
+        if routes.contains(where: { judging.worker.tally[$0, .held] > 0 }) { return .waiting }
         let isDenied = Denial.allCases.contains { denial in routes.contains { judging.worker.tally[$0, .denied(denial)] > 0 } }
         return isDenied ? .denied : .filtered
     }

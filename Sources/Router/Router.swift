@@ -279,7 +279,8 @@ public final class Router: Sendable {
         return Account(
             received: total.tally.events + total.tally.duplicates + rejected, rejected: rejected,
             unkeptRejects: logs.reduce(0) { $0 + $1.unkept },
-            inputFault: total.inputFault, routes: names.all, ownRoutes: Set(roster.routes.map(Int.init) + total.heldRoutes).sorted(), verdicts: total.tally,
+            inputFault: total.inputFault, routes: names.all, ownRoutes: Set(roster.routes.map(Int.init) + total.heldRoutes).sorted(),
+            verdicts: total.tally,
             judged: total.judged,
             held: holds?.status ?? HeldStatus(),
             providers: roster.posts.map { post in

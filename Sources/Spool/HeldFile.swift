@@ -132,7 +132,8 @@ public final class HeldFile: @unchecked Sendable {
         try database.transaction { () throws(StorageFault) in
             for id in remove { shrunk += try destroy(id) }
             for row in narrow {
-                try database.statement("UPDATE events SET routes = ?2 WHERE id = ?1").bind(1, row.id).bind(2, try text(of: row.routes)).run()
+                try database.statement("UPDATE events SET routes = ?2 WHERE id = ?1").bind(1, row.id).bind(2, try text(of: row.routes))
+                    .run()
             }
         }
         tell(-shrunk)

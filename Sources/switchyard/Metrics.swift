@@ -67,7 +67,9 @@ struct Metrics {
             "switchyard_route_events_total", "counter", "How each route judged the valid events.",
             router.routes.flatMap { route in
                 // What is held has no verdict yet, and a counter may not fall.
-                zip(Tally.columns, route.verdicts).filter { $0.0 != .held }.map { ("route=\(quoted(route.name)),verdict=\(quoted($0.key))", Double($1)) }
+                zip(Tally.columns, route.verdicts).filter { $0.0 != .held }.map {
+                    ("route=\(quoted(route.name)),verdict=\(quoted($0.key))", Double($1))
+                }
             })
         family(
             "switchyard_route_keep_errors_total", "counter", "How often the expression of sample.keep erred.",

@@ -16,7 +16,8 @@ enum ConsentForms {
             Member("levels", levels, required: true, "Levels of consent in rising order, each with the purposes it needs.", into: \.levels),
             Member("subject", subject, "Where the ids of an event's subjects stand.", into: \.subject),
             Member(
-                "unknown", HoldForms.unknown, "What holds where nothing is known: \"deny\", \"hold\", or a level to assume.", into: \.ofUnknown
+                "unknown", HoldForms.unknown, "What holds where nothing is known: \"deny\", \"hold\", or a level to assume.",
+                into: \.ofUnknown
             ),
             Member("default", fallback, "What routes demand that say nothing themselves."),
             Member("fields", fields, "Members that demand a higher level than their event.", into: \.fields),
