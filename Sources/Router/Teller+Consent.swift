@@ -16,7 +16,7 @@ extension Teller {
             let broken = gate.signals.filter(\.isBroken)
             return broken.map { "\($0.member.path) must be \($0.member.form), is \(value($0.member.path))" }.joined(separator: "; ")
         case .denied(.unknown):
-            if section.unknown == .hold { return "the event \(grantless(gate)), and no id of whoever could" }
+            if section.unknown == .hold { return "the event \(grantless(gate)), and has no id whose answer it could wait for" }
             return "the event \(grantless(gate)), and the unknown are denied"
         case .held: return "the event \(grantless(gate)), and is held until its subjects are known"
         case .denied(.full), .denied(.unstored), .expired, .withdrawn, .outdated: return "held, and not any more"

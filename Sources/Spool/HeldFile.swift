@@ -61,6 +61,8 @@ public final class HeldFile: @unchecked Sendable {
     var routes: FileNumbers
     /// What the budget knows of.
     private var told = 0
+    /// Rows of an addition that has failed: they are there all the same if only the answer was lost.
+    private var doubtful: ClosedRange<Int64>?
 
     /// Opens the file, or makes it when `makes`; nil: there is none. `names`: of the routes of the run.
     public init?(path: String, makes: Bool = true, names: RunNames, options: Options = Options()) throws(StorageFault) {
@@ -90,20 +92,34 @@ public final class HeldFile: @unchecked Sendable {
 
     /// Adds all of these in their order, or none. The body is lent for the call.
     public func add(_ rows: [HeldRow], body: (Int) -> UnsafeRawBufferPointer) throws(StorageFault) {
+        guard !rows.isEmpty else { return }
         let growth = rows.reduce(0) { $0 + $1.bytes }
         try options.budget?.allow(growth)
         let before = routes
+        var numbers: ClosedRange<Int64>?
         do throws(StorageFault) {
-            try database.transaction { () throws(StorageFault) in
+            try transaction { () throws(StorageFault) in
                 // A number is never given twice, not even after its event is gone: a sealed body belongs to its number.
-                let last = try database.number("SELECT seq FROM sqlite_sequence WHERE name = 'events'") ?? 0
-                for (index, row) in rows.enumerated() { try add(row, as: last + 1 + Int64(index), body(index)) }
+                let first = (try database.number("SELECT seq FROM sqlite_sequence WHERE name = 'events'") ?? 0) + 1
+                numbers = first...first + Int64(rows.count) - 1
+                for (index, row) in rows.enumerated() { try add(row, as: first + Int64(index), body(index)) }
             }
         } catch {
             routes = before
+            doubtful = numbers ?? doubtful
             throw error
         }
         tell(growth)
+    }
+
+    /// What was not acknowledged does not come back.
+    private func transaction(_ body: () throws(StorageFault) -> Void) throws(StorageFault) {
+        let doubtful = doubtful
+        try database.transaction { () throws(StorageFault) in
+            for id in doubtful.map({ Array($0) }) ?? [] { _ = try destroy(id) }
+            try body()
+        }
+        self.doubtful = nil
     }
 
     private func add(_ row: HeldRow, as id: Int64, _ body: UnsafeRawBufferPointer) throws(StorageFault) {
@@ -127,9 +143,9 @@ public final class HeldFile: @unchecked Sendable {
 
     /// Destroys these rows, and leaves others to wait for fewer routes; all of it or nothing. Rows that are not there are passed over.
     public func change(remove: [Int64], narrow: [(id: Int64, routes: [UInt16])] = []) throws(StorageFault) {
-        if remove.isEmpty, narrow.isEmpty { return }
+        if remove.isEmpty, narrow.isEmpty, doubtful == nil { return }
         var shrunk = 0
-        try database.transaction { () throws(StorageFault) in
+        try transaction { () throws(StorageFault) in
             for id in remove { shrunk += try destroy(id) }
             for row in narrow {
                 try database.statement("UPDATE events SET routes = ?2 WHERE id = ?1").bind(1, row.id).bind(2, try text(of: row.routes))
