@@ -207,7 +207,7 @@ struct HoldBook {
         if !rows.isEmpty { becomeUntidy(at: now) }
     }
 
-    private mutating func becomeUntidy(at now: Instant) { tidyAt = tidyAt ?? now + HoldBook.pause }
+    mutating func becomeUntidy(at now: Instant) { tidyAt = tidyAt ?? now + HoldBook.pause }
 
     /// A step has failed: it is tried again, but not at once.
     mutating func failed(_ change: HoldChange? = nil, at now: Instant) {

@@ -38,7 +38,11 @@ extension Holds {
             if error.kind != .taken { note(error) }
             let now = clock.now()
             book.withLock { book in
-                if case .change(let change) = step { book.failed(change, at: now) } else { book.failed(at: now) }
+                switch step {
+                case .change(let change): book.failed(change, at: now)
+                case .tidy: book.becomeUntidy(at: now)
+                case .expire, .release, .end: book.failed(at: now)
+                }
             }
         }
     }

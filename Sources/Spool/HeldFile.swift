@@ -157,9 +157,7 @@ public final class HeldFile: @unchecked Sendable {
 
     private func destroy(_ id: Int64) throws(StorageFault) -> Int {
         let find = try database.statement("SELECT bytes, subjects FROM events WHERE id = ?1").bind(1, id)
-        guard try find.step() else { return 0 }
-        let (bytes, subjects) = (Int(find.int(0)), HeldFile.subjects(find.bytes(1)))
-        find.reset()
+        guard let (bytes, subjects) = try size(find) else { return 0 }
         for subject in subjects {
             try with(subject, "DELETE FROM waiting WHERE subject = ?1 AND event = ?2") { (gone) throws(StorageFault) in
                 try gone.bind(2, id).run()
@@ -167,6 +165,11 @@ public final class HeldFile: @unchecked Sendable {
         }
         try database.statement("DELETE FROM events WHERE id = ?1").bind(1, id).run()
         return bytes
+    }
+
+    private func size(_ find: Statement) throws(StorageFault) -> (bytes: Int, subjects: [SubjectKey])? {
+        defer { find.reset() }
+        return try find.step() ? (Int(find.int(0)), HeldFile.subjects(find.bytes(1))) : nil
     }
 
     /// Gives back the space that nothing needs, and leaves nothing of what was removed in the log.

@@ -66,8 +66,15 @@ struct Storage: Sendable {
 
     /// Where events wait for consent, if a ledger is kept. A file of held events that may not be touched is told of before anything begins;
     /// one that is damaged only keeps more from being held.
-    func held(for plan: Plan) throws -> HeldPlace? {
-        guard let folder, plan.consent?.ledger != nil else { return nil }
+    func held(for plan: Plan, say: (String) -> Void) throws -> HeldPlace? {
+        guard let folder else { return nil }
+        guard plan.consent?.ledger != nil else {
+            if let left = HeldSummary(in: folder.path), left.events > 0 {
+                let file = printable(folder.path) + "/" + HeldFile.name
+                say("\(file): \(grouped(left.events)) events wait for consent, and no ledger is kept that could tell of it; they stay there")
+            }
+            return nil
+        }
         var options = HeldFile.Options()
         options.isSynced = plan.providers.contains { $0.delivery.queue.durability == .power }
         options.cipher = cipher

@@ -1633,7 +1633,13 @@ extension Broken {
             "providers":{"out":{"plugin":"console"}},
             "routes":[{"to":["out"]}]}
             """#,
-            []),
+            [
+                #"2:26: consent.unknown.hold.for must be between 1ms and 366d, is "0s""#,
+                #"2:40: consent.unknown.hold.events must be between 1 and 1000000000, is 0"#,
+                #"2:50: consent.unknown.hold.bytes must be a size such as "16MB" or "512KiB", is "1", did you mean "1B"?"#,
+                #"2:74: consent.unknown.hold.subject.events must be a whole number, is 1.5"#,
+                #"2:78: consent.unknown.hold.subject: unknown key 'byte', did you mean 'bytes'?"#,
+            ]),
         Broken(
             "an event that is held and assumed",
             #"""
@@ -1642,7 +1648,9 @@ extension Broken {
             "providers":{"out":{"plugin":"console"}},
             "routes":[{"to":["out"]}]}
             """#,
-            []),
+            [
+                #"1:89: consent.unknown: unknown key 'assume', expected hold"#
+            ]),
         Broken(
             "bounds that are no object",
             #"""
@@ -1651,7 +1659,9 @@ extension Broken {
             "providers":{"out":{"plugin":"console"}},
             "routes":[{"to":["out"]}]}
             """#,
-            []),
+            [
+                #"1:86: consent.unknown.hold must be an object, is true"#
+            ]),
         Broken(
             "a policy of an unknown level",
             #"""

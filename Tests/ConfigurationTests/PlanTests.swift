@@ -151,6 +151,7 @@ struct PlanTests {
         #expect(plan.consent?.levels.map(\.name) == ["none", "some", "all"])
         #expect(plan.consent?.levels.allSatisfy { $0.purposes == nil } == true)
         #expect(plan.consent?.unknown == .deny && plan.consent?.gpc == nil)
+        #expect(plan.consent?.hold == HoldPlan())
         #expect(plan.consent?.subject == [Path(keys: ["userId"]), Path(keys: ["anonymousId"])])
         #expect(plan.routes[0].consent == ConsentDemand(level: 1))
     }

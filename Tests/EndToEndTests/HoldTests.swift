@@ -109,7 +109,9 @@ struct HoldTests {
         try yard.consent("withdraw", "ann")
         let again = try yard.startAnswering()
         waitUntil("nothing of it is left") { yard.holding("planted-ann") == [] }
-        #expect(try yard.consent("receipts").text.contains("held events: 10 events destroyed"))
+        try waitUntil("the receipt tells of it") {
+            try yard.consent("receipts").text.contains("held events: 10 events destroyed")
+        }
         #expect(again.finish().lines == [])
     }
 

@@ -1,6 +1,7 @@
 import Configuration
 import Delivery
 import Events
+import FaultyFiles
 import Foundation
 import Glibc
 import Platform
@@ -54,7 +55,9 @@ private final class HoldRig: @unchecked Sendable {
     private var ends: [Int32] = [0, 0]
     private let account = Monitor<Account?>(nil)
 
-    init(_ folder: String, isDurable: Bool = false, clock: Clock = .system, _ change: (inout Plan) -> Void = { _ in }) throws {
+    init(_ folder: String, isDurable: Bool = false, clock: Clock = .system, vfs: String? = nil, _ change: (inout Plan) -> Void = { _ in })
+        throws
+    {
         pipe(&ends)
         var plan = Plan()
         plan.providers = [ProviderPlan(name: "out", plugin: "store", settings: Secret([]))]
@@ -77,6 +80,7 @@ private final class HoldRig: @unchecked Sendable {
         options.names = RunNames(plan.routes.map(\.name))
         options.registry = registry
         options.held = HeldPlace(path: folder + "/" + HeldFile.name)
+        options.held!.options.vfs = vfs
         options.clock = clock
         let said = said
         var spooling = SpoolFile.Options()
@@ -215,6 +219,38 @@ struct HoldTests {
             rig.registry.publish([LedgerChange(short: shortHash(Array("ann".utf8)), effective: [ConsentTerms(level: "all")])])
             let account = rig.finish()
             #expect(account.verdicts[0, .held] == 1 && account.held.events == 1 && rig.out.lines == [])
+        }
+    }
+
+    @Test("denies what it cannot store, says so once, and holds again when the disk has room")
+    func full() throws {
+        faulty_take()
+        defer { faulty_give() }
+        try withFolder { folder in
+            faulty_arm(-1, FAULTY_FULL, 0)
+            let rig = try HoldRig(folder, vfs: FAULTY_FILES)
+            rig.send(event("ann", 1))
+            rig.waitUntilHeld(1)
+            faulty_arm(0, FAULTY_FULL, 1)
+            for number in 2...4 {
+                rig.send(event("ann", number))
+                while rig.router.status.events != number { usleep(1000) }
+            }
+            #expect(rig.router.status.held?.fault != nil && rig.router.status.held?.events == 1)
+            faulty_arm(-1, FAULTY_FULL, 0)
+            var number = 4
+            while rig.router.status.held?.events == 1 {
+                number += 1
+                rig.send(event("ann", number))
+                while rig.router.status.events != number { usleep(1000) }
+            }
+            #expect(rig.router.status.held?.fault == nil)
+            try rig.say("ann", "all")
+            rig.out.wait(for: 2)
+            #expect(rig.out.lines == [event("ann", 1), event("ann", number)])
+            let account = rig.finish()
+            #expect(account.verdicts[0, .denied(.unstored)] == number - 2 && account.balances)
+            #expect(rig.said.withLock { $0.map { $0.contains("cannot be held") } } == [true, false])
         }
     }
 
