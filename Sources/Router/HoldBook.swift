@@ -30,7 +30,10 @@ struct HoldBook {
     private static let pause = Duration.seconds(1)
 
     var bounds: HoldPlan
+    /// What there is room taken for.
     private(set) var total = HoldPlan.Bounds(events: 0, bytes: 0)
+    /// Of that, what is on its way to the file.
+    private var coming = HoldPlan.Bounds(events: 0, bytes: 0)
     private var shares: [SubjectKey: HoldPlan.Bounds] = [:]
     /// When the oldest came in, or an older one that is gone; nil: none waits.
     private(set) var oldest: Int64?
@@ -55,24 +58,34 @@ struct HoldBook {
 
     // MARK: - How much
 
-    /// Notes what fits; whether it does.
+    /// What is in the file.
+    var stored: HoldPlan.Bounds { .init(events: total.events - coming.events, bytes: total.bytes - coming.bytes) }
+
+    /// Takes room for a row, if there is some; `came` must follow.
     mutating func take(_ row: HeldRow) -> Bool {
         func fits(_ held: HoldPlan.Bounds, _ most: HoldPlan.Bounds) -> Bool {
             held.events < most.events && held.bytes + row.bytes <= most.bytes
         }
         let own = row.subjects.allSatisfy { fits(shares[$0] ?? .init(events: 0, bytes: 0), bounds.subject) }
         guard own, fits(total, bounds.total) else { return false }
-        add(row)
+        change(row, 1)
+        coming = .init(events: coming.events + 1, bytes: coming.bytes + row.bytes)
         return true
     }
 
-    mutating func add(_ row: HeldRow) {
-        change(row, 1)
-        noteStored(row)
+    /// The row is in the file, or could not be stored.
+    mutating func came(_ row: HeldRow, isStored: Bool) {
+        coming = .init(events: coming.events - 1, bytes: coming.bytes - row.bytes)
+        if isStored { note(row) } else { remove(row) }
     }
 
-    /// The row is in the file, which is asked for its oldest while rows are on their way there.
-    mutating func noteStored(_ row: HeldRow) { oldest = min(oldest ?? row.arrival, row.arrival) }
+    /// A row that the file has.
+    mutating func add(_ row: HeldRow) {
+        change(row, 1)
+        note(row)
+    }
+
+    private mutating func note(_ row: HeldRow) { oldest = min(oldest ?? row.arrival, row.arrival) }
 
     /// When the oldest of the file came in.
     mutating func note(oldest: Int64?) { self.oldest = oldest }

@@ -76,7 +76,7 @@ final class Holds: Sendable {
     var status: HeldStatus {
         var status = HeldStatus()
         book.withLock { book in
-            (status.events, status.bytes, status.oldest) = (book.total.events, book.total.bytes, book.oldest)
+            (status.events, status.bytes, status.oldest) = (book.stored.events, book.stored.bytes, book.oldest)
         }
         status.resumed = totals.withLock { $0.resumed }
         status.fault = told.withLock { $0.fault }?.description
@@ -127,7 +127,7 @@ final class Holds: Sendable {
         if !denied.isEmpty { sayFull() }
         let isStored = store(taken.map { rows[$0] }, taken.map { bodies[$0] })
         book.withLock { book in
-            for index in taken { if isStored { book.noteStored(rows[index]) } else { book.remove(rows[index]) } }
+            for index in taken { book.came(rows[index], isStored: isStored) }
         }
         if !isStored { denied += taken.map { ($0, .unstored) } }
         // Whoever has answered while the block was judged was not told of these events; who answers from now on is.

@@ -71,7 +71,8 @@ struct Storage: Sendable {
         guard plan.consent?.ledger != nil else {
             if let left = HeldSummary(in: folder.path), left.events > 0 {
                 let file = printable(folder.path) + "/" + HeldFile.name
-                say("\(file): \(grouped(left.events)) events wait for consent, and no ledger is kept that could tell of it; they stay there")
+                let words = "events wait for consent, and no ledger is kept that could tell of it; they stay there"
+                say("\(file): \(grouped(left.events)) \(words)")
             }
             return nil
         }
