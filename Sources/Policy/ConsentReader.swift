@@ -77,11 +77,14 @@ struct ConsentReader: ~Copyable {
 
     mutating func forget() { isRead = false }
 
+    /// What is assumed of the event's subjects if nothing is known of them.
+    mutating func assumed(of event: ScannedEvent) -> UnknownRules.Assumed { rules.unknown.assumed(of: event, &decoder) }
+
     /// The state is valid until the next event is read. `standing`: what is on record of the event's subjects.
     @inline(__always) mutating func read(_ event: ScannedEvent, standing: () -> Standing) -> ConsentState {
         if !isRead {
             isRead = true
-            state = settle(find(event), standing())
+            state = settle(find(event), standing(), event)
         }
         return state
     }
@@ -110,7 +113,7 @@ struct ConsentReader: ~Copyable {
     }
 
     /// Puts together what the event says and what is on record.
-    @inline(__always) private func settle(_ said: ConsentSaid, _ standing: Standing) -> ConsentState {
+    @inline(__always) private mutating func settle(_ said: ConsentSaid, _ standing: Standing, _ event: ScannedEvent) -> ConsentState {
         let width = rules.width
         guard !said.isBroken, standing.kind != .unreadable else {
             for i in 0..<width { settled[i] = 0 }
@@ -130,16 +133,17 @@ struct ConsentReader: ~Copyable {
             }
         } else if said.isMapped {
             // The rest is as unknown as it was.
+            let assumed = rules.unknown.assumed(of: event, &decoder)
             for i in 0..<width {
-                settled[i] = said.granted[i] & (said.spoken[i] | (rules.assumed >= 0 ? rules.levels[rules.assumed].purposes[i] : 0))
+                settled[i] = said.granted[i] & (said.spoken[i] | (assumed >= 0 ? rules.levels[assumed].purposes[i] : 0))
             }
             if !rules.levelsHavePurposes { level = 0 }
         } else {
-            guard rules.assumed >= 0 else {
+            level = rules.unknown.assumed(of: event, &decoder)
+            guard level >= 0 else {
                 for i in 0..<width { settled[i] = 0 }
                 return ConsentState(kind: .unknown, level: 0, granted: settled)
             }
-            level = rules.assumed
             for i in 0..<width { settled[i] = rules.levels[level].purposes[i] }
         }
         for i in 0..<width { settled[i] = settled[i] & ~said.refused[i] & ~standing.refused[i] }

@@ -55,6 +55,8 @@ public struct GateFinding: Sendable {
     /// What raised the demand above the route's: an index into the plan's events that demand more.
     public var raisedBy: Int?
     public var state: State
+    /// The level that is assumed of the event's subjects if nothing is known of them, an index into the plan's levels; nil: none.
+    public var assumed: Int?
     /// The demanded purposes that the state does not grant.
     public var missing: [String]
     /// What the event carries of consent, one by one.
@@ -189,6 +191,8 @@ extension Gate {
         guard finding.isDemanding || rules.pointee.cutsFields else { return finding }
 
         let state = state(of: event)
+        let assumed = assumed(of: event)
+        finding.assumed = assumed >= 0 ? assumed : nil
         finding.missing = consent.lacking(purposes, in: state)
         finding.signals = ConsentMember.allCases.compactMap { member in
             signal(member, event, consent, demanded: purposes, slots: slots)
@@ -221,7 +225,7 @@ extension Gate {
         let alone = ScannedEvent(block: event.block, start: event.start, end: event.end, slots: UnsafePointer(copy))
 
         // Of the unknown nothing is assumed, or all: so a member that only refuses shows what it refuses.
-        var denying = ConsentReader(rules.assuming(-1))
+        var denying = ConsentReader(rules.assuming(UnknownRules.deny))
         var allowing = ConsentReader(rules.assuming(rules.levels.count - 1))
         let nothing = Standing(granted: rules.nothing, refused: rules.nothing)
         let state = allowing.read(alone) { nothing }
@@ -239,7 +243,7 @@ extension Gate {
 extension ConsentRules {
     fileprivate func assuming(_ level: Int) -> ConsentRules {
         var rules = self
-        rules.assumed = level
+        rules.unknown = UnknownRules(always: level)
         return rules
     }
 

@@ -153,6 +153,12 @@ struct Gate: ~Copyable {
         return reader.pointee.read(event) { standings.pointee.of(subjects.read(event)) }
     }
 
+    /// What is assumed of the event's subjects if nothing is known of them.
+    mutating func assumed(of event: ScannedEvent) -> UnknownRules.Assumed {
+        let reader = reader
+        return reader.pointee.assumed(of: event)
+    }
+
     /// The keys of the event's subjects. Valid until the next event.
     @inline(__always) mutating func subjects(of event: ScannedEvent) -> UnsafeBufferPointer<SubjectKey> { subjects.read(event) }
 

@@ -17,7 +17,7 @@ extension Teller {
             return broken.map { "\($0.member.path) must be \($0.member.form), is \(value($0.member.path))" }.joined(separator: "; ")
         case .denied(.unknown):
             let refusing = gate.signals.isEmpty ? "carries no consent" : "grants nothing (\(paths(gate.signals)))"
-            return "the event \(refusing), and the unknown are denied"
+            return "the event \(refusing), and the unknown are denied\(asUnknown(section))"
         case .denied(.unreadable): return "what is on record of the subjects cannot be told"
         case .denied(.level):
             let words = "level \(level(gate.level)) is below \(level(gate.demanded))\(raised)"
@@ -28,7 +28,7 @@ extension Teller {
 
         var parts: [String] = []
         if gate.isDemanding {
-            let source = gate.isAssumed ? "assumed, the event carries no consent" : paths(gate.signals.filter(\.grants))
+            let source = gate.isAssumed ? "assumed\(asUnknown(section)), the event carries no consent" : paths(gate.signals.filter(\.grants))
             parts.append("level \(level(gate.level)) (\(source)), \(level(gate.demanded)) is demanded\(raised)")
             if let purposes = route.consent?.purposes, !purposes.isEmpty {
                 parts.append("\(purposes.count == 1 ? "purpose" : "purposes") \(list(purposes.map(shown))) granted")
@@ -47,10 +47,17 @@ extension Teller {
     private func lowering(_ gate: GateFinding, _ section: ConsentPlan, _ level: (Int) -> String) -> String {
         let lowering = gate.signals.filter { $0.level < gate.demanded }
         var words = lowering.isEmpty ? "" : ", by \(paths(lowering))"
-        if gate.isAssumed, case .assume(let assumed) = section.unknown, assumed < gate.demanded {
-            words += "; the event \(gate.signals.isEmpty ? "carries no consent" : "grants nothing"), \(level(assumed)) is assumed"
+        if gate.isAssumed, let assumed = gate.assumed, assumed < gate.demanded {
+            let refusing = gate.signals.isEmpty ? "carries no consent" : "grants nothing"
+            words += "; the event \(refusing), \(level(assumed)) is assumed\(asUnknown(section))"
         }
         return words.isEmpty ? ", as the event names none" : words
+    }
+
+    /// What decided over the unknown, where that differs by event.
+    private func asUnknown(_ section: ConsentPlan) -> String {
+        guard let path = section.unknownBy?.path else { return "" }
+        return came[path] == nil ? " where there is no \(printable(path.description))" : " where \(isNow(path))"
     }
 
     /// Which demanded purposes are not granted, and by what.
