@@ -205,7 +205,10 @@ public final class LedgerFile: @unchecked Sendable {
 
     // MARK: - Time
 
-    private static let tolerance: Int64 = 300_000_000_000
+    static let tolerance: Int64 = 300_000_000_000
+
+    /// The time of the last write, in nanoseconds since 1970; 0: there was none.
+    public var lastWritten: Int64 { lastReceived }
 
     /// Whether now is earlier, by more than five minutes, than what is on record: then nobody can tell which decision is the last.
     public var isClockBehind: Bool { options.clock.wall() < lastReceived - LedgerFile.tolerance }

@@ -58,6 +58,8 @@ struct ConsentReader: ~Copyable {
     private let spoken: UnsafeMutablePointer<UInt64>
     private var state: ConsentState
     private var isRead = false
+    /// A bit for each `ConsentMember` that was broken in some event.
+    private var broken: UInt16 = 0
     private var memo: ConsentMemo
     private var decoder = Decoder()
 
@@ -155,6 +157,17 @@ struct ConsentReader: ~Copyable {
         return ConsentState(kind: .known, level: level, granted: settled)
     }
 
+    mutating func takeBroken() -> Set<ConsentMember> {
+        guard broken != 0 else { return [] }
+        defer { broken = 0 }
+        return Set(ConsentMember.allCases.filter { broken & 1 << $0.rawValue != 0 })
+    }
+
+    private mutating func breaks(_ member: ConsentMember) -> Signal {
+        broken |= 1 << member.rawValue
+        return .broken
+    }
+
     /// Of several, the highest counts.
     enum Signal: Int, Comparable {
         case silent, said, broken
@@ -172,6 +185,7 @@ struct ConsentReader: ~Copyable {
         let ofPurposes = readPurposes(event)
         var mapped = MappedSignals(rules, granted: granted, refused: refused, spoken: spoken)
         let ofMap = mapped.read(event, &decoder)
+        broken |= mapped.broken
         said.isPrivate = mapped.isGlobalControl
         said.isBroken = ofLevel == .broken || ofPurposes == .broken || ofMap == .broken || !readRefusals(event, &said.isPrivate)
         said.namesLevel = ofLevel == .said
@@ -182,11 +196,11 @@ struct ConsentReader: ~Copyable {
 
     private mutating func readLevel(_ event: ScannedEvent, _ level: inout Int) -> Signal {
         let consent = event.slots[rules.members.consent]
-        guard consent.end == 0 || consent.value(in: event.block).isObject else { return .broken }
+        guard consent.end == 0 || consent.value(in: event.block).isObject else { return breaks(.consent) }
         let slot = event.slots[rules.members.level]
         guard slot.end != 0 else { return .silent }
         guard let raw = slot.string(in: event.block), let name = decoder.decode(raw), let named = rules.level(name) else {
-            return .broken
+            return breaks(.level)
         }
         level = named
         if rules.levelsHavePurposes {
@@ -202,28 +216,28 @@ struct ConsentReader: ~Copyable {
 
         let purposes = event.slots[members.purposes]
         if purposes.end != 0 {
-            guard nameStrings(purposes, block) || nameFlags(purposes, block) else { return .broken }
+            guard nameStrings(purposes, block) || nameFlags(purposes, block) else { return breaks(.purposes) }
             grantNamed()
             signal = .said
         }
         let preferences = event.slots[members.preferences]
         if preferences.end != 0 {
-            guard nameFlags(preferences, block) else { return .broken }
+            guard nameFlags(preferences, block) else { return breaks(.categoryPreferences) }
             grantNamed()
             signal = .said
         }
         let management = event.slots[members.management]
         guard management.end != 0 else { return signal }
-        guard management.value(in: block).isObject else { return .broken }
+        guard management.value(in: block).isObject else { return breaks(.management) }
         let allowed = event.slots[members.allowed]
         if allowed.end != 0 {
-            guard nameStrings(allowed, block) else { return .broken }
+            guard nameStrings(allowed, block) else { return breaks(.allowed) }
             grantNamed()
             signal = .said
         }
         let denied = event.slots[members.denied]
         if denied.end != 0 {
-            guard nameStrings(denied, block) else { return .broken }
+            guard nameStrings(denied, block) else { return breaks(.denied) }
             for i in 0..<rules.width { refused[i] = refused[i] | named[i] }
         }
         return signal
@@ -235,7 +249,7 @@ struct ConsentReader: ~Copyable {
         var isOn = gpc
         if slot.end != 0 {
             let value = slot.value(in: event.block)
-            guard value.isTrue || value.isFalse else { return false }
+            guard value.isTrue || value.isFalse else { return breaks(.gpc) != .broken }
             isOn = isOn || value.isTrue
         }
         guard isOn else { return true }

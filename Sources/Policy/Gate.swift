@@ -123,7 +123,9 @@ struct Gate: ~Copyable {
         if isDemanding {
             switch state.kind {
             case .broken: return .denied(.broken)
-            case .unreadable: return .denied(.unreadable)
+            case .unreadable:
+                let standings = standings
+                return .denied(standings.pointee.isClockBehind ? .clock : .unreadable)
             case .unknown: return .denied(.unknown)
             case .known: break
             }
@@ -157,6 +159,13 @@ struct Gate: ~Copyable {
     mutating func assumed(of event: ScannedEvent) -> UnknownRules.Assumed {
         let reader = reader
         return reader.pointee.assumed(of: event)
+    }
+
+    /// The signals of events so far that were broken; they are told once.
+    mutating func takeBroken() -> Set<ConsentMember> {
+        guard rules != nil else { return [] }
+        let reader = reader
+        return reader.pointee.takeBroken()
     }
 
     /// The keys of the event's subjects. Valid until the next event.

@@ -75,6 +75,9 @@ public struct Judge: ~Copyable {
         if !emitter.isIdle { emit(event, arrival, source, parcels, &tally) }
     }
 
+    /// Which signals of consent were broken in the events so far; they are told once.
+    public mutating func takeBrokenSignals() -> Set<ConsentMember> { gate.takeBroken() }
+
     /// What is made of the event, a line each.
     public mutating func emissions(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [[UInt8]] {
         begin(arrival, source)

@@ -19,6 +19,7 @@ extension Teller {
             let refusing = gate.signals.isEmpty ? "carries no consent" : "grants nothing (\(paths(gate.signals)))"
             return "the event \(refusing), and the unknown are denied\(asUnknown(section))"
         case .denied(.unreadable): return "what is on record of the subjects cannot be told"
+        case .denied(.clock): return "the clock is behind what is on record, so nobody can tell what was said last"
         case .denied(.level):
             let words = "level \(level(gate.level)) is below \(level(gate.demanded))\(raised)"
             return words + lowering(gate, section, level)
@@ -82,7 +83,7 @@ extension GateFinding {
 
 extension ConsentMember {
     /// What it must be, to follow "must be".
-    fileprivate var form: String {
+    var form: String {
         switch self {
         case .level: "the name of a level"
         case .purposes: "a list of names or an object of true and false"
