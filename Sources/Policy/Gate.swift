@@ -168,8 +168,18 @@ struct Gate: ~Copyable {
         return reader.pointee.takeBroken()
     }
 
+    /// The events from now on have these subjects, whatever ids they carry.
+    mutating func know(_ known: [SubjectKey]) { subjects.know(known) }
+
     /// The keys of the event's subjects. Valid until the next event.
     @inline(__always) mutating func subjects(of event: ScannedEvent) -> UnsafeBufferPointer<SubjectKey> { subjects.read(event) }
+
+    /// Whether somebody knows what is on record.
+    var hasRecords: Bool {
+        guard rules != nil else { return false }
+        let standings = standings
+        return standings.pointee.hasRecords
+    }
 
     /// What is on record of the event's subjects.
     mutating func standing(of event: ScannedEvent) -> Standing? {

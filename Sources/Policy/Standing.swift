@@ -41,6 +41,8 @@ struct Standings: ~Copyable {
         for memory in owned { memory.deallocate() }
     }
 
+    var hasRecords: Bool { records != nil }
+
     /// Whether it is for the clock alone that nothing can be told.
     var isClockBehind: Bool { records?.isClockBehind ?? false }
 

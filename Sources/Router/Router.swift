@@ -99,7 +99,8 @@ public final class Router: Sendable {
     public init(_ plan: Plan, outlets: [Outlet], options: RouterOptions, say: @escaping @Sendable (String) -> Void) {
         precondition(outlets.count == plan.providers.count)
         let stop = WakeUp()
-        let deadLetters = DeadLetters(path: options.deadLetters, cipher: options.cipher, clock: options.clock, warn: say)
+        let deadLetters = DeadLetters(
+            path: options.deadLetters, cipher: options.cipher, levels: options.levels, clock: options.clock, warn: say)
         let names = options.names ?? RunNames(plan.routes.map(\.name))
         // The lanes tell of one that has closed before there is a roster to tell; they start later.
         let later = Monitor<Roster?>(nil)

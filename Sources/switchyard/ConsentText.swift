@@ -127,7 +127,7 @@ struct LedgerClock: Sendable {
             return "the clock is behind: what is on record was written up to \(timestamp(lastWritten)), so what needs consent is denied; "
                 + "set the clock right, or say consent clock --believe if it is\n"
         }
-        return wasBehind ? "the clock is believed: what was on record as later than now is of now, and counts\n" : "the clock is not behind\n"
+        return wasBehind ? "the clock is believed: what was on record as later than now is of now\n" : "the clock is not behind\n"
     }
 
     var json: String {

@@ -69,7 +69,7 @@ struct RegistryTests {
         let told = words(registry)
         for _ in 0..<2 {
             let found = fault { () throws(StorageFault) in
-                _ = try registry.use { _ throws(StorageFault) -> (Bool, [LedgerChange]) in throw StorageFault(.damaged, "a page makes no sense") }
+                _ = try registry.use { _ throws(StorageFault) -> (Bool, [LedgerChange]) in throw StorageFault(.damaged, "no sense") }
             }
             #expect(found?.kind == .damaged)
         }
