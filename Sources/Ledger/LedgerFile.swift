@@ -14,7 +14,7 @@ public final class LedgerFile: @unchecked Sendable {
         public var keys: LedgerKeys
         /// The short hash of a raw id, under the key of the state folder.
         public var short: @Sendable ([UInt8]) -> ShortHash
-        /// The names of levels as they rise, to tell the stricter of two decisions of the same moment.
+        /// What `LedgerFile.levels` are at first.
         public var levels: [String] = []
         /// How many ids one person can have. A stream could tie everyone together otherwise.
         public var mostTied = 100
@@ -29,6 +29,8 @@ public final class LedgerFile: @unchecked Sendable {
     }
 
     public let path: String
+    /// The names of levels as they rise, to tell the stricter of two decisions of the same moment.
+    public var levels: [String]
     let options: Options
     let database: Database
     /// Whether another process may have the file, so that nothing is written.
@@ -47,6 +49,7 @@ public final class LedgerFile: @unchecked Sendable {
         self.path = path
         self.options = options
         isLookedAt = false
+        levels = options.levels
         if access(path, F_OK) != 0, errno == ENOENT {
             // A new file would take an old one's log for its own.
             guard access(path + "-wal", F_OK) != 0 else {
@@ -69,6 +72,7 @@ public final class LedgerFile: @unchecked Sendable {
         self.path = path
         self.options = options
         isLookedAt = true
+        levels = options.levels
         if access(path, F_OK) != 0, errno == ENOENT { return nil }
         database = try LedgerFile.advised { () throws(StorageFault) in try Database(path, makes: false, vfs: options.vfs, patience: 5000) }
         do throws(StorageFault) {
