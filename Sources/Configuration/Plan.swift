@@ -144,9 +144,14 @@ public struct ConsentPlan: Sendable {
     public var levels: [Level] = []
     /// Where the ids of an event's subjects stand.
     public var subject: [Path] = []
+    /// What holds of subjects of whom nothing is known.
     public var unknown = Unknown.deny
+    /// The same by a member of the event; `unknown` is for events that it says nothing of.
+    public var unknownBy: UnknownByPlan?
     /// How much may be held; means nothing where nothing is.
     public var hold = HoldPlan()
+    /// Whether some events of unknown subjects wait.
+    public var isHolding: Bool { unknown == .hold || unknownBy?.cases.contains { $0.value == .hold } ?? false }
     /// The purposes that Global Privacy Control (`context.gpc: true`) refuses; nil: all of them.
     public var gpc: [String]?
     /// Consent to an older text counts as unknown; nil: to any text counts.
@@ -179,6 +184,16 @@ public struct HoldPlan: Sendable, Equatable {
     /// Of one subject.
     public var subject = Bounds(events: 1000, bytes: 1_000_000)
     public init() {}
+}
+
+/// What holds of the unknown, by the text of a member.
+public struct UnknownByPlan: Sendable {
+    public var path: Path
+    public var cases: [(key: String, value: ConsentPlan.Unknown)]
+    public init(path: Path, cases: [(key: String, value: ConsentPlan.Unknown)]) {
+        self.path = path
+        self.cases = cases
+    }
 }
 
 /// Under which keys the ledger knows people: indices into `Plan.keys`.

@@ -72,14 +72,12 @@ struct ConsentRules: BitwiseCopyable {
     let gpc: Purposes
     let gpcRefuses: Bool
     let map: ConsentMap
-    /// What becomes of events of whose subjects nothing is known.
-    var unknown: ConsentPlan.Unknown
-    /// The level to assume of the unknown; -1: none is.
-    @inline(__always) var assumed: Int { if case .assume(let level) = unknown { level } else { -1 } }
+    /// What is assumed of the unknown.
+    var unknown: UnknownRules
     /// Of the text that must have been consented to, at least; empty: any.
     private let minimumVersion: ByteRun
 
-    init(_ plan: ConsentPlan, demands: [ConsentDemand], slots: [Int], in store: Store) {
+    init(_ plan: ConsentPlan, demands: [ConsentDemand], slots: [Int], unknownSlot: Int, in store: Store) {
         var all: Set<[UInt8]> = []
         for level in plan.levels { all.formUnion((level.purposes ?? []).map { Array($0.utf8) }) }
         for demand in demands { all.formUnion(demand.purposes.map { Array($0.utf8) }) }
@@ -105,7 +103,7 @@ struct ConsentRules: BitwiseCopyable {
         map = ConsentMap(plan.map, sorted, in: store)
         gpc = plan.gpc.map(set) ?? ConsentRules.all(sorted.count, width, store)
         gpcRefuses = plan.gpc.map { !$0.isEmpty } ?? true
-        unknown = plan.unknown
+        unknown = UnknownRules(plan, slot: unknownSlot, in: store)
         minimumVersion = store.text(Array((plan.minimumVersion ?? "").utf8))
     }
 

@@ -59,6 +59,8 @@ public enum Denial: String, Hashable, Sendable, CaseIterable {
     case broken
     /// What is on record of the subjects cannot be told.
     case unreadable
+    /// The clock is behind what is on record, so that nobody can tell what was said last.
+    case clock
     /// It was to be held, and there was no room for it.
     case full
     /// It was to be held, and could not be stored.
@@ -93,7 +95,7 @@ public struct Tally: Sendable {
         [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [
             .held, .sampledOut, .limited, .withheld, .expired, .withdrawn, .outdated,
         ]
-    private static let width = 22
+    private static let width = 23
 
     /// The place of a verdict in `columns`.
     public static func column(of verdict: Verdict) -> Int {
@@ -111,15 +113,16 @@ public struct Tally: Sendable {
         case .denied(.purpose): 10
         case .denied(.broken): 11
         case .denied(.unreadable): 12
-        case .denied(.full): 13
-        case .denied(.unstored): 14
-        case .held: 15
-        case .sampledOut: 16
-        case .limited: 17
-        case .withheld: 18
-        case .expired: 19
-        case .withdrawn: 20
-        case .outdated: 21
+        case .denied(.clock): 13
+        case .denied(.full): 14
+        case .denied(.unstored): 15
+        case .held: 16
+        case .sampledOut: 17
+        case .limited: 18
+        case .withheld: 19
+        case .expired: 20
+        case .withdrawn: 21
+        case .outdated: 22
         }
     }
 

@@ -37,7 +37,7 @@ extension Holds {
             let (events, next) = try file.events(
                 of: [subject], after: after, most: Holds.page, bytes: Holds.pageBytes, except: { _ in false })
             let verdicts = bench.judge(events, by: generation, isTrial: true)
-            if verdicts.contains(where: { $0.contains { $0.verdict == .denied(.unreadable) } }) {
+            if verdicts.contains(where: { $0.contains { $0.verdict == .denied(.unreadable) || $0.verdict == .denied(.clock) } }) {
                 throw StorageFault(.failed, "\(file.path): what is on record of its subjects cannot be told")
             }
             let gone = zip(events, verdicts).filter { $1.allSatisfy { $0.verdict.isRefusal } }.map(\.0.row)
@@ -60,7 +60,7 @@ extension Totals {
 
 extension Verdict {
     /// It waits on: nothing is known yet, or can be told.
-    var isOpen: Bool { self == .held || self == .denied(.unreadable) }
+    var isOpen: Bool { self == .held || self == .denied(.unreadable) || self == .denied(.clock) }
     /// Its subjects do not consent to as much as is demanded.
     var isRefusal: Bool { self == .denied(.level) || self == .denied(.purpose) }
 }

@@ -59,13 +59,12 @@ extension Plan {
     private var consentSummary: String {
         guard let consent else { return "none; the gate is off, every event passes" }
         let levels = shown(consent.levels.map(\.name)).joined(separator: " < ")
-        let unknown =
-            switch consent.unknown {
-            case .deny: "denied"
-            case .hold: "held until they consent\(holdSummary(consent.hold))"
-            case .assume(let level): "taken for \(hidden.masked(consent.levels[level].name))"
-            }
-        var text = "levels \(levels); unknown subjects are \(unknown)"
+        var text = "levels \(levels); unknown subjects are \(fate(consent.unknown, consent))"
+        if let by = consent.unknownBy {
+            let cases = by.cases.map { "\(fate($0.value, consent)) where it is \(hidden.masked($0.key))" }
+            text += "\n  by \(hidden.masked(by.path.description)) the unknown are \(cases.joined(separator: ", "))"
+        }
+        if consent.isHolding { text += "\n  \(summary(of: consent.hold))" }
         if let ledger = consent.ledger {
             text += "\n  what people said is kept on record, their ids hashed under the key \(hidden.masked(keys[ledger.key].name))"
         }
@@ -81,9 +80,17 @@ extension Plan {
         return text
     }
 
-    private func holdSummary(_ hold: HoldPlan) -> String {
-        ", for \(hold.time.configured) at most; up to \(grouped(hold.total.events)) events and \(grouped(hold.total.bytes)) bytes,"
-            + " of one subject \(grouped(hold.subject.events)) and \(grouped(hold.subject.bytes))"
+    private func fate(_ policy: ConsentPlan.Unknown, _ consent: ConsentPlan) -> String {
+        switch policy {
+        case .deny: "denied"
+        case .hold: "held until they consent"
+        case .assume(let level): "taken for \(hidden.masked(consent.levels[level].name))"
+        }
+    }
+
+    private func summary(of hold: HoldPlan) -> String {
+        "an event is held for \(hold.time.configured) at most; up to \(grouped(hold.total.events)) events and \(grouped(hold.total.bytes)) bytes"
+            + ", of one subject \(grouped(hold.subject.events)) and \(grouped(hold.subject.bytes))"
     }
 
     private func stages(of route: RoutePlan) -> [String] {

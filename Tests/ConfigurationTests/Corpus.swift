@@ -1602,7 +1602,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                #"1:47: consent.unknown must be "deny", "hold", {"assume": level} or {"hold": bounds}, is "keep""#
+                #"1:47: consent.unknown must be "deny", "hold" or {"assume": level}, is "keep""#
             ]),
         Broken(
             "events that are held for ever, since there is no ledger",
@@ -1615,9 +1615,9 @@ extension Broken {
                 "1:47: consent.unknown: holds events until their subjects consent, which a ledger must tell: expected 'ledger' beside it"
             ]),
         Broken(
-            "bounds of what is held without a ledger",
+            "events that are held by their region, without a ledger",
             #"""
-            {"consent":{"levels":["none","all"],"unknown":{"hold":{"for":"1h"}},"default":"all"},
+            {"consent":{"levels":["none","all"],"unknown":{"by":"region","is":{"DE":"hold"},"else":"deny"},"default":"all"},
             "providers":{"out":{"plugin":"console"}},
             "routes":[{"to":["out"]}]}
             """#,
@@ -1627,40 +1627,29 @@ extension Broken {
         Broken(
             "bounds of what is held that are none",
             #"""
-            {"consent":{"levels":["none","all"],"default":"all","ledger":"ids",
-            "unknown":{"hold":{"for":"0s","events":0,"bytes":"1","subject":{"events":1.5,"byte":"1MB"}}}},
+            {"consent":{"levels":["none","all"],"default":"all","ledger":"ids","unknown":"hold",
+            "hold":{"for":"0s","events":0,"bytes":"1","subject":{"events":1.5,"byte":"1MB"}}},
             "keys":{"ids":"0123456789abcdef"},
             "providers":{"out":{"plugin":"console"}},
             "routes":[{"to":["out"]}]}
             """#,
             [
-                #"2:26: consent.unknown.hold.for must be between 1ms and 366d, is "0s""#,
-                #"2:40: consent.unknown.hold.events must be between 1 and 1000000000, is 0"#,
-                #"2:50: consent.unknown.hold.bytes must be a size such as "16MB" or "512KiB", is "1", did you mean "1B"?"#,
-                #"2:74: consent.unknown.hold.subject.events must be a whole number, is 1.5"#,
-                #"2:78: consent.unknown.hold.subject: unknown key 'byte', did you mean 'bytes'?"#,
-            ]),
-        Broken(
-            "an event that is held and assumed",
-            #"""
-            {"consent":{"levels":["none","all"],"default":"all","ledger":"ids","unknown":{"hold":{},"assume":"all"}},
-            "keys":{"ids":"0123456789abcdef"},
-            "providers":{"out":{"plugin":"console"}},
-            "routes":[{"to":["out"]}]}
-            """#,
-            [
-                #"1:89: consent.unknown: unknown key 'assume', expected hold"#
+                #"2:15: consent.hold.for must be between 1ms and 366d, is "0s""#,
+                #"2:29: consent.hold.events must be between 1 and 1000000000, is 0"#,
+                #"2:39: consent.hold.bytes must be a size such as "16MB" or "512KiB", is "1", did you mean "1B"?"#,
+                #"2:63: consent.hold.subject.events must be a whole number, is 1.5"#,
+                #"2:67: consent.hold.subject: unknown key 'byte', did you mean 'bytes'?"#,
             ]),
         Broken(
             "bounds that are no object",
             #"""
-            {"consent":{"levels":["none","all"],"default":"all","ledger":"ids","unknown":{"hold":true}},
+            {"consent":{"levels":["none","all"],"default":"all","ledger":"ids","unknown":"hold","hold":true},
             "keys":{"ids":"0123456789abcdef"},
             "providers":{"out":{"plugin":"console"}},
             "routes":[{"to":["out"]}]}
             """#,
             [
-                #"1:86: consent.unknown.hold must be an object, is true"#
+                #"1:92: consent.hold must be an object, is true"#
             ]),
         Broken(
             "a policy of an unknown level",
@@ -1671,6 +1660,76 @@ extension Broken {
             """#,
             [
                 "1:119: consent.unknown.assume: unknown level 'esential', did you mean 'essential'?"
+            ]),
+        Broken(
+            "a policy of another type",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":3,"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:47: consent.unknown must be "deny", "hold", {"assume": level}, or by or for with is and else, is 3"#
+            ]),
+        Broken(
+            "a policy by a member and for a place",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":{"by":"region","for":"${env:SECRET}","is":{"DE":"deny"},"else":"deny"},"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: consent.unknown: holds by and for, expected one of them; what 'is' says for a value can hold the other"
+            ]),
+        Broken(
+            "policies by a member that say too little",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":{"by":"a..b","is":{}},"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: consent.unknown: lacks 'else': the policy for events with another value or without one",
+                "1:56: consent.unknown.by: 'a..b' is not a path: expected a key",
+                "1:65: consent.unknown.is: must not be empty, expected an object of values with policies",
+            ]),
+        Broken(
+            "policies by no member",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":{"is":{"DE":"no"},"else":{"assume":"al"}},"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: consent.unknown: lacks 'by': the member of the event whose value decides",
+                #"1:59: consent.unknown.is.DE must be "deny", "hold" or {"assume": level}, is "no""#,
+                "1:82: consent.unknown.else.assume: unknown level 'al', did you mean 'all'?",
+            ]),
+        Broken(
+            "policies for a place that are none",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":{"for":"${env:LEVEL}","is":{"a":{"for":"b","is":{},"else":"deny"},"b":{"by":"x","is":{"y":{"by":"z"}},"else":"deny"}}},"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: consent.unknown: lacks 'else': the policy for any other value",
+                "1:79: consent.unknown.is.a: lacks 'by': the member of the event whose value decides",
+                "1:80: consent.unknown.is.a: unknown key 'for', expected by, is or else",
+                "1:95: consent.unknown.is.a.is: must not be empty, expected an object of values with policies",
+                "1:137: consent.unknown.is.b.is.y: lacks 'assume': the level to assume",
+                "1:138: consent.unknown.is.b.is.y: unknown key 'by', expected assume",
+            ]),
+        Broken(
+            "a rule that says how the unknown are judged",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":{"by":"region","is":{"US":{"assume":"all"}},"else":"deny"},"default":"all"},
+            "emit":[{"where":"true","event":{"event":"b","region":"US"}}],
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "2:55: emit[0].event.region: the consent section looks there for what holds of the unknown, expected another member"
             ]),
         Broken(
             "fields and events of unknown levels",

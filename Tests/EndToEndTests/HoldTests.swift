@@ -4,11 +4,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// `hold` stands for what `unknown` says.
-private func routes(_ hold: String = #""hold""#, extra: String = "", more: String = "") -> String {
+private func routes(hold bounds: String = "{}", extra: String = "", more: String = "") -> String {
     """
     { "keys": { "ids": "0123456789abcdef0123456789abcdef", "disk": "fedcba9876543210fedcba9876543210" },
-      "consent": { "ledger": "ids", "unknown": \(hold),
+      "consent": { "ledger": "ids", "unknown": "hold", "hold": \(bounds),
                    "levels": { "none": [], "essential": ["operations"], "all": ["operations", "analytics"] } },
       "providers": { "out": { "plugin": "console", "format": "ndjson" } }\(extra),
       "routes": [ { "name": "all", "consent": "all", "to": ["out"] }\(more) ] }
@@ -117,7 +116,7 @@ struct HoldTests {
 
     @Test("are destroyed at the end of their time, also when that came while no router ran")
     func expired() throws {
-        let yard = try Yard(routes: routes(#"{ "hold": { "for": "1ms" } }"#))
+        let yard = try Yard(routes: routes(hold: #"{ "for": "1ms" }"#))
         let result = try yard.run(["--stats", "json"], input: event("ann", 1) + "\n")
         #expect(result.code == 0 && result.lines == [])
         let again = try yard.startAnswering()
@@ -128,7 +127,7 @@ struct HoldTests {
 
     @Test("are denied beyond the bounds, which is counted and said once")
     func bounds() throws {
-        let yard = try Yard(routes: routes(#"{ "hold": { "events": 5, "subject": { "events": 3 } } }"#))
+        let yard = try Yard(routes: routes(hold: #"{ "events": 5, "subject": { "events": 3 } }"#))
         let input = (0..<10).map { event($0 < 5 ? "ann" : "bob", $0) + "\n" }.joined()
         let result = try yard.run(["--stats", "text"], input: input)
         #expect(result.errors.contains("route all: 5 denied (full), 5 held\n"))
@@ -168,13 +167,14 @@ struct HoldTests {
 
     @Test("are shown by explain, check, status and the metrics for what they are")
     func shown() throws {
-        let yard = try Yard(routes: routes(#"{ "hold": { "for": "2h", "bytes": "5MB" } }"#))
+        let yard = try Yard(routes: routes(hold: #"{ "for": "2h", "bytes": "5MB" }"#))
         let told = try yard.run(["explain", "--json"], input: event("ann", 1)).text
         #expect(told.contains(#""verdict":"held""#) && told.contains("is held until its subjects are known"), "\(told)")
         let idless = try yard.run(["explain", "--json"], input: #"{"note":"x"}"#).text
-        #expect(idless.contains(#""verdict":"denied""#) && idless.contains("has no id whose answer it could wait for"), "\(idless)")
-        let words = "unknown subjects are held until they consent, for 2h at most; up to 100,000 events and 5,000,000 bytes"
-        #expect(try yard.run(["check"]).text.contains(words))
+        #expect(idless.contains(#""verdict":"denied""#) && idless.contains("it has no id whose answer it could wait for"), "\(idless)")
+        let check = try yard.run(["check"]).text
+        #expect(check.contains("unknown subjects are held until they consent\n"))
+        #expect(check.contains("  an event is held for 2h at most; up to 100,000 events and 5,000,000 bytes, of one subject 1,000 and"))
         let run = try yard.startAnswering()
         run.send(event("ann", 1) + "\n")
         try yard.waitUntilHeld(1)

@@ -96,6 +96,20 @@ extension Bench {
         #expect(bench.judge.held.count == 2 && bench.tally[1, .denied(.level)] == 1)
     }
 
+    @Test("is held or not by a member of it, where the plan says so")
+    func byMember() {
+        let regional = plan {
+            $0.consent = holding { consent in
+                consent.unknown = .deny
+                consent.unknownBy = UnknownByPlan(path: path("region"), cases: [("DE", .hold), ("US", .assume(1))])
+            }
+        }
+        let bench = Bench(regional, records: ConsentRecords())
+        func verdict(_ region: String) -> Verdict { bench.verdicts(#"{"userId":"ann","region":"\#(region)"}"#)[1] }
+        #expect([verdict("DE"), verdict("US"), verdict("FR")] == [.held, .admitted, .denied(.unknown)])
+        #expect(bench.findings(#"{"userId":"ann","region":"DE"}"#)[1].gate?.isHolding == true)
+    }
+
     @Test("is neither denied nor held by a question for its verdicts")
     func trial() {
         let bench = Bench(plan(), records: ConsentRecords())

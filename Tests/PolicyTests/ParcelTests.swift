@@ -118,7 +118,8 @@ import Testing
         #expect(total.events == 200)
         for route in 0..<3 { #expect(Tally.columns.reduce(0) { $0 + total[route, $1] } == 200) }
         let others: [Verdict] = [
-            .withheld, .filtered(.key), .denied(.unreadable), .denied(.full), .denied(.unstored), .held, .expired, .withdrawn, .outdated,
+            .withheld, .filtered(.key), .denied(.unreadable), .denied(.clock), .denied(.full), .denied(.unstored), .held, .expired,
+            .withdrawn, .outdated,
         ]
         for verdict in Tally.columns where !others.contains(verdict) {
             #expect((0..<3).contains { total[$0, verdict] > 0 }, "\(verdict)")

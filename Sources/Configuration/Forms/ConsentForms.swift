@@ -16,9 +16,9 @@ enum ConsentForms {
             Member("levels", levels, required: true, "Levels of consent in rising order, each with the purposes it needs.", into: \.levels),
             Member("subject", subject, "Where the ids of an event's subjects stand.", into: \.subject),
             Member(
-                "unknown", HoldForms.unknown, "What holds where nothing is known: \"deny\", \"hold\", or a level to assume.",
-                into: \.ofUnknown
-            ),
+                "unknown", UnknownForms.rule,
+                "What holds where nothing is known: \"deny\", \"hold\" or a level to assume, for all or by a member.", into: \.unknownRule),
+            Member("hold", HoldForms.bounds, "How much may wait for consent where the unknown are held, and how long.", into: \.hold),
             Member("default", fallback, "What routes demand that say nothing themselves."),
             Member("fields", fields, "Members that demand a higher level than their event.", into: \.fields),
             Member("events", events, "Events that demand a higher level than their route.", into: \.events),
@@ -188,6 +188,13 @@ enum ConsentForms {
     }
 
     private static let gpc = Forms.set("purposes", of: purpose, least: 0)
+}
+
+extension ConsentPlan {
+    fileprivate var unknownRule: UnknownForms.Rule {
+        get { UnknownForms.Rule(otherwise: unknown, by: unknownBy) }
+        set { (unknown, unknownBy) = (newValue.otherwise, newValue.by) }
+    }
 }
 
 extension TransformPlan {
