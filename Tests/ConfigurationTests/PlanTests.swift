@@ -150,7 +150,7 @@ struct PlanTests {
         let ids = #""keys":{"ids":"0123456789abcdef"},"consent":{"levels":["none","all"],"default":"all","ledger":"ids","#
         let plain = try #require(try read(file(ids + #""unknown":"hold"}"#)).consent)
         #expect(plain.unknown == .hold && plain.isHolding && plain.hold == HoldPlan())
-        let bounded = try read(file(ids + #""unknown":"hold","hold":{"for":"2h","events":5,"subject":{"bytes":"3kB"}}}"#)).consent
+        let bounded = try read(file(ids + #""unknown":"hold","hold":{"for":"2h","events":5,"subject":{"bytes":"3KB"}}}"#)).consent
         #expect(bounded?.hold.time == .seconds(7200) && bounded?.hold.total == .init(events: 5, bytes: 100_000_000))
         #expect(bounded?.hold.subject == .init(events: 1000, bytes: 3000))
         let regional = try read(file(ids + #""unknown":{"by":"region","is":{"DE":"hold"},"else":"deny"}}"#)).consent

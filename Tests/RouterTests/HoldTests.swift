@@ -71,7 +71,9 @@ private final class HoldRig: @unchecked Sendable {
         levels(&plan)
         change(&plan)
         let keys = LedgerKeys(current: LedgerKeys.Key("ids", Array("0123456789abcdef".utf8)))
-        registry = try Registry(LedgerFile(folder + "/ledger.sqlite", options: LedgerFile.Options(keys: keys, short: shortHash))!)
+        var keeping = LedgerFile.Options(keys: keys, short: shortHash)
+        keeping.clock = clock
+        registry = try Registry(LedgerFile(folder + "/ledger.sqlite", options: keeping)!)
         var options = RouterOptions(deadLetters: folder + "/dead-letters.sqlite")
         options.input = ends[0]
         options.workers = 4
