@@ -94,7 +94,7 @@ extension Batch {
         guard subjectsAt == index.count else { return nil }
     }
 
-    public func check(_ check: SecondCheck) -> SecondCheck.Answer {
-        entries.withUnsafeBufferPointer { entries in subjects.withUnsafeBufferPointer { check.check(entries, $0) } }
+    public func finds(_ broom: Broom) -> Broom.Finds? {
+        entries.withUnsafeBufferPointer { entries in subjects.withUnsafeBufferPointer { broom.finds(in: entries, $0) } }
     }
 }
