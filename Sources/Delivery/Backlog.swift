@@ -375,6 +375,12 @@ struct Backlog: ~Copyable {
         if count > 0 { commit!.rows[count - 1].row.position.raise(to: position) } else { stored.raise(to: position) }
     }
 
+    /// What is not stored yet, or is being stored.
+    mutating func unstoredBatches(at now: Instant) -> [Batch] {
+        form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
+        return (commit?.rows.map(\.row.batch) ?? []) + (0..<unstored.count).map { unstored[$0].batch }
+    }
+
     /// Everything that could not be stored.
     mutating func takeUnstored(at now: Instant) -> [Batch] {
         form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }

@@ -300,6 +300,13 @@ public final class Lane: Sendable {
         state.wake()
     }
 
+    /// The events of these subjects that it has in memory alone, in the provider's hands too.
+    public func inMemory(of subjects: Set<SubjectKey>) -> [Batch] {
+        let batches = state.withLock { $0.inMemory(at: clock.now()) }
+        state.wake()
+        return batches.map { $0.subset($0.events(of: subjects)) }.filter { $0.count > 0 }
+    }
+
     /// How many events are in the provider's hands that may not go any more by what is on record now.
     public var refusedInHands: Int { state.withLock { $0.refusedInHands } }
 

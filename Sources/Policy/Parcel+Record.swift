@@ -94,6 +94,9 @@ extension Batch {
         guard subjectsAt == index.count else { return nil }
     }
 
+    /// Whether some event is of one of them.
+    public func holds(_ subjects: Set<SubjectKey>) -> Bool { self.subjects.contains(where: subjects.contains) }
+
     public func finds(_ broom: Broom) -> Broom.Finds? {
         entries.withUnsafeBufferPointer { entries in subjects.withUnsafeBufferPointer { broom.finds(in: entries, $0) } }
     }

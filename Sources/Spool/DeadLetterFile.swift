@@ -164,6 +164,28 @@ public final class DeadLetterFile: @unchecked Sendable {
         return letters
     }
 
+    /// Those of some subjects among the next letters behind that one, and the last that was looked at; nil: there are no more behind.
+    public func letters(
+        of subjects: Set<SubjectKey>, after id: Int64
+    ) throws(SpoolFault) -> (found: [DeadLetter], next: Int64?) {
+        let select = try database.statement(
+            "SELECT id, subjects FROM letters WHERE id > ?1 ORDER BY id LIMIT \(DeadLetterFile.sweepLetters)"
+        ).bind(1, id)
+        var hits: [Int64] = []
+        var seen = 0
+        var last: Int64?
+        while hits.count < 500, try select.step() {
+            seen += 1
+            last = select.int(0)
+            if DeadLetterFile.subjects(select.bytes(1)).contains(where: subjects.contains) { hits.append(select.int(0)) }
+        }
+        select.reset()
+        var found: [DeadLetter] = []
+        for hit in hits { found += try letters(Choice(), after: hit - 1, most: 1).filter { $0.id == hit } }
+        let isOver = hits.count < 500 && seen < DeadLetterFile.sweepLetters
+        return (found, isOver ? nil : last)
+    }
+
     private static func subjects(_ bytes: UnsafeRawBufferPointer) -> [SubjectKey] {
         (0..<bytes.count / 16).map { bytes.loadUnaligned(fromByteOffset: $0 * 16, as: SubjectKey.self) }
     }

@@ -42,6 +42,7 @@ struct RetentionTests {
 
         try yard.write(routes(delivery: #", "retention": "1ms""#), to: "routes.json")
         run = try yard.startRouter()
+        try waitUntil("it answers") { try yard.command("status", "--json").text.contains(#""running":true"#) }
         try waitUntil("the rest is destroyed") { try yard.lane()?["aged"] as? Int == 20 }
         waitUntil("the file is rid of it") { yard.files(holding: "planted-1").isEmpty }
         #expect(run.finish().code == 69, "they were not delivered")
@@ -58,6 +59,7 @@ struct RetentionTests {
         run.end(by: SIGKILL)
         try yard.write(routes(route: #", "retention": "1ms""#, delivery: retry), to: "routes.json")
         run = try yard.startRouter()
+        try waitUntil("it answers") { try yard.command("status", "--json").text.contains(#""running":true"#) }
         try waitUntil("the old ones are removed") { try letters() == 20 }
         #expect(yard.files(holding: "planted-0") == [] && yard.files(holding: "planted-1") == ["dead-letters.sqlite"])
         let result = run.finish()
