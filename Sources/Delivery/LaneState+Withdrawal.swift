@@ -12,6 +12,10 @@ public struct Swept: Sendable, Equatable {
     public var bytes = 0
     /// In the provider's hands when it began: they may have been delivered.
     public var inHands = 0
+    /// It did not come to its end: something may be left.
+    public var isCut = false
+    /// Something may still come back from where it is: from the provider's hands, or from its way to the dead letters.
+    public var isLoose = false
     public init() {}
 }
 
@@ -28,8 +32,12 @@ extension LaneState {
         guard let check else { return [.swept(Swept(), [done])] }
         var swept = sweeping?.swept ?? Swept()
         swept.inHands = refusedInHands
-        sweepMemory(check, at: now, &swept)
-        guard canStore else { return [.swept(swept, [done])] }
+        sweepMemory(check, at: now)
+        guard canStore else {
+            swept = told(swept)
+            swept.isCut = isDurable
+            return [.swept(swept, [done])]
+        }
         sweeping = Sweeping(row: backlog.position, swept: swept, done: (sweeping?.done ?? []) + [done])
         return []
     }
@@ -57,7 +65,7 @@ extension LaneState {
             return []
         }
         // What came back from disk meanwhile, or was on its way there.
-        sweepMemory(check, at: now, &sweeping.swept)
+        sweepMemory(check, at: now)
         sweeping.row = nil
         tidyAt = now
         self.sweeping = sweeping
@@ -68,28 +76,48 @@ extension LaneState {
     mutating func finishSweep() -> [Effect] {
         guard let sweeping, sweeping.row == nil, !backlog.hasWork else { return [] }
         self.sweeping = nil
-        return [.swept(sweeping.swept, sweeping.done)]
+        return [.swept(told(sweeping.swept), sweeping.done)]
     }
 
-    private mutating func sweepMemory(_ check: SecondCheck, at now: Instant, _ swept: inout Swept) {
-        sealWhatIsDue(at: now, always: true)
+    /// With all that was destroyed in memory, or on its way, since the last time.
+    mutating func told(_ swept: Swept) -> Swept {
+        var whole = swept
+        whole.events += untold.events
+        whole.bytes += untold.bytes
+        whole.isLoose = whole.isLoose || refusedInHands > 0 || isBurying
+        untold = Swept()
+        return whole
+    }
+
+    /// What of a batch may wait on. Events whose subject has refused are destroyed; nil: all of them.
+    mutating func rest(of waiting: Waiting) -> Waiting? {
+        guard case .refused(let refused)? = check?.check(waiting.batch) else { return waiting }
+        destroy(waiting.part(refused))
+        let gone = Set(refused)
+        let left = (0..<waiting.batch.count).filter { !gone.contains($0) }
+        return left.isEmpty ? nil : waiting.part(left)
+    }
+
+    private mutating func destroy(_ waiting: Waiting) {
+        untold.events += waiting.batch.count
+        untold.bytes += waiting.batch.bytes.count
+        settle(waiting, .withdrawn)
+    }
+
+    private mutating func sweepMemory(_ check: SecondCheck, at now: Instant) {
+        sealAssembly(at: now, always: true)
+        if isDurable { sealGathered(at: now, always: true) }
         for waiting in queue.removeAll() {
-            guard case .refused(let refused) = check.check(waiting.batch) else {
-                queue.append(waiting)
-                continue
-            }
-            let gone = Set(refused)
-            let part = waiting.part(refused)
-            swept.events += refused.count
-            swept.bytes += part.batch.bytes.count
-            settle(part, .withdrawn)
-            if refused.count < waiting.batch.count {
-                queue.append(waiting.part((0..<waiting.batch.count).filter { !gone.contains($0) }))
-            }
+            if let rest = rest(of: waiting) { queue.append(rest) }
+        }
+        // What is in the provider's hands never waits again, whatever comes of it, so that it need not stay on disk.
+        for waiting in inFlight.values {
+            guard case .refused(let refused) = check.check(waiting.batch), let share = waiting.part(refused).share else { continue }
+            backlog.release(share)
         }
         for batch in backlog.sweep(check, at: now) {
-            swept.events += batch.count
-            swept.bytes += batch.bytes.count
+            untold.events += batch.count
+            untold.bytes += batch.bytes.count
             settle(batch, .withdrawn)
         }
     }

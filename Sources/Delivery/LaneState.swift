@@ -150,6 +150,8 @@ struct LaneState: ~Copyable {
     /// Whether what waited may still go; nil: nobody asks.
     let check: SecondCheck?
     var sweeping: Sweeping?
+    /// What was destroyed since a receipt was told.
+    var untold = Swept()
     /// Nanoseconds since 1970 at the instant 0, to keep the time of a first try.
     let epoch: Int64
 
@@ -338,13 +340,9 @@ struct LaneState: ~Copyable {
             waiting.notBefore = now + LaneState.unreadablePause
             queue.prepend(waiting)
             return false
-        case .refused(let refused) where refused.count == waiting.batch.count:
-            settle(waiting, .withdrawn)
-            return false
-        case .refused(let refused):
-            let gone = Set(refused)
-            settle(waiting.part(refused), .withdrawn)
-            waiting = waiting.part((0..<waiting.batch.count).filter { !gone.contains($0) })
+        case .refused:
+            guard let rest = rest(of: waiting) else { return false }
+            waiting = rest
             return true
         }
     }
@@ -434,10 +432,17 @@ struct LaneState: ~Copyable {
     private mutating func apply(
         _ outcome: Outcome, to waiting: Waiting, isVerdictOnEvents: Bool = false, at now: Instant, _ effects: inout [Effect]
     ) {
-        switch outcome {
-        case .delivered:
+        if case .delivered = outcome {
             noteDelivery(of: waiting.batch, at: now)
-            settle(waiting, .delivered)
+            return settle(waiting, .delivered)
+        }
+        // What the provider did not take may not wait on if its subject has refused meanwhile.
+        guard let waiting = rest(of: waiting) else {
+            if case .closed(let answer) = outcome { effects += close(answer) }
+            return
+        }
+        switch outcome {
+        case .delivered: break
         case .rejected(let answer):
             if waiting.batch.count > 1, !isVerdictOnEvents {
                 halve(waiting)
@@ -577,12 +582,15 @@ struct LaneState: ~Copyable {
         self.phase = phase
         sealAssembly(at: Instant(nanoseconds: .max), always: true)
         let left =
-            inFlight.sorted { $0.key < $1.key }.map { (batch: $0.value.batch, fate: inHand, attempts: $0.value.attempts) }
-            + queue.removeAll().map { (batch: $0.batch, fate: $0.isUnknown ? inHand : .undelivered, attempts: $0.attempts) }
+            inFlight.sorted { $0.key < $1.key }.map { ($0.value, inHand) }
+            + queue.removeAll().map { ($0, $0.isUnknown ? inHand : .undelivered) }
         inFlight.removeAll()
         inFlightBytes = 0
-        for waiting in left { settle(waiting.batch, waiting.fate) }
-        return left
+        return left.compactMap { waiting, fate in
+            guard let rest = rest(of: waiting) else { return nil }
+            settle(rest.batch, fate)
+            return (rest.batch, fate, rest.attempts)
+        }
     }
 }
 

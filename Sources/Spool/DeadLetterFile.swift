@@ -175,14 +175,14 @@ public final class DeadLetterFile: @unchecked Sendable {
         var last: Int64 = 0
         while true {
             let select = try database.statement(
-                "SELECT id, route, subjects, length(event) FROM letters WHERE id > ?1 ORDER BY id LIMIT \(DeadLetterFile.sweepLetters)"
+                "SELECT id, route, subjects, length(event), arrival FROM letters WHERE id > ?1 ORDER BY id LIMIT \(DeadLetterFile.sweepLetters)"
             ).bind(1, last)
             var gone: [Int64] = []
             var seen = 0
             while try select.step() {
                 seen += 1
                 last = select.int(0)
-                switch check.check(route: routes.number(of: select.text(1)), subjects: select.bytes(2)) {
+                switch check.check(route: routes.number(of: select.text(1)), arrival: select.int(4), subjects: select.bytes(2)) {
                 case .pass: break
                 case .refused:
                     gone.append(last)
