@@ -57,12 +57,14 @@ let package = Package(
         .executableTarget(
             name: "switchyard",
             dependencies: [
-                "Router", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Policy", "Configuration",
-                "Expressions", "Database", "Events", "Platform", "CPlatform",
+                "Router", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Policy",
+                "Configuration", "Expressions", "Database", "Events", "Platform", "CPlatform",
             ],
             swiftSettings: lean,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
-        module("Router", ["Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform"]),
+        module(
+            "Router",
+            ["Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform"]),
         module("Control", ["Platform", "CPlatform"]),
         module("Sending", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
         module("Listener", ["Ingest", "Configuration", "Dialects", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
@@ -140,7 +142,7 @@ let package = Package(
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
         tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
         tests("RouterTests", ["Router", "TestSupport", "Spool", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
-        tests("EndToEndTests", ["TestSupport"]),
+        tests("EndToEndTests", ["TestSupport", "CSQLite"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),

@@ -5,32 +5,96 @@ public import Platform
 public import Policy
 
 public final class Registry: Sendable {
+    /// Why what is on record does not count, or that it does again.
+    public enum News: Sendable {
+        /// The file turned out to be damaged; it stays so until the next start.
+        case damaged(StorageFault)
+        /// Now is earlier than the last decision on record was written.
+        case clockBehind(now: Int64, last: Int64)
+        case clockRight
+    }
+
+    private struct Watch {
+        var last: Int64
+        /// What the clock said when it was found to be behind; nil: it is not.
+        var behind: Int64?
+        var damage: StorageFault?
+        var tell: (@Sendable (News) -> Void)?
+    }
+
     public let records: ConsentRecords
     private let file: Monitor<LedgerFile>
+    private let watching: Monitor<Watch>
 
     /// Reads all of the file into a table.
     public init(_ ledger: LedgerFile) throws(StorageFault) {
         let records = ConsentRecords(room: try ledger.summary().subjects)
         try ledger.readAll { records.set(SubjectKey($0), $1) }
-        records.isUnreadable = ledger.isClockBehind
         self.records = records
+        watching = Monitor(Watch(last: ledger.lastWritten))
         file = Monitor(ledger)
+        note(time: ledger.options.clock.wall())
     }
 
     /// Lets the body read or write the file; what it changed takes effect before this returns. One at a time.
     public func use<R: Sendable>(_ body: @Sendable (LedgerFile) throws(StorageFault) -> (R, [LedgerChange])) throws(StorageFault) -> R {
         try file.withLock { (ledger) throws(StorageFault) in
-            let (result, changes) = try body(ledger)
-            publish(changes)
-            records.isUnreadable = ledger.isClockBehind
-            return result
+            defer {
+                let last = ledger.lastWritten
+                watching.withLock { $0.last = last }
+                note(time: ledger.options.clock.wall())
+            }
+            do throws(StorageFault) {
+                let (result, changes) = try body(ledger)
+                publish(changes)
+                return result
+            } catch {
+                if error.kind == .damaged { note(damage: error) }
+                throw error
+            }
         }
+    }
+
+    // MARK: - Whether it counts
+
+    /// Tells what is wrong, if something is, and then whenever that changes.
+    public func watch(_ tell: @escaping @Sendable (News) -> Void) {
+        let news = watching.withLock { watch in
+            watch.tell = tell
+            return [watch.damage.map(News.damaged), watch.behind.map { .clockBehind(now: $0, last: watch.last) }].compactMap { $0 }
+        }
+        for news in news { tell(news) }
+    }
+
+    /// What time it is, by the clock of whoever asks what is on record. While it is behind, nothing on record counts.
+    public func note(time: Int64) {
+        let told = watching.withLock { watch -> (tell: (@Sendable (News) -> Void)?, news: News)? in
+            let isBehind = time < watch.last - LedgerFile.tolerance
+            guard isBehind != (watch.behind != nil) else { return nil }
+            watch.behind = isBehind ? time : nil
+            records.isClockBehind = isBehind
+            return (watch.tell, isBehind ? .clockBehind(now: time, last: watch.last) : .clockRight)
+        }
+        if let told { told.tell?(told.news) }
+    }
+
+    private func note(damage: StorageFault) {
+        let tell = watching.withLock { watch -> (@Sendable (News) -> Void)? in
+            guard watch.damage == nil else { return nil }
+            watch.damage = damage
+            records.isUnreadable = true
+            return watch.tell
+        }
+        tell?(.damaged(damage))
     }
 
     /// For those who change much at a time, and tell of it while they are at it.
     public func publish(_ changes: [LedgerChange]) {
         for change in changes { records.set(SubjectKey(change.short), change.effective) }
     }
+
+    /// The names of levels as they rise, when the configuration has others.
+    public func adopt(levels: [String]) { file.withLock { $0.levels = levels } }
 
     public func close() { file.withLock { $0.close() } }
 }

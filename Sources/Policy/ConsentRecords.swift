@@ -20,15 +20,16 @@ public final class ConsentRecords: @unchecked Sendable {
         let keys: UnsafeMutablePointer<SubjectKey>
         let numbers: UnsafeMutablePointer<Number>
         let mask: Int
-        var room: Int
 
         init(places: Int) {
             keys = .allocate(capacity: places)
             numbers = .allocate(capacity: places)
             numbers.initialize(repeating: 0, count: places)
             mask = places - 1
-            room = places / 4 * 3
         }
+
+        /// How many subjects it takes.
+        var room: Int { (mask + 1) / 4 * 3 }
     }
 
     /// The most different things that are told apart.
@@ -38,26 +39,29 @@ public final class ConsentRecords: @unchecked Sendable {
     // Written under the lock; `tableCount` is what readers go by.
     private let tables: UnsafeMutablePointer<Table>
     private let tableCount: UnsafeMutablePointer<UInt32>
-    private let isFaulty: UnsafeMutablePointer<UInt32>
+    /// Why nothing on record counts; 0: it does.
+    private let troubles: UnsafeMutablePointer<UInt32>
     private let state: Monitor<State>
 
     private struct State {
         var terms: [[ConsentTerms]] = [[], []]
         var numbers: [[ConsentTerms]: Number] = [[]: ConsentRecords.nothing]
         var count = 0
+        /// How many subjects the last table still takes. Not in the table, which readers copy without the lock.
+        var room: Int
     }
 
     /// `room`: for how many subjects at first.
     public init(room: Int = 0) {
         tables = .allocate(capacity: ConsentRecords.mostTables)
         tableCount = .allocate(capacity: 1)
-        isFaulty = .allocate(capacity: 1)
+        troubles = .allocate(capacity: 1)
         var places = 64
         while places / 4 * 3 < room { places *= 2 }
         tables.initialize(to: Table(places: places))
         tableCount.initialize(to: 1)
-        isFaulty.initialize(to: 0)
-        state = Monitor(State())
+        troubles.initialize(to: 0)
+        state = Monitor(State(room: tables.pointee.room))
     }
 
     deinit {
@@ -67,7 +71,7 @@ public final class ConsentRecords: @unchecked Sendable {
         }
         tables.deallocate()
         tableCount.deallocate()
-        isFaulty.deallocate()
+        troubles.deallocate()
     }
 
     // MARK: - Writing
@@ -82,21 +86,23 @@ public final class ConsentRecords: @unchecked Sendable {
             }
             // Of whom nothing is on record need not stand in the table.
             if number == ConsentRecords.nothing { return }
-            if tables[Int(tableCount.pointee) - 1].room == 0 { grow() }
-            let last = tables + Int(tableCount.pointee) - 1
-            let (place, _) = find(key, in: last.pointee)
-            last.pointee.keys[place] = key
-            last.pointee.room -= 1
+            if state.room == 0 { state.room = grow() }
+            let last = tables[Int(tableCount.pointee) - 1]
+            let (place, _) = find(key, in: last)
+            last.keys[place] = key
+            state.room -= 1
             state.count += 1
-            cplatform_store(last.pointee.numbers + place, number)
+            cplatform_store(last.numbers + place, number)
         }
     }
 
-    private func grow() {
+    /// How many subjects the new table takes.
+    private func grow() -> Int {
         let count = Int(tableCount.pointee)
         precondition(count < ConsentRecords.mostTables, "more subjects than memory has room for")
         (tables + count).initialize(to: Table(places: (tables[count - 1].mask + 1) * 2))
         cplatform_store(tableCount, UInt32(count + 1))
+        return tables[count].room
     }
 
     private func number(of terms: [ConsentTerms], _ state: inout State) -> Number {
@@ -110,8 +116,24 @@ public final class ConsentRecords: @unchecked Sendable {
 
     /// While set, nothing that is on record counts: whoever asks is denied.
     public var isUnreadable: Bool {
-        get { cplatform_load(isFaulty) != 0 }
-        set { cplatform_store(isFaulty, newValue ? 1 : 0) }
+        get { cplatform_load(troubles) != 0 }
+        set { set(ConsentRecords.isDamaged, newValue) }
+    }
+
+    /// The same, since the clock is behind what is on record, so that nobody can tell what was said last.
+    public var isClockBehind: Bool {
+        get { cplatform_load(troubles) == ConsentRecords.isBehind }
+        set { set(ConsentRecords.isBehind, newValue) }
+    }
+
+    private static let isDamaged: UInt32 = 1
+    private static let isBehind: UInt32 = 2
+
+    private func set(_ trouble: UInt32, _ isThere: Bool) {
+        state.withLock { _ in
+            let others = cplatform_load(troubles) & ~trouble
+            cplatform_store(troubles, isThere ? others | trouble : others)
+        }
     }
 
     // MARK: - Reading

@@ -136,7 +136,10 @@ struct WantedPaths {
         }
         if let section {
             paths += section.subject + section.fields.map(\.path)
-            if consent { paths += ConsentRules.Members.paths.map(Path.init(keys:)) }
+            if consent {
+                paths += ConsentRules.Members.paths.map(Path.init(keys:))
+                if let by = section.unknownBy { paths.append(by.path) }
+            }
         }
     }
 }

@@ -72,6 +72,7 @@ public final class Router: Sendable {
     private let frontier = Frontier()
     private let withdrawing = Monitor<Withdrawals?>(nil)
     private let totals = Monitor(Totals())
+    private let consentNews: ConsentNews
     /// Of what every plan of the run has in common.
     private let sources: [SourcePlan]
     private let lineLimit: Int
@@ -98,7 +99,8 @@ public final class Router: Sendable {
     public init(_ plan: Plan, outlets: [Outlet], options: RouterOptions, say: @escaping @Sendable (String) -> Void) {
         precondition(outlets.count == plan.providers.count)
         let stop = WakeUp()
-        let deadLetters = DeadLetters(path: options.deadLetters, cipher: options.cipher, clock: options.clock, warn: say)
+        let deadLetters = DeadLetters(
+            path: options.deadLetters, cipher: options.cipher, levels: options.levels, clock: options.clock, warn: say)
         let names = options.names ?? RunNames(plan.routes.map(\.name))
         // The lanes tell of one that has closed before there is a roster to tell; they start later.
         let later = Monitor<Roster?>(nil)
@@ -129,6 +131,7 @@ public final class Router: Sendable {
         self.stop = stop
         self.deadLetters = deadLetters
         self.say = say
+        consentNews = ConsentNews(say: say)
         self.names = names
         sources = plan.sources
         lineLimit = plan.limits.line
@@ -207,6 +210,10 @@ public final class Router: Sendable {
 
     /// Runs to the end; the account of it.
     public func run() -> Account {
+        if let registry = options.registry {
+            registry.watch(consentNews.tell)
+            registry.note(time: options.clock.wall())
+        }
         for post in roster.posts { post.lane.start() }
         do throws(StorageFault) {
             try withdrawals?.resume()
@@ -296,6 +303,7 @@ public final class Router: Sendable {
             switch intake {
             case .lines:
                 worker.block.arrival = options.clock.wall()
+                options.registry?.note(time: worker.block.arrival)
                 pulse.begin()
                 worker.work()
                 pulse.end()
@@ -327,6 +335,7 @@ public final class Router: Sendable {
             pace.waitEnds()
         }
         totals.withLock { $0.add(worker.tally, rejected: worker.faults.count, source: worker.block.source, of: generation) }
+        consentNews.tell(broken: worker.takeBrokenSignals())
         // Told before they are answered for.
         logs[worker.block.source].note(worker.faults, lines: worker.lines, in: worker.block)
         receipt?.settle()

@@ -17,7 +17,7 @@ struct WithdrawalSteps: Sendable {
     func unfinished() throws(StorageFault) -> [Int64] {
         try registry.use { (file) throws(StorageFault) in
             let receipts = try file.unfinishedReceipts()
-            for receipt in receipts { ban(receipt) }
+            for receipt in receipts { check.ban(receipt) }
             return (receipts.map(\.number), [])
         }
     }
@@ -30,15 +30,9 @@ struct WithdrawalSteps: Sendable {
                 let outcome = try file.withdraw(id, purposes: purposes, origin: origin)
                 return (outcome, outcome.holds ? try file.beginReceipt(of: id, purposes: purposes, origin: origin) : nil)
             }
-            if let receipt, let written = try file.receipts(after: receipt - 1, most: 1).first { ban(written) }
+            if let receipt, let written = try file.receipts(after: receipt - 1, most: 1).first { check.ban(written) }
             return ((outcome.holds, receipt), outcome.changes)
         }
-    }
-
-    private func ban(_ receipt: WithdrawalReceipt) {
-        check.ban(
-            receipt.number, receipt.subjects.map { SubjectKey(high: $0.high, low: $0.low) }, purposes: receipt.purposes,
-            until: receipt.begun)
     }
 
     /// Before it is acknowledged: how many events are in providers' hands, by place, which nobody could tell after a kill.
@@ -78,5 +72,14 @@ struct WithdrawalSteps: Sendable {
                 return ((), [])
             }
         }
+    }
+}
+
+extension SecondCheck {
+    /// From now on nothing goes of what the withdrawal is to destroy.
+    func ban(_ receipt: WithdrawalReceipt) {
+        ban(
+            receipt.number, receipt.subjects.map { SubjectKey(high: $0.high, low: $0.low) }, purposes: receipt.purposes,
+            until: receipt.begun)
     }
 }

@@ -131,7 +131,7 @@ final class Life {
         options.clock = hands.clock
         registry = try Registry(LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!)
         check = SecondCheck(registry.records, levels: levels)
-        deadLetters = DeadLetters(path: folder.path + "/" + DeadLetterFile.name, clock: hands.clock) { _ in }
+        deadLetters = DeadLetters(path: folder.path + "/" + DeadLetterFile.name, levels: levels, clock: hands.clock) { _ in }
         deadLetters.guarded(by: check)
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: hands.clock)
         gatehouse = Gatehouse(plan, records: registry.records, levels: levels)
