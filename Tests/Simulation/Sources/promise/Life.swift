@@ -114,7 +114,7 @@ final class Life {
     var blocksRead = 0
     var blocksHandedOver = 0
     /// Written down, and its acknowledgement is still to come.
-    var unacknowledged: (receipt: Int64, id: String, purposes: [String]?)?
+    var unacknowledged: Int64?
     var withdrawals: [Withdrawing] = []
     var isEnding = false
     var endsAt: Int64?
@@ -145,7 +145,8 @@ final class Life {
                 options.levels = levels
                 options.pageSize = 4096
                 store = try SpoolFile(
-                    path: StateFolder.spool(of: Words.lanes[index], in: folder.path), names: names, options: options) { _ in }
+                    path: StateFolder.spool(of: Words.lanes[index], in: folder.path), names: names, options: options
+                ) { _ in }
             }
             let state = LaneState(
                 lane.delivery, concurrency: lane.concurrency, routes: names.all.count, chance: Chance(seed: chance.next()),

@@ -40,7 +40,10 @@ struct Promise {
     }
 
     mutating func withdraw(_ id: String, _ purposes: [String]?, at time: Int64) {
-        guard let purposes else { return said[id] = .withdrawn(at: time) }
+        guard let purposes else {
+            said[id] = .withdrawn(at: time)
+            return
+        }
         let old = said[id] ?? Said()
         if old.isWithdrawn {
             said[id]?.decided = time
@@ -122,4 +125,15 @@ final class Copy {
         self.lane = lane
         self.admitted = admitted
     }
+}
+
+/// A withdrawal that was written down.
+struct Withdrawal {
+    var receipt: Int64
+    /// All ids that were one person's then.
+    var person: Set<String>
+    /// nil: all.
+    var purposes: Set<String>?
+    var time: Int64
+    var isAcknowledged = false
 }

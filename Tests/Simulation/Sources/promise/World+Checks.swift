@@ -12,16 +12,24 @@ extension World {
     func demanded(_ copy: Copy) -> Set<String> { demands[copy.route].demanded.union(copy.admitted) }
 
     /// Whether an acknowledged withdrawal forbids that it is ever handed over again.
-    func isDoomed(_ copy: Copy) -> Bool {
-        guard !copy.dooms.isEmpty else { return false }
+    func isDoomed(_ copy: Copy) -> Bool { !copy.dooms.isEmpty && isDoomed(copy, by: copy.dooms) }
+
+    func isDoomed(_ copy: Copy, by dooms: [(receipt: Int64, purposes: Set<String>?)]) -> Bool {
         let demanded = demanded(copy)
-        return copy.dooms.contains { doom in doom.purposes.map { !$0.isDisjoint(with: demanded) } ?? !demanded.isEmpty }
+        return dooms.contains { doom in doom.purposes.map { !$0.isDisjoint(with: demanded) } ?? !demanded.isEmpty }
     }
 
     func isRefused(_ copy: Copy) -> Bool { isDoomed(copy) || !promise.keeps(events[copy.event].ids, demanded(copy)) }
 
+    func isMeant(_ copy: Copy, by withdrawal: Withdrawal) -> Bool {
+        events[copy.event].received <= withdrawal.time && !withdrawal.person.isDisjoint(with: events[copy.event].ids)
+    }
+
     func noteRefusals() {
-        for copy in copies where !copy.wasRefused && isRefused(copy) { copy.wasRefused = true }
+        for copy in copies where !copy.wasRefused {
+            let isDue = written.contains { isMeant(copy, by: $0) && isDoomed(copy, by: [($0.receipt, $0.purposes)]) }
+            if isDue || isRefused(copy) { copy.wasRefused = true }
+        }
     }
 
     /// The account says what the model knows.
@@ -70,7 +78,9 @@ extension World {
         try require(open.isEmpty, "receipts \(open) were never finished")
         let file = try DeadLetterFile(life.folder.path + "/" + DeadLetterFile.name, makes: false)
         let letters = try file?.letters(DeadLetterFile.Choice()).map(copy(of:)) ?? []
-        for copy in letters { try require(!isDoomed(copy), "event \(copy.event) is a dead letter, after receipt \(copy.dooms.map(\.receipt))") }
+        for copy in letters {
+            try require(!isDoomed(copy), "event \(copy.event) is a dead letter, after receipt \(copy.dooms.map(\.receipt))")
+        }
         let kept = Set(letters.map(ObjectIdentifier.init))
         for copy in copies where !copy.isDelivered && !copy.wasRefused && !copy.isGone {
             try require(

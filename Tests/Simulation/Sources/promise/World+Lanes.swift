@@ -184,7 +184,8 @@ extension World {
                 let destroyed = lane.state.account.total(.withdrawn)
                 try require(
                     plant == .unchecked || lane.reported + swept.events == destroyed,
-                    "receipts tell of \(lane.reported + swept.events) events that \(Words.lanes[lane.index]) destroyed, and it is \(destroyed)")
+                    "receipts tell of \(lane.reported + swept.events) events that \(Words.lanes[lane.index]) destroyed, and it is \(destroyed)"
+                )
                 for done in done { done(swept) }
             case .failing, .recovered, .opened, .left: break
             case .dropping, .storing, .damaged, .closed, .stopped: throw Breach(words: "\(Words.lanes[lane.index]): \(effect)")

@@ -85,15 +85,30 @@ extension World {
         if plant == .early {
             tell("\(id) withdraws \(purposes ?? ["everything"]), and is told that it is done")
             owed = (id, purposes)
-            promise.withdraw(id, purposes, at: hands.wall)
-            return doom(0, id, purposes)
+            note(0, id, purposes)
+            return promised(0)
         }
         let (holds, receipt) = try life.steps.record(LedgerID(id), purposes: purposes, origin: "play")
         tell("\(id) withdraws \(purposes ?? ["everything"]): receipt \(receipt ?? 0)")
         guard holds, let receipt else { throw Breach(words: "a withdrawal of now does not hold") }
-        promise.withdraw(id, purposes, at: hands.wall)
-        life.unacknowledged = (receipt, id, purposes)
+        note(receipt, id, purposes)
+        life.unacknowledged = receipt
         if plant == .revive { life.check.lift(receipt) }
+    }
+
+    private func note(_ receipt: Int64, _ id: String, _ purposes: [String]?) {
+        promise.withdraw(id, purposes, at: hands.wall)
+        written.append(
+            Withdrawal(receipt: receipt, person: promise.person(id), purposes: purposes.map { Set($0) }, time: hands.wall))
+        for copy in copies { heed(written[written.count - 1], copy) }
+    }
+
+    /// What came in before a withdrawal may be destroyed from then on, and may not go once it was acknowledged.
+    func heed(_ withdrawal: Withdrawal, _ copy: Copy) {
+        guard isMeant(copy, by: withdrawal) else { return }
+        let doom = (withdrawal.receipt, withdrawal.purposes)
+        if isDoomed(copy, by: [doom]) { copy.wasRefused = true }
+        if withdrawal.isAcknowledged { copy.dooms.append(doom) }
     }
 
     private func pay(_ id: String, _ purposes: [String]?) throws {
@@ -105,9 +120,9 @@ extension World {
 
     /// From now on it is promised.
     private func acknowledge() throws {
-        guard let (receipt, id, purposes) = life.unacknowledged else { return }
+        guard let receipt = life.unacknowledged else { return }
         life.unacknowledged = nil
-        acknowledge(receipt, id, purposes)
+        promised(receipt)
         var told: [String: Int] = [:]
         for lane in life.lanes {
             let refused = lane.deliveries.values.flatMap(\.copies).filter(isRefused).count
@@ -122,17 +137,11 @@ extension World {
         life.withdrawals.append(Withdrawing(receipt: receipt))
     }
 
-    func acknowledge(_ receipt: Int64, _ id: String, _ purposes: [String]?) {
+    func promised(_ receipt: Int64) {
         tell("receipt \(receipt) is acknowledged")
-        doom(receipt, id, purposes)
-    }
-
-    private func doom(_ receipt: Int64, _ id: String, _ purposes: [String]?) {
-        let person = promise.person(id)
-        for copy in copies where !person.isDisjoint(with: events[copy.event].ids) {
-            copy.dooms.append((receipt, purposes.map { Set($0) }))
-            if isDoomed(copy) { copy.wasRefused = true }
-        }
+        let index = written.lastIndex { $0.receipt == receipt }!
+        written[index].isAcknowledged = true
+        for copy in copies { heed(written[index], copy) }
     }
 
     // MARK: - What waits is destroyed
@@ -213,7 +222,8 @@ extension World {
             let event = events[copy.event]
             let isWanted = promise.admits(
                 event.ids, own: event.own, demands[copy.route].demanded, assumed: scenario.variations[variation].assumed)
-            try require((index != nil) == isWanted, "the gate says \(index != nil) to a replay of event \(copy.event), the model \(isWanted)")
+            try require(
+                (index != nil) == isWanted, "the gate says \(index != nil) to a replay of event \(copy.event), the model \(isWanted)")
             let isRefused = index.map { life.check.check(Batch(box.parcel.taken()).subset([$0])) != .pass } ?? true
             tell("replay of \(copy.event): \(isRefused ? "refused" : "sent")")
             if isRefused {

@@ -46,8 +46,8 @@ extension World {
         if let own { members += ",\"context\":{\"consent\":{\"level\":\"\(Words.levels[own])\"}}" }
         let padding = String(repeating: "x", count: roll(roll(10) == 0 ? 400 : 30))
         return Event(
-            ids: ids, own: own, isPoison: UInt64(roll(100)) < scenario.poison, 
-            text: "{\"note\":\"note-\(number).\(padding)\"\(members)}", received: now)
+            ids: ids, own: own, isPoison: UInt64(roll(100)) < scenario.poison,
+            text: "{\"note\":\"note-\(number).\(padding)\"\(members)}", received: hands.wall)
     }
 
     private func judge(_ block: Passing) throws {
@@ -68,8 +68,9 @@ extension World {
                 "lane \(lane): the gate admits \(admitted), the model \(wanted); on record \(promise.said) of \(promise.persons)")
             for (event, route) in admitted {
                 copyNumbers[World.number(event, route, lane)] = copies.count
-                copies.append(
-                    Copy(event: event, route: route, lane: lane, admitted: Words.purposes(of: demands[route].level)))
+                let copy = Copy(event: event, route: route, lane: lane, admitted: Words.purposes(of: demands[route].level))
+                copies.append(copy)
+                for withdrawal in written { heed(withdrawal, copy) }
             }
         }
         tell("judged \(block.events)")

@@ -25,6 +25,7 @@ final class World {
     var variation = 0
 
     var promise = Promise()
+    var written: [Withdrawal] = []
     var events: [Event] = []
     var copies: [Copy] = []
     var copyNumbers: [Int: Int] = [:]
@@ -173,12 +174,11 @@ final class World {
         owed = nil
         tell("a new life")
         // While no router had the folder the command may have been used on it.
-        while actsLeft > 0, roll(4) == 0 { try say() }
-        if let done = life.unacknowledged {
-            acknowledge(done.receipt, done.id, done.purposes)
-            life.unacknowledged = nil
+        while actsLeft > 0, roll(4) == 0 {
+            try say()
+            if let receipt = life.unacknowledged { promised(receipt) }
             // It is for the start to carry it out.
-            life.withdrawals = []
+            life.unacknowledged = nil
         }
         if plant != .resume { for receipt in try life.steps.unfinished() { life.withdrawals.append(Withdrawing(receipt: receipt)) } }
     }
