@@ -142,7 +142,7 @@ let package = Package(
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
         tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
         tests("RouterTests", ["Router", "TestSupport", "Spool", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
-        tests("EndToEndTests", ["TestSupport", "CSQLite"]),
+        tests("EndToEndTests", ["TestSupport", "CSQLite", "CZlib", "CZstd"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),

@@ -175,6 +175,7 @@ public final class Router: Sendable {
 
     private func makeWithdrawals() -> Withdrawals? {
         guard let registry = options.registry, let check = workshop.check else { return nil }
+        deadLetters.guarded(by: check)
         return Withdrawals(
             registry, check: check, deadLetters: deadLetters, names: names, lanes: { [roster] in roster.posts.map(\.lane) },
             settle: { [turns] in turns.settle() }, clock: options.clock, say: say)
