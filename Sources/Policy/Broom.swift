@@ -14,6 +14,8 @@ public struct Retention: Sendable, Equatable {
         self.routes = routes
     }
 
+    public var isEmpty: Bool { all == nil && routes.isEmpty }
+
     /// nil: all may get as old as they like.
     public var shortest: Int64? { ([all].compactMap(\.self) + routes.values).min() }
 
@@ -63,7 +65,7 @@ public struct Broom: Sendable {
         case .refused(let refused): finds.refused = refused
         case .unreadable: return nil
         }
-        guard retention.shortest != nil else { return finds }
+        guard !retention.isEmpty else { return finds }
         let refused = Set(finds.refused)
         for (index, entry) in entries.enumerated() where !refused.contains(index) {
             guard let due = retention.due(entry) else { continue }
