@@ -58,6 +58,14 @@ extension LedgerFile {
         }
     }
 
+    /// What was said for this id alone, and when; nil: nothing.
+    public func lastDecision(of id: LedgerID) throws(StorageFault) -> (terms: ConsentTerms, decided: Int64)? {
+        try LedgerFile.advised { () throws(StorageFault) in
+            guard let row = try row(of: id), let number = row.terms else { return nil }
+            return (try names.terms(number, in: database), row.decided)
+        }
+    }
+
     private func record(of row: SubjectRow) throws(StorageFault) -> ConsentRecord? {
         guard let terms = row.terms else { return nil }
         let find = try database.statement(
