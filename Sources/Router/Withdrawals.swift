@@ -55,11 +55,17 @@ public final class Withdrawals: Sendable {
             }
         }
         guard let receipt else { return (holds, nil) }
+        begin([receipt])
+        return (holds, receipt)
+    }
+
+    /// Of withdrawals that the ledger has for good.
+    func begin(_ receipts: [Int64]) {
+        guard !receipts.isEmpty else { return }
         // What is in a provider's hands is told as of now.
         var places: [String: Swept] = [:]
         for lane in lanes() { places[Withdrawals.place(lane), default: Swept()].inHands = lane.refusedInHands }
-        enqueue(receipt, places)
-        return (holds, receipt)
+        for receipt in receipts { enqueue(receipt, places) }
     }
 
     private func enqueue(_ receipt: Int64, _ places: [String: Swept]) {
