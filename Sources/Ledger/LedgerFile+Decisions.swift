@@ -59,7 +59,7 @@ extension LedgerFile {
         var held = number
         if let old = row.terms, old != number, row.decided == decided {
             let known = try names.terms(old, in: database)
-            held = try names.number(of: known.stricter(terms, levels: options.levels), in: database)
+            held = try names.number(of: known.stricter(terms, levels: levels), in: database)
         }
         let before = try members(of: row)
         try database.statement("UPDATE subjects SET terms = ?2, decided = ?3, received = ?4, origin = ?5 WHERE number = ?1")

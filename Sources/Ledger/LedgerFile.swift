@@ -14,7 +14,7 @@ public final class LedgerFile: @unchecked Sendable {
         public var keys: LedgerKeys
         /// The short hash of a raw id, under the key of the state folder.
         public var short: @Sendable ([UInt8]) -> ShortHash
-        /// The names of levels as they rise, to tell the stricter of two decisions of the same moment.
+        /// What `LedgerFile.levels` are at first.
         public var levels: [String] = []
         /// How many ids one person can have. A stream could tie everyone together otherwise.
         public var mostTied = 100
@@ -29,6 +29,8 @@ public final class LedgerFile: @unchecked Sendable {
     }
 
     public let path: String
+    /// The names of levels as they rise, to tell the stricter of two decisions of the same moment.
+    public var levels: [String]
     let options: Options
     let database: Database
     var names = LedgerNames()
@@ -48,6 +50,7 @@ public final class LedgerFile: @unchecked Sendable {
     public init?(_ path: String, makes: Bool = true, options: Options) throws(StorageFault) {
         self.path = path
         self.options = options
+        levels = options.levels
         if access(path, F_OK) != 0, errno == ENOENT {
             // A new file would take an old one's log for its own.
             guard access(path + "-wal", F_OK) != 0 else {

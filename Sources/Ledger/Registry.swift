@@ -76,6 +76,9 @@ public final class Registry: Sendable {
         for change in changes { records.set(SubjectKey(change.short), change.effective) }
     }
 
+    /// The names of levels as they rise, when the configuration has others.
+    public func adopt(levels: [String]) { file.withLock { $0.levels = levels } }
+
     public func close() { file.withLock { $0.close() } }
 }
 

@@ -20,15 +20,16 @@ public final class ConsentRecords: @unchecked Sendable {
         let keys: UnsafeMutablePointer<SubjectKey>
         let numbers: UnsafeMutablePointer<Number>
         let mask: Int
-        var room: Int
 
         init(places: Int) {
             keys = .allocate(capacity: places)
             numbers = .allocate(capacity: places)
             numbers.initialize(repeating: 0, count: places)
             mask = places - 1
-            room = places / 4 * 3
         }
+
+        /// How many subjects it takes.
+        var room: Int { (mask + 1) / 4 * 3 }
     }
 
     /// The most different things that are told apart.
@@ -45,6 +46,8 @@ public final class ConsentRecords: @unchecked Sendable {
         var terms: [[ConsentTerms]] = [[], []]
         var numbers: [[ConsentTerms]: Number] = [[]: ConsentRecords.nothing]
         var count = 0
+        /// How many subjects the last table still takes. Not in the table, which readers copy without the lock.
+        var room: Int
     }
 
     /// `room`: for how many subjects at first.
@@ -57,7 +60,7 @@ public final class ConsentRecords: @unchecked Sendable {
         tables.initialize(to: Table(places: places))
         tableCount.initialize(to: 1)
         isFaulty.initialize(to: 0)
-        state = Monitor(State())
+        state = Monitor(State(room: tables.pointee.room))
     }
 
     deinit {
@@ -82,21 +85,23 @@ public final class ConsentRecords: @unchecked Sendable {
             }
             // Of whom nothing is on record need not stand in the table.
             if number == ConsentRecords.nothing { return }
-            if tables[Int(tableCount.pointee) - 1].room == 0 { grow() }
-            let last = tables + Int(tableCount.pointee) - 1
-            let (place, _) = find(key, in: last.pointee)
-            last.pointee.keys[place] = key
-            last.pointee.room -= 1
+            if state.room == 0 { state.room = grow() }
+            let last = tables[Int(tableCount.pointee) - 1]
+            let (place, _) = find(key, in: last)
+            last.keys[place] = key
+            state.room -= 1
             state.count += 1
-            cplatform_store(last.pointee.numbers + place, number)
+            cplatform_store(last.numbers + place, number)
         }
     }
 
-    private func grow() {
+    /// How many subjects the new table takes.
+    private func grow() -> Int {
         let count = Int(tableCount.pointee)
         precondition(count < ConsentRecords.mostTables, "more subjects than memory has room for")
         (tables + count).initialize(to: Table(places: (tables[count - 1].mask + 1) * 2))
         cplatform_store(tableCount, UInt32(count + 1))
+        return tables[count].room
     }
 
     private func number(of terms: [ConsentTerms], _ state: inout State) -> Number {

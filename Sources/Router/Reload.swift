@@ -4,6 +4,7 @@
 
 public import Configuration
 internal import Delivery
+internal import Ledger
 internal import Platform
 internal import Policy
 
@@ -121,6 +122,7 @@ extension Router {
         workshop.settle(on: generation)
         guard roster.adopt(generation, retiring: left) else { throw ReloadRefusal(["the router is ending"]) }
         ending.withLock { $0.shutdown = plan.shutdown.deadline }
+        if let section = plan.consent { options.registry?.adopt(levels: section.levels.map(\.name)) }
         pace.adopt(posts.map(\.lane))
         for (index, provider) in plan.providers.enumerated() {
             let post = posts[index]

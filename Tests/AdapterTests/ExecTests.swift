@@ -43,7 +43,7 @@ private struct Shell {
     }
 }
 
-@Suite("The provider exec", .timeLimit(.minutes(1)))
+@Suite("The provider exec", .timeLimit(.minutes(20)))
 struct ExecTests {
     /// The shell's words for an answer.
     private static func say(_ outcome: String) -> String { #"echo '{"outcome":"\#(outcome)"}'"# }

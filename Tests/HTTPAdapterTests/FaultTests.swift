@@ -3,8 +3,6 @@ import Testing
 
 @Suite("http: servers that misbehave")
 struct FaultTests {
-    private let impatient = #""timeout": {"total": 300, "connect": 300}"#
-
     private func deliver(_ settings: String = "", _ serve: @escaping @Sendable (Server, Server.Connection) -> Void) throws -> Ending {
         let server = Server { server, connection in
             serve(server, connection)
@@ -16,18 +14,31 @@ struct FaultTests {
         return ending
     }
 
+    /// What comes of it with so little time that a good server would have enough and a bad one is soon found out; with more, where a busy
+    /// machine did not come as far as sending the request, or reading this status.
+    private func deliverInHaste(
+        reaching status: Int32? = nil, _ serve: @escaping @Sendable (Server, Server.Connection) -> Void
+    ) throws -> (ending: Ending, milliseconds: Int) {
+        for milliseconds in [300, 3000, 30_000] {
+            let ending = try deliver(#""timeout": {"total": \#(milliseconds), "connect": 600000}"#, serve)
+            let isReached = ending.name == "unknown" && ending.code == status ?? ending.code
+            if isReached || milliseconds == 30_000 { return (ending, milliseconds) }
+        }
+        fatalError("the last one returns")
+    }
+
     @Test("one that never answers leaves the events unknown")
     func hang() throws {
-        let ending = try deliver(impatient) { _, connection in
+        let (ending, milliseconds) = try deliverInHaste { _, connection in
             _ = connection.request()
             connection.linger()
         }
-        #expect(ending.name == "unknown" && ending.message.hasSuffix("gave no whole answer within 300 ms"))
+        #expect(ending.name == "unknown" && ending.message.hasSuffix("gave no whole answer within \(milliseconds) ms"))
     }
 
     @Test("one that drips its answer leaves the events unknown")
     func drip() throws {
-        let ending = try deliver(impatient) { _, connection in
+        let (ending, _) = try deliverInHaste(reaching: 200) { _, connection in
             _ = connection.request()
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
             while connection.linger(milliseconds: 20), connection.send(".") {}
@@ -37,7 +48,7 @@ struct FaultTests {
 
     @Test("one that drips its head leaves the events unknown")
     func dripHead() throws {
-        let ending = try deliver(impatient) { _, connection in
+        let (ending, _) = try deliverInHaste { _, connection in
             _ = connection.request()
             connection.send("HTTP/1.1 200 OK\r\nX: ")
             while connection.linger(milliseconds: 20), connection.send(".") {}
@@ -227,10 +238,15 @@ struct ClosingTests {
             connection.linger()
         }
         defer { server.close() }
-        let instance = try Instance(url: server.url, #""in_flight": 1, "timeout": {"total": 1500}"#)
-        let tokens = (0..<3).map { _ in instance.begin(["{}"]) }
-        #expect(instance.ending(tokens[0]).name == "unknown")
-        #expect(instance.ending(tokens[2]).name == "retry")
-        #expect(instance.ending(tokens[2]).message == "no request became free within 1500 ms")
+        // A busy machine may not come as far as the first request in the shorter of these times.
+        for milliseconds in [1500, 15_000] {
+            let instance = try Instance(url: server.url, #""in_flight": 1, "timeout": {"total": \#(milliseconds)}"#)
+            let endings = (0..<3).map { _ in instance.begin(["{}"]) }.map(instance.ending)
+            if milliseconds == 1500, endings[0].name != "unknown" { continue }
+            #expect(endings[0].name == "unknown")
+            #expect(endings[2].name == "retry")
+            #expect(endings[2].message == "no request became free within \(milliseconds) ms")
+            break
+        }
     }
 }

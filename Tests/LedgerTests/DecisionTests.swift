@@ -60,6 +60,21 @@ struct DecisionTests {
         }
     }
 
+    @Test("is told from another of the same moment by the levels of now, also when they came while the ledger was open")
+    func newLevels() throws {
+        let folder = Folder()
+        let registry = try Registry(ledger(folder))
+        registry.adopt(levels: ["none", "strict", "loose"])
+        try registry.use { (ledger) throws(StorageFault) in
+            try ledger.set(LedgerID("x"), ConsentTerms(level: "loose"), decided: seconds(5), origin: "command")
+            let outcome = try ledger.set(LedgerID("x"), ConsentTerms(level: "strict"), decided: seconds(5), origin: "command")
+            return ((), outcome.changes)
+        }
+        let terms = try registry.use { (ledger) throws(StorageFault) in (try ledger.get(LedgerID("x"))?.record?.terms, []) }
+        #expect(terms == ConsentTerms(level: "strict"))
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("that says it was made later than now was made now, so that no clock of a client's outdoes a withdrawal")
     func future() throws {
         let hands = Hands()

@@ -101,7 +101,7 @@ import Testing
         let client = try TestClient(address)
         client.post("{}")
         #expect(client.answer()?.status == 200)
-        served.stop(within: .seconds(5))
+        served.stop(within: .seconds(600))
         // The next process of the unit finds it.
         #expect(TestClient.connects(address))
         close(descriptor)
@@ -179,7 +179,7 @@ import Testing
     private func request(_ address: ListenAddress, _ options: [String]) -> String {
         let head = "POST /v1/events HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 2\\r\\nConnection: close\\r\\n\\r\\n{}"
         let words = (["s_client", "-connect", "\(address)", "-quiet"] + options).joined(separator: " ")
-        return run("/bin/sh", ["-c", "printf '\(head)' | timeout 20 openssl \(words)"]).output
+        return run("/bin/sh", ["-c", "printf '\(head)' | timeout 600 openssl \(words)"]).output
     }
 
     @Test func `TLS from 1.2 on is served, and nothing older`() throws {

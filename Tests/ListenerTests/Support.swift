@@ -87,7 +87,7 @@ final class TestClient {
     init(_ address: ListenAddress, receiveBuffer: Int32? = nil) throws {
         descriptor = try #require(TestClient.connected(address, receiveBuffer))
         // No test waits for ever.
-        var patience = timeval(tv_sec: 20, tv_usec: 0)
+        var patience = timeval(tv_sec: 600, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     }
@@ -212,7 +212,7 @@ func withListener(
     var fault: (any Error)?
     do { try body(listener, sink, address) } catch { fault = error }
     sink.release(.closing)
-    listener.stop(within: .seconds(5))
+    listener.stop(within: .seconds(600))
     #expect(listener.counts.memory == 0)
     if let fault { throw fault }
 }

@@ -10,7 +10,7 @@ import Testing
 @testable import Policy
 
 /// A module that does not end what it is called for, behind a real lane.
-@Suite("A module that does not answer", .timeLimit(.minutes(1)))
+@Suite("A module that does not answer", .timeLimit(.minutes(20)))
 struct DeadlineTests {
     let workshop: Workshop
     init() throws {

@@ -3,7 +3,7 @@ import Foundation
 import PluginHost
 import Testing
 
-@Suite("Module folders", .timeLimit(.minutes(1)))
+@Suite("Module folders", .timeLimit(.minutes(20)))
 struct ModuleFoldersTests {
     let workshop: Workshop
 
@@ -107,7 +107,7 @@ struct ModuleFoldersTests {
     func standard() { #expect(ModuleFolders.standard().folders.first?.hasSuffix("/../lib/switchyard/plugins") == true) }
 }
 
-@Suite("The listing of modules", .timeLimit(.minutes(1)))
+@Suite("The listing of modules", .timeLimit(.minutes(20)))
 struct ListingTests {
     @Test("what is installed is listed by name, with what cannot be used and why; what an earlier folder hides is not")
     func installed() throws {

@@ -4,7 +4,7 @@ import Platform
 import PluginHost
 import Testing
 
-@Suite("An instance of a module", .timeLimit(.minutes(1)))
+@Suite("An instance of a module", .timeLimit(.minutes(20)))
 struct ModuleInstanceTests {
     let workshop: Workshop
 

@@ -3,7 +3,7 @@ import Foundation
 import PluginHost
 import Testing
 
-@Suite("A module", .timeLimit(.minutes(1)))
+@Suite("A module", .timeLimit(.minutes(20)))
 struct ModuleTests {
     let workshop: Workshop
     var path: String { workshop.folder + "/table.so" }

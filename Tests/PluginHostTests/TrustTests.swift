@@ -2,7 +2,7 @@ import Foundation
 import PluginHost
 import Testing
 
-@Suite("Trust in a module's file", .timeLimit(.minutes(1)))
+@Suite("Trust in a module's file", .timeLimit(.minutes(20)))
 struct TrustTests {
     let workshop: Workshop
     var path: String { workshop.folder + "/table.so" }

@@ -57,11 +57,11 @@ public final class IsolatedInstance: Provider, Sendable {
     private let log: @Sendable (LogLevel, String) -> Void
     private let state = Monitor(State())
 
-    /// How long a module may take to be made, and to be closed, where no deadline says less.
     private let hidden: HiddenTexts
+    /// How long a module may take to be made, and to be closed, where no deadline says less.
     private static let patience = Duration.seconds(30)
     /// How many seconds the process may take from one part of a frame to the next.
-    private var halfFrame: Int { deadline > .zero ? Int(min(10, max(1, deadline.components.seconds))) : 10 }
+    private let halfFrame: Int
 
     /// `hidden` is masked in everything that the module says, before anyone sees or keeps it.
     public convenience init(
@@ -71,10 +71,10 @@ public final class IsolatedInstance: Provider, Sendable {
         try self.init(module, plan, hiding: hidden, executable: "/proc/self/exe", clock: .system, log: log)
     }
 
-    /// `executable` is the router's program, or in a test one that knows the same word.
+    /// `executable` is the router's program, or in a test one that knows the same word. `halfFrame`: nil is as the deadline has it.
     init(
         _ module: Module, _ plan: ProviderPlan, hiding hidden: HiddenTexts = HiddenTexts(), executable: String, clock: Clock,
-        log: @escaping @Sendable (LogLevel, String) -> Void
+        halfFrame: Int? = nil, log: @escaping @Sendable (LogLevel, String) -> Void
     ) throws(ModuleFault) {
         self.hidden = hidden
         self.executable = executable
@@ -84,6 +84,7 @@ public final class IsolatedInstance: Provider, Sendable {
         hello = Frame.Hello(path: module.path, provider: plan.name, settings: plan.settings.bytes)
         memory = (plan.isolation ?? IsolationPlan()).memory
         deadline = plan.delivery.deadline
+        self.halfFrame = halfFrame ?? (deadline > .zero ? Int(min(10, max(1, deadline.components.seconds))) : 10)
         if let fault = start() { throw ModuleFault(hidden.masked(fault)) }
     }
 
