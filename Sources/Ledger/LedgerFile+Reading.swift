@@ -66,6 +66,19 @@ extension LedgerFile {
         }
     }
 
+    /// The same of the ids that are tied to it, where nothing was said for it alone; under their own names.
+    public func lastDecisions(of id: LedgerID) throws(StorageFault) -> [(id: LedgerID, terms: ConsentTerms, decided: Int64)] {
+        try LedgerFile.advised { () throws(StorageFault) in
+            guard let row = try row(of: id) else { return [] }
+            var found: [(id: LedgerID, terms: ConsentTerms, decided: Int64)] = []
+            for member in row.terms == nil ? try members(of: row) : [row] {
+                guard let number = member.terms else { continue }
+                found.append((.hashed(member.id), try names.terms(number, in: database), member.decided))
+            }
+            return found
+        }
+    }
+
     private func record(of row: SubjectRow) throws(StorageFault) -> ConsentRecord? {
         guard let terms = row.terms else { return nil }
         let find = try database.statement(

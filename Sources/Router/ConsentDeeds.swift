@@ -43,16 +43,18 @@ struct ConsentDeeds {
         case .untie:
             for id in ids { changes += try file.untie(id) }
             counts.taken += 1
-        case .refuse(let purposes): try withdraw(deed, purposes, destroying: false, file)
-        case .withdraw(let purposes): try withdraw(deed, purposes, destroying: speaker.mayWrite, file)
+        case .refuse(let purposes): try refuse(deed, destroying: nil, file) { ($0 ?? ConsentTerms()).refusing(purposes) }
+        case .withdraw(nil): try withdraw(deed, file)
+        case .withdraw(let purposes?): try refuse(deed, destroying: purposes, file) { ($0 ?? ConsentTerms()).refusing(purposes) }
+        case .state(let terms) where !speaker.mayWrite: try lower(deed, terms, file)
         case .state(let terms): try set(deed, terms, file)
         }
         return Array(changes[before...])
     }
 
-    mutating func note(forbidden count: Int) {
-        counts.forbidden += count
-        if count > 0 { remarks.insert(.forbidden) }
+    private mutating func noteForbidden() {
+        counts.forbidden += 1
+        remarks.insert(.forbidden)
     }
 
     private mutating func note(broken words: String) {
@@ -70,32 +72,64 @@ struct ConsentDeeds {
         }
     }
 
-    private mutating func withdraw(
-        _ deed: ConsentDeed, _ purposes: [String]?, destroying: Bool, _ file: LedgerFile
-    ) throws(StorageFault) {
+    private mutating func withdraw(_ deed: ConsentDeed, _ file: LedgerFile) throws(StorageFault) {
         for id in deed.ids.map(LedgerID.raw) {
             let decided = deed.decided(after: try file.lastDecision(of: id)?.decided)
-            changes += try file.withdraw(id, purposes: purposes, decided: decided, origin: speaker.origin).changes
-            if destroying { receipts.append(try file.beginReceipt(of: id, purposes: purposes, origin: speaker.origin)) }
+            changes += try file.withdraw(id, decided: decided, origin: speaker.origin).changes
+            try begin(of: id, nil, file)
         }
         counts.taken += 1
     }
 
+    /// A receipt; nobody's who may not write.
+    private mutating func begin(of id: LedgerID, _ purposes: [String]?, _ file: LedgerFile) throws(StorageFault) {
+        guard speaker.mayWrite else { return }
+        receipts.append(try file.beginReceipt(of: id, purposes: purposes, origin: speaker.origin))
+    }
+
     private mutating func set(_ deed: ConsentDeed, _ terms: ConsentTerms, _ file: LedgerFile) throws(StorageFault) {
-        var asksForMore = false
         for id in deed.ids.map(LedgerID.raw) {
-            let last = try file.lastDecision(of: id)
-            var said = terms
-            var decided = deed.decided(after: last?.decided)
-            if !speaker.mayWrite {
-                asksForMore = asksForMore || terms.grants && terms != last?.terms
-                guard let lowered = speaker.vocabulary.lowered(last?.terms, by: terms) else { continue }
-                said = lowered
-                // What is left is a refusal, whenever it was said.
-                decided = deed.time.map { max($0, last?.decided ?? .min) }
-            }
-            changes += try file.set(id, said, decided: decided, origin: speaker.origin).changes
+            let decided = deed.decided(after: try file.lastDecision(of: id)?.decided)
+            changes += try file.set(id, terms, decided: decided, origin: speaker.origin).changes
         }
-        if asksForMore { note(forbidden: 1) } else { counts.taken += 1 }
+        counts.taken += 1
+    }
+
+    /// Only what the terms refuse.
+    private mutating func lower(_ deed: ConsentDeed, _ terms: ConsentTerms, _ file: LedgerFile) throws(StorageFault) {
+        let vocabulary = speaker.vocabulary
+        var asksForMore = false
+        try refuse(deed, destroying: nil, file) { known in
+            asksForMore = asksForMore || terms.grants && terms != known
+            return vocabulary.lowered(known, by: terms)
+        }
+        guard asksForMore else { return }
+        counts.taken -= 1
+        noteForbidden()
+    }
+
+    /// What is refused is taken from what was said, by whichever of the person's ids that was: for an id of its own it would grant nothing
+    /// else either. An unknown id is left unknown where one beside it is not and the unknown are denied anyway.
+    private mutating func refuse(
+        _ deed: ConsentDeed, destroying purposes: [String]?, _ file: LedgerFile, _ body: (ConsentTerms?) -> ConsentTerms?
+    ) throws(StorageFault) {
+        var unknown: [LedgerID] = []
+        for id in deed.ids.map(LedgerID.raw) {
+            let known = try file.lastDecisions(of: id)
+            if known.isEmpty { unknown.append(id) }
+            for (id, terms, decided) in known {
+                guard let lowered = body(terms), lowered != terms else { continue }
+                changes += try file.set(id, lowered, decided: deed.time.map { max($0, decided) }, origin: speaker.origin).changes
+            }
+            if let purposes, !known.isEmpty { try begin(of: id, purposes, file) }
+        }
+        if speaker.vocabulary.assumes || unknown.count == deed.ids.count {
+            for id in unknown {
+                guard let lowered = body(nil) else { continue }
+                changes += try file.set(id, lowered, decided: deed.time, origin: speaker.origin).changes
+                if let purposes { try begin(of: id, purposes, file) }
+            }
+        }
+        counts.taken += 1
     }
 }

@@ -471,7 +471,7 @@ extension Broken {
             [
                 "1:49: sources.stdin.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
                 "1:105: sources.log.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
-                "2:73: sources.web.keys.app.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
+                "2:74: sources.web.keys.app.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
             ]),
         Broken(
             "a right that there is not",

@@ -134,6 +134,24 @@ struct StreamConsentTests {
         #expect(try stand.ledger.effective("a") == [ConsentTerms(level: "standard")])
     }
 
+    @Test("that refuses leaves the rest, whichever of the person's ids it was said by", arguments: [true, false])
+    func refusals(writes: Bool) throws {
+        let stand = try StreamStand(streamPlan(writes: writes) { $0.routes[0].consent = ConsentDemand(level: 1) })
+        try stand.ledger.set("u", ConsentTerms(level: "standard"))
+        let both = #""userId":"u","anonymousId":"a""#
+        let refusal = #""consent":{"denied":["analytics"]}"#
+        #expect(stand.take(#"{"type":"consent",\#(both),\#(refusal)}"#, "{\(both),\"event\":\"1\"}") == ["1"])
+        #expect(try stand.ledger.terms("u")?.denied == ["analytics"] && stand.ledger.terms("a") == nil)
+        try stand.ledger.registry.use { (file) throws(StorageFault) in
+            guard case .tied(let changes) = try file.tie([.init("u"), .init("a")]) else { preconditionFailure("they can be tied") }
+            return ((), changes)
+        }
+        #expect(stand.take(#"{"type":"consent","anonymousId":"a","consent":{"denied":["operations"]}}"#, event("u", "2")) == [])
+        #expect(try stand.ledger.terms("u")?.denied == ["analytics", "operations"])
+        stand.take(#"{"type":"consent","anonymousId":"new",\#(refusal)}"#)
+        #expect(try stand.ledger.terms("new") == ConsentTerms(denied: ["analytics"]))
+    }
+
     @Test("that was said earlier, as its time has it, does not hold; but a withdrawal does")
     func late() throws {
         let stand = try StreamStand()
