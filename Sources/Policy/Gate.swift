@@ -166,7 +166,10 @@ struct Gate: ~Copyable {
     // MARK: - What changes while a block is judged
 
     /// Whether what was judged since `forgetAsked` may hang on what is on record of the subject.
-    func hasAsked(for key: SubjectKey) -> Bool { rules != nil && standings.pointee.asked.mayContain(key) }
+    func hasAsked(for key: SubjectKey) -> Bool {
+        let standings = standings
+        return rules != nil && standings.pointee.asked.mayContain(key)
+    }
 
     func forgetAsked() {
         let standings = standings

@@ -70,6 +70,7 @@ struct StreamConsentTests {
     @Test("may grant, tie and erase by a key that may write, and by another may refuse alone")
     func keys() throws {
         let yard = try Yard(routes: routes(web))
+        #expect(try yard.run(["check"], environment: secrets).text.contains("keys center (may write the ledger), app"))
         let post = try Post(yard, environment: secrets)
         let grant = #"{"type":"consent","userId":"ann","consent":{"level":"standard"}}"#
         #expect(try post.send(grant, as: "APP") == 200)
