@@ -143,7 +143,10 @@ public struct ConsentPlan: Sendable {
     public var levels: [Level] = []
     /// Where the ids of an event's subjects stand.
     public var subject: [Path] = []
+    /// What holds of subjects of whom nothing is known.
     public var unknown = Unknown.deny
+    /// The same by a member of the event; `unknown` is for events that it says nothing of.
+    public var unknownBy: UnknownByPlan?
     /// The purposes that Global Privacy Control (`context.gpc: true`) refuses; nil: all of them.
     public var gpc: [String]?
     /// Consent to an older text counts as unknown; nil: to any text counts.
@@ -158,6 +161,16 @@ public struct ConsentPlan: Sendable {
     public var events: [(glob: Glob, level: Int)] = []
 
     public init() {}
+}
+
+/// What holds of the unknown, by the text of a member.
+public struct UnknownByPlan: Sendable {
+    public var path: Path
+    public var cases: [(key: String, value: ConsentPlan.Unknown)]
+    public init(path: Path, cases: [(key: String, value: ConsentPlan.Unknown)]) {
+        self.path = path
+        self.cases = cases
+    }
 }
 
 /// Under which keys the ledger knows people: indices into `Plan.keys`.

@@ -59,7 +59,8 @@ extension Database {
         }
     }
 
-    private func check(_ format: FileFormat) throws(StorageFault) {
+    /// That it is one of the format, and of no newer version.
+    public func check(_ format: FileFormat) throws(StorageFault) {
         guard try isMarked(as: format) else {
             throw StorageFault(.foreign, "\(path): is a database of another program; it is left as it is")
         }

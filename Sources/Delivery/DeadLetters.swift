@@ -8,6 +8,7 @@ public import Spool
 public final class DeadLetters: Sendable {
     public let path: String
     private let cipher: Cipher?
+    private let levels: RunNames
     private let clock: Clock
     private let warn: @Sendable (String) -> Void
     private let divert: Divert?
@@ -23,7 +24,12 @@ public final class DeadLetters: Sendable {
     public typealias Divert = @Sendable (Batch) -> Int
 
     /// `warn` is told, in words for a person, when events cannot be kept.
-    public init(path: String, cipher: Cipher? = nil, clock: Clock, divert: Divert? = nil, warn: @escaping @Sendable (String) -> Void) {
+    /// `levels`: the names of the levels that events were admitted under.
+    public init(
+        path: String, cipher: Cipher? = nil, levels: RunNames = RunNames(), clock: Clock, divert: Divert? = nil,
+        warn: @escaping @Sendable (String) -> Void
+    ) {
+        self.levels = levels
         self.path = path
         self.divert = divert
         self.cipher = cipher
@@ -40,8 +46,8 @@ public final class DeadLetters: Sendable {
             do throws(SpoolFault) {
                 if state.file == nil { state.file = try open() }
                 try state.file?.bury(
-                    batch, at: clock.wall(), provider: provider, routes: routes, reason: reason.rawValue, code: answer.code,
-                    answer: answer.message, attempts: attempts)
+                    batch, at: clock.wall(), provider: provider, routes: routes, levels: levels.all, reason: reason.rawValue,
+                    code: answer.code, answer: answer.message, attempts: attempts)
                 state.told = nil
                 return 0
             } catch {

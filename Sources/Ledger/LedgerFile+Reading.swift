@@ -79,6 +79,22 @@ extension LedgerFile {
         }
     }
 
+    /// What was said for each of these ids and for those tied to it, at one moment; none: nothing is on record.
+    public func terms(of shorts: [ShortHash]) throws(StorageFault) -> [[ConsentTerms]] {
+        try LedgerFile.advised { () throws(StorageFault) in
+            try database.run("BEGIN")
+            defer { try? database.run("COMMIT") }
+            try readTime()
+            var all: [[ConsentTerms]] = []
+            for short in shorts {
+                // By its short hash alone, which proves itself to no key.
+                let row = try row(of: .hashed(HashedID(hmac: [], key: "", short: short)))
+                all.append(try row.map { (row) throws(StorageFault) in try effective(members(of: row)) } ?? [])
+            }
+            return all
+        }
+    }
+
     private func record(of row: SubjectRow) throws(StorageFault) -> ConsentRecord? {
         guard let terms = row.terms else { return nil }
         let find = try database.statement(

@@ -33,6 +33,8 @@ public final class LedgerFile: @unchecked Sendable {
     public var levels: [String]
     let options: Options
     let database: Database
+    /// Whether another process may have the file, so that nothing is written.
+    private let isLookedAt: Bool
     var names = LedgerNames()
     /// The greatest time ever written.
     private var lastReceived: Int64 = 0
@@ -50,6 +52,7 @@ public final class LedgerFile: @unchecked Sendable {
     public init?(_ path: String, makes: Bool = true, options: Options) throws(StorageFault) {
         self.path = path
         self.options = options
+        isLookedAt = false
         levels = options.levels
         if access(path, F_OK) != 0, errno == ENOENT {
             // A new file would take an old one's log for its own.
@@ -62,6 +65,26 @@ public final class LedgerFile: @unchecked Sendable {
         database = try LedgerFile.advised { () throws(StorageFault) in try LedgerFile.open(path, options) }
         do throws(StorageFault) {
             try LedgerFile.advised { () throws(StorageFault) in try recognise() }
+        } catch {
+            database.close()
+            throw error
+        }
+    }
+
+    /// Opens the file to look at it, whoever has it; nil: there is none.
+    public init?(lookingAt path: String, options: Options) throws(StorageFault) {
+        self.path = path
+        self.options = options
+        isLookedAt = true
+        levels = options.levels
+        if access(path, F_OK) != 0, errno == ENOENT { return nil }
+        database = try LedgerFile.advised { () throws(StorageFault) in try Database(path, makes: false, vfs: options.vfs, patience: 5000) }
+        do throws(StorageFault) {
+            try LedgerFile.advised { () throws(StorageFault) in
+                try database.run("PRAGMA query_only = ON")
+                try database.check(LedgerSchema.format)
+                try checkMark()
+            }
         } catch {
             database.close()
             throw error
@@ -128,7 +151,22 @@ public final class LedgerFile: @unchecked Sendable {
     /// Checks that it was written under these keys, and reads what the ledger knows of itself. Nothing is written but the marks of
     /// keys that it does not know yet.
     private func recognise() throws(StorageFault) {
-        lastReceived = try database.number("SELECT value FROM about WHERE name = 'received'") ?? 0
+        let isMarked = try checkMark()
+        var fresh: [LedgerKeys.Key] = []
+        for key in options.keys.all where try !isKnown(key) { fresh.append(key) }
+        if isMarked, fresh.isEmpty { return }
+        let marks = fresh
+        try write { () throws(StorageFault) in
+            let insert = try database.statement("INSERT OR REPLACE INTO about VALUES ('mark', ?1)")
+            try mark.withBytes { (bytes) throws(StorageFault) in try insert.bind(1, lending: bytes).run() }
+            for key in marks { try markKey(key) }
+        }
+    }
+
+    /// Whether it was written to before, which was under this key.
+    @discardableResult
+    private func checkMark() throws(StorageFault) -> Bool {
+        try readTime()
         let known = try database.statement("SELECT value FROM about WHERE name = 'mark'")
         let isMarked = try known.step()
         let isSame = isMarked && ShortHash(known.bytes(0)) == mark
@@ -140,15 +178,11 @@ public final class LedgerFile: @unchecked Sendable {
                 "\(path): was written under another subject.key than the one beside it; put that one back, or import an export with raw ids"
             )
         }
-        var fresh: [LedgerKeys.Key] = []
-        for key in options.keys.all where try !isKnown(key) { fresh.append(key) }
-        if isMarked, fresh.isEmpty { return }
-        let marks = fresh
-        try write { () throws(StorageFault) in
-            let insert = try database.statement("INSERT OR REPLACE INTO about VALUES ('mark', ?1)")
-            try mark.withBytes { (bytes) throws(StorageFault) in try insert.bind(1, lending: bytes).run() }
-            for key in marks { try markKey(key) }
-        }
+        return isMarked
+    }
+
+    func readTime() throws(StorageFault) {
+        lastReceived = try database.number("SELECT value FROM about WHERE name = 'received'") ?? 0
     }
 
     /// The short hash of a fixed text, which tells the key.
@@ -218,7 +252,10 @@ public final class LedgerFile: @unchecked Sendable {
 
     // MARK: - Time
 
-    private static let tolerance: Int64 = 300_000_000_000
+    static let tolerance: Int64 = 300_000_000_000
+
+    /// The time of the last write, in nanoseconds since 1970; 0: there was none.
+    public var lastWritten: Int64 { lastReceived }
 
     /// Whether now is earlier, by more than five minutes, than what is on record: then nobody can tell which decision is the last.
     public var isClockBehind: Bool { options.clock.wall() < lastReceived - LedgerFile.tolerance }
@@ -259,7 +296,7 @@ public final class LedgerFile: @unchecked Sendable {
     }
 
     public func close() {
-        try? tidy()
+        if !isLookedAt { try? tidy() }
         database.close()
     }
 }

@@ -5,26 +5,46 @@ public import Platform
 public import Policy
 
 public final class Registry: Sendable {
+    /// Why what is on record does not count, or that it does again.
+    public enum News: Sendable {
+        /// The file turned out to be damaged; it stays so until the next start.
+        case damaged(StorageFault)
+        /// Now is earlier than the last decision on record was written.
+        case clockBehind(now: Int64, last: Int64)
+        case clockRight
+    }
+
+    private struct Watch {
+        var last: Int64
+        /// What the clock said when it was found to be behind; nil: it is not.
+        var behind: Int64?
+        var damage: StorageFault?
+        var tell: (@Sendable (News) -> Void)?
+    }
+
     public let records: ConsentRecords
     private let file: Monitor<LedgerFile>
     private let untieCount = Monitor(0)
+    private let watching: Monitor<Watch>
 
     /// Reads all of the file into a table.
     public init(_ ledger: LedgerFile) throws(StorageFault) {
         let records = ConsentRecords(room: try ledger.summary().subjects)
         try ledger.readAll { records.set(SubjectKey($0), $1) }
-        records.isUnreadable = ledger.isClockBehind
         self.records = records
+        watching = Monitor(Watch(last: ledger.lastWritten))
         file = Monitor(ledger)
+        note(time: ledger.options.clock.wall())
     }
 
     /// Lets the body read or write the file; what it changed takes effect before this returns. One at a time.
     public func use<R: Sendable>(_ body: @Sendable (LedgerFile) throws(StorageFault) -> (R, [LedgerChange])) throws(StorageFault) -> R {
         try file.withLock { (ledger) throws(StorageFault) in
-            defer { note(ledger) }
-            let (result, changes) = try body(ledger)
-            publish(changes)
-            return result
+            try noting(ledger) { () throws(StorageFault) in
+                let (result, changes) = try body(ledger)
+                publish(changes)
+                return result
+            }
         }
     }
 
@@ -34,17 +54,28 @@ public final class Registry: Sendable {
         _ body: (LedgerFile) throws(StorageFault) -> [LedgerChange], took: ([LedgerChange]) -> Void
     ) throws(StorageFault) {
         try file.withLock { (ledger) throws(StorageFault) in
-            defer { note(ledger) }
-            let changes = try ledger.write { () throws(StorageFault) in try body(ledger) }
-            publish(changes)
-            took(changes)
+            try noting(ledger) { () throws(StorageFault) in
+                let changes = try ledger.write { () throws(StorageFault) in try body(ledger) }
+                publish(changes)
+                took(changes)
+            }
         }
     }
 
-    private func note(_ ledger: LedgerFile) {
-        let unties = ledger.unties
-        untieCount.withLock { $0 = unties }
-        records.isUnreadable = ledger.isClockBehind
+    /// Whatever the body does with the ledger, what that tells of it is known afterwards.
+    private func noting<R>(_ ledger: LedgerFile, _ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
+        defer {
+            let (last, unties) = (ledger.lastWritten, ledger.unties)
+            watching.withLock { $0.last = last }
+            untieCount.withLock { $0 = unties }
+            note(time: ledger.options.clock.wall())
+        }
+        do throws(StorageFault) {
+            return try body()
+        } catch {
+            if error.kind == .damaged { note(damage: error) }
+            throw error
+        }
     }
 
     /// Rises with every id that is set apart from others: what was known of ties before may not be so any more.
@@ -69,6 +100,39 @@ public final class Registry: Sendable {
                 return true
             }
         }
+    }
+
+    // MARK: - Whether it counts
+
+    /// Tells what is wrong, if something is, and then whenever that changes.
+    public func watch(_ tell: @escaping @Sendable (News) -> Void) {
+        let news = watching.withLock { watch in
+            watch.tell = tell
+            return [watch.damage.map(News.damaged), watch.behind.map { .clockBehind(now: $0, last: watch.last) }].compactMap { $0 }
+        }
+        for news in news { tell(news) }
+    }
+
+    /// What time it is, by the clock of whoever asks what is on record. While it is behind, nothing on record counts.
+    public func note(time: Int64) {
+        let told = watching.withLock { watch -> (tell: (@Sendable (News) -> Void)?, news: News)? in
+            let isBehind = time < watch.last - LedgerFile.tolerance
+            guard isBehind != (watch.behind != nil) else { return nil }
+            watch.behind = isBehind ? time : nil
+            records.isClockBehind = isBehind
+            return (watch.tell, isBehind ? .clockBehind(now: time, last: watch.last) : .clockRight)
+        }
+        if let told { told.tell?(told.news) }
+    }
+
+    private func note(damage: StorageFault) {
+        let tell = watching.withLock { watch -> (@Sendable (News) -> Void)? in
+            guard watch.damage == nil else { return nil }
+            watch.damage = damage
+            records.isUnreadable = true
+            return watch.tell
+        }
+        tell?(.damaged(damage))
     }
 
     /// For those who change much at a time, and tell of it while they are at it.

@@ -72,12 +72,12 @@ struct ConsentRules: BitwiseCopyable {
     let gpc: Purposes
     let gpcRefuses: Bool
     let map: ConsentMap
-    /// The level to assume of the unknown; -1: deny.
-    var assumed: Int
+    /// What is assumed of the unknown.
+    var unknown: UnknownRules
     /// Of the text that must have been consented to, at least; empty: any.
     private let minimumVersion: ByteRun
 
-    init(_ plan: ConsentPlan, demands: [ConsentDemand], slots: [Int], in store: Store) {
+    init(_ plan: ConsentPlan, demands: [ConsentDemand], slots: [Int], unknownSlot: Int, in store: Store) {
         var all: Set<[UInt8]> = []
         for level in plan.levels { all.formUnion((level.purposes ?? []).map { Array($0.utf8) }) }
         for demand in demands { all.formUnion(demand.purposes.map { Array($0.utf8) }) }
@@ -103,10 +103,7 @@ struct ConsentRules: BitwiseCopyable {
         map = ConsentMap(plan.map, sorted, in: store)
         gpc = plan.gpc.map(set) ?? ConsentRules.all(sorted.count, width, store)
         gpcRefuses = plan.gpc.map { !$0.isEmpty } ?? true
-        switch plan.unknown {
-        case .deny: assumed = -1
-        case .assume(let level): assumed = level
-        }
+        unknown = UnknownRules(plan, slot: unknownSlot, in: store)
         minimumVersion = store.text(Array((plan.minimumVersion ?? "").utf8))
     }
 

@@ -44,13 +44,13 @@ public struct ConsentVocabulary: Sendable {
     /// By level as they rise; empty where levels have no purposes.
     private let levels: [(name: String, purposes: [String])]
     private let purposes: [String]
-    /// Whether a level is assumed of those of whom nothing is known.
+    /// Whether a level is assumed of those of whom nothing is known, be it of some of them.
     public let assumes: Bool
 
     init(_ plan: ConsentPlan, purposes: [String]) {
         levels = plan.levels.map { ($0.name, $0.purposes ?? []) }
         self.purposes = purposes
-        assumes = if case .assume = plan.unknown { true } else { false }
+        assumes = ([plan.unknown] + (plan.unknownBy?.cases.map(\.value) ?? [])).contains { if case .assume = $0 { true } else { false } }
     }
 
     /// What holds when of these terms only what they refuse counts; nil: that changes nothing.

@@ -58,6 +58,8 @@ struct ConsentReader: ~Copyable {
     private let spoken: UnsafeMutablePointer<UInt64>
     private var state: ConsentState
     private var isRead = false
+    /// A bit for each `ConsentMember` that was broken in some event.
+    private var broken: UInt16 = 0
     private var memo: ConsentMemo
     private var decoder = Decoder()
 
@@ -77,11 +79,14 @@ struct ConsentReader: ~Copyable {
 
     mutating func forget() { isRead = false }
 
+    /// What is assumed of the event's subjects if nothing is known of them.
+    mutating func assumed(of event: ScannedEvent) -> UnknownRules.Assumed { rules.unknown.assumed(of: event, &decoder) }
+
     /// The state is valid until the next event is read. `standing`: what is on record of the event's subjects.
     @inline(__always) mutating func read(_ event: ScannedEvent, standing: () -> Standing) -> ConsentState {
         if !isRead {
             isRead = true
-            state = settle(find(event), standing())
+            state = settle(find(event), standing(), event)
         }
         return state
     }
@@ -110,7 +115,7 @@ struct ConsentReader: ~Copyable {
     }
 
     /// Puts together what the event says and what is on record.
-    @inline(__always) private func settle(_ said: ConsentSaid, _ standing: Standing) -> ConsentState {
+    @inline(__always) private mutating func settle(_ said: ConsentSaid, _ standing: Standing, _ event: ScannedEvent) -> ConsentState {
         let width = rules.width
         guard !said.isBroken, standing.kind != .unreadable else {
             for i in 0..<width { settled[i] = 0 }
@@ -130,16 +135,17 @@ struct ConsentReader: ~Copyable {
             }
         } else if said.isMapped {
             // The rest is as unknown as it was.
+            let assumed = rules.unknown.assumed(of: event, &decoder)
             for i in 0..<width {
-                settled[i] = said.granted[i] & (said.spoken[i] | (rules.assumed >= 0 ? rules.levels[rules.assumed].purposes[i] : 0))
+                settled[i] = said.granted[i] & (said.spoken[i] | (assumed >= 0 ? rules.levels[assumed].purposes[i] : 0))
             }
             if !rules.levelsHavePurposes { level = 0 }
         } else {
-            guard rules.assumed >= 0 else {
+            level = rules.unknown.assumed(of: event, &decoder)
+            guard level >= 0 else {
                 for i in 0..<width { settled[i] = 0 }
                 return ConsentState(kind: .unknown, level: 0, granted: settled)
             }
-            level = rules.assumed
             for i in 0..<width { settled[i] = rules.levels[level].purposes[i] }
         }
         for i in 0..<width { settled[i] = settled[i] & ~said.refused[i] & ~standing.refused[i] }
@@ -149,6 +155,17 @@ struct ConsentReader: ~Copyable {
             level = 0
         }
         return ConsentState(kind: .known, level: level, granted: settled)
+    }
+
+    mutating func takeBroken() -> Set<ConsentMember> {
+        guard broken != 0 else { return [] }
+        defer { broken = 0 }
+        return Set(ConsentMember.allCases.filter { broken & 1 << $0.rawValue != 0 })
+    }
+
+    private mutating func breaks(_ member: ConsentMember) -> Signal {
+        broken |= 1 << member.rawValue
+        return .broken
     }
 
     /// Of several, the highest counts.
@@ -168,6 +185,7 @@ struct ConsentReader: ~Copyable {
         let ofPurposes = readPurposes(event)
         var mapped = MappedSignals(rules, granted: granted, refused: refused, spoken: spoken)
         let ofMap = mapped.read(event, &decoder)
+        broken |= mapped.broken
         said.isPrivate = mapped.isGlobalControl
         said.isBroken = ofLevel == .broken || ofPurposes == .broken || ofMap == .broken || !readRefusals(event, &said.isPrivate)
         said.namesLevel = ofLevel == .said
@@ -178,11 +196,11 @@ struct ConsentReader: ~Copyable {
 
     private mutating func readLevel(_ event: ScannedEvent, _ level: inout Int) -> Signal {
         let consent = event.slots[rules.members.consent]
-        guard consent.end == 0 || consent.value(in: event.block).isObject else { return .broken }
+        guard consent.end == 0 || consent.value(in: event.block).isObject else { return breaks(.consent) }
         let slot = event.slots[rules.members.level]
         guard slot.end != 0 else { return .silent }
         guard let raw = slot.string(in: event.block), let name = decoder.decode(raw), let named = rules.level(name) else {
-            return .broken
+            return breaks(.level)
         }
         level = named
         if rules.levelsHavePurposes {
@@ -198,28 +216,28 @@ struct ConsentReader: ~Copyable {
 
         let purposes = event.slots[members.purposes]
         if purposes.end != 0 {
-            guard nameStrings(purposes, block) || nameFlags(purposes, block) else { return .broken }
+            guard nameStrings(purposes, block) || nameFlags(purposes, block) else { return breaks(.purposes) }
             grantNamed()
             signal = .said
         }
         let preferences = event.slots[members.preferences]
         if preferences.end != 0 {
-            guard nameFlags(preferences, block) else { return .broken }
+            guard nameFlags(preferences, block) else { return breaks(.categoryPreferences) }
             grantNamed()
             signal = .said
         }
         let management = event.slots[members.management]
         guard management.end != 0 else { return signal }
-        guard management.value(in: block).isObject else { return .broken }
+        guard management.value(in: block).isObject else { return breaks(.management) }
         let allowed = event.slots[members.allowed]
         if allowed.end != 0 {
-            guard nameStrings(allowed, block) else { return .broken }
+            guard nameStrings(allowed, block) else { return breaks(.allowed) }
             grantNamed()
             signal = .said
         }
         let denied = event.slots[members.denied]
         if denied.end != 0 {
-            guard nameStrings(denied, block) else { return .broken }
+            guard nameStrings(denied, block) else { return breaks(.denied) }
             for i in 0..<rules.width { refused[i] = refused[i] | named[i] }
         }
         return signal
@@ -231,7 +249,7 @@ struct ConsentReader: ~Copyable {
         var isOn = gpc
         if slot.end != 0 {
             let value = slot.value(in: event.block)
-            guard value.isTrue || value.isFalse else { return false }
+            guard value.isTrue || value.isFalse else { return breaks(.gpc) != .broken }
             isOn = isOn || value.isTrue
         }
         guard isOn else { return true }

@@ -39,7 +39,8 @@ public final class ConsentRecords: @unchecked Sendable {
     // Written under the lock; `tableCount` is what readers go by.
     private let tables: UnsafeMutablePointer<Table>
     private let tableCount: UnsafeMutablePointer<UInt32>
-    private let isFaulty: UnsafeMutablePointer<UInt32>
+    /// Why nothing on record counts; 0: it does.
+    private let troubles: UnsafeMutablePointer<UInt32>
     private let state: Monitor<State>
 
     private struct State {
@@ -54,12 +55,12 @@ public final class ConsentRecords: @unchecked Sendable {
     public init(room: Int = 0) {
         tables = .allocate(capacity: ConsentRecords.mostTables)
         tableCount = .allocate(capacity: 1)
-        isFaulty = .allocate(capacity: 1)
+        troubles = .allocate(capacity: 1)
         var places = 64
         while places / 4 * 3 < room { places *= 2 }
         tables.initialize(to: Table(places: places))
         tableCount.initialize(to: 1)
-        isFaulty.initialize(to: 0)
+        troubles.initialize(to: 0)
         state = Monitor(State(room: tables.pointee.room))
     }
 
@@ -70,7 +71,7 @@ public final class ConsentRecords: @unchecked Sendable {
         }
         tables.deallocate()
         tableCount.deallocate()
-        isFaulty.deallocate()
+        troubles.deallocate()
     }
 
     // MARK: - Writing
@@ -115,8 +116,24 @@ public final class ConsentRecords: @unchecked Sendable {
 
     /// While set, nothing that is on record counts: whoever asks is denied.
     public var isUnreadable: Bool {
-        get { cplatform_load(isFaulty) != 0 }
-        set { cplatform_store(isFaulty, newValue ? 1 : 0) }
+        get { cplatform_load(troubles) != 0 }
+        set { set(ConsentRecords.isDamaged, newValue) }
+    }
+
+    /// The same, since the clock is behind what is on record, so that nobody can tell what was said last.
+    public var isClockBehind: Bool {
+        get { cplatform_load(troubles) == ConsentRecords.isBehind }
+        set { set(ConsentRecords.isBehind, newValue) }
+    }
+
+    private static let isDamaged: UInt32 = 1
+    private static let isBehind: UInt32 = 2
+
+    private func set(_ trouble: UInt32, _ isThere: Bool) {
+        state.withLock { _ in
+            let others = cplatform_load(troubles) & ~trouble
+            cplatform_store(troubles, isThere ? others | trouble : others)
+        }
     }
 
     // MARK: - Reading

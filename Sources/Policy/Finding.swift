@@ -55,6 +55,10 @@ public struct GateFinding: Sendable {
     /// What raised the demand above the route's: an index into the plan's events that demand more.
     public var raisedBy: Int?
     public var state: State
+    /// What is on record of the event's subjects; nil: nobody was asked.
+    public var record: Record?
+    /// The level that is assumed of the event's subjects if nothing is known of them, an index into the plan's levels; nil: none.
+    public var assumed: Int?
     /// The demanded purposes that the state does not grant.
     public var missing: [String]
     /// What the event carries of consent, one by one.
@@ -68,6 +72,13 @@ public struct GateFinding: Sendable {
         case known(level: Int, isAssumed: Bool)
         /// Nothing asked for it.
         case unread
+    }
+
+    public struct Record: Sendable {
+        /// An index into the plan's levels; nil: nothing is on record that counts as consent.
+        public var level: Int?
+        /// The demanded purposes that it does not grant, or refuses.
+        public var missing: [String]
     }
 
     /// What one of the members that carry consent says, taken alone.
@@ -189,17 +200,33 @@ extension Gate {
         guard finding.isDemanding || rules.pointee.cutsFields else { return finding }
 
         let state = state(of: event)
-        finding.missing = consent.lacking(purposes, in: state)
+        let assumed = assumed(of: event)
+        finding.assumed = assumed >= 0 ? assumed : nil
+        finding.missing = consent.lacking(purposes, in: state.granted)
         finding.signals = ConsentMember.allCases.compactMap { member in
             signal(member, event, consent, demanded: purposes, slots: slots)
         }
+        finding.record = record(of: event, demanded: purposes, consent)
         switch state.kind {
         case .broken: finding.state = .broken
         case .unreadable: finding.state = .unreadable
         case .unknown: finding.state = .unknown
-        case .known: finding.state = .known(level: state.level, isAssumed: !finding.signals.contains { $0.grants })
+        case .known:
+            let isSaid = finding.record?.level != nil || finding.signals.contains { $0.grants }
+            finding.state = .known(level: state.level, isAssumed: !isSaid)
         }
         return finding
+    }
+
+    private mutating func record(of event: ScannedEvent, demanded: Purposes?, _ consent: ConsentRules) -> GateFinding.Record? {
+        guard hasRecords, let standing = standing(of: event) else { return nil }
+        switch standing.kind {
+        case .unreadable: return nil
+        case .known: return GateFinding.Record(level: standing.level, missing: consent.lacking(demanded, in: standing.granted))
+        case .nothing:
+            let refused = consent.lacking(demanded, in: consent.nothing).filter { name in consent.holds(standing.refused, name) }
+            return GateFinding.Record(level: nil, missing: refused)
+        }
     }
 
     /// What one member says: the event is read once more as if it carried no other. nil when it does not carry this one.
@@ -221,14 +248,14 @@ extension Gate {
         let alone = ScannedEvent(block: event.block, start: event.start, end: event.end, slots: UnsafePointer(copy))
 
         // Of the unknown nothing is assumed, or all: so a member that only refuses shows what it refuses.
-        var denying = ConsentReader(rules.assuming(-1))
+        var denying = ConsentReader(rules.assuming(UnknownRules.deny))
         var allowing = ConsentReader(rules.assuming(rules.levels.count - 1))
         let nothing = Standing(granted: rules.nothing, refused: rules.nothing)
         let state = allowing.read(alone) { nothing }
         let signal = GateFinding.Signal(
             member: member, isBroken: state.kind == .broken, grants: denying.read(alone, standing: { nothing }).kind == .known,
             level: state.level,
-            missing: rules.lacking(demanded, in: state))
+            missing: rules.lacking(demanded, in: state.granted))
         // The state points into its reader.
         withExtendedLifetime(allowing) {}
         // That there is an object to hold the others says nothing by itself.
@@ -239,15 +266,19 @@ extension Gate {
 extension ConsentRules {
     fileprivate func assuming(_ level: Int) -> ConsentRules {
         var rules = self
-        rules.assumed = level
+        rules.unknown = UnknownRules(always: level)
         return rules
     }
 
     /// The demanded purposes that are not granted.
-    fileprivate func lacking(_ demanded: Purposes?, in state: ConsentState) -> [String] {
+    fileprivate func lacking(_ demanded: Purposes?, in granted: Purposes) -> [String] {
         guard let demanded else { return [] }
-        return names.indices.filter { demanded[$0 / 64] & ~state.granted[$0 / 64] & 1 << UInt64($0 % 64) != 0 }
+        return names.indices.filter { demanded[$0 / 64] & ~granted[$0 / 64] & 1 << UInt64($0 % 64) != 0 }
             .map { String(decoding: names[$0].bytes, as: UTF8.self) }
+    }
+
+    fileprivate func holds(_ set: Purposes, _ name: String) -> Bool {
+        names.firstIndex { $0.bytes.elementsEqual(name.utf8) }.map { set[$0 / 64] & 1 << UInt64($0 % 64) != 0 } ?? false
     }
 }
 

@@ -123,7 +123,9 @@ struct Gate: ~Copyable {
         if isDemanding {
             switch state.kind {
             case .broken: return .denied(.broken)
-            case .unreadable: return .denied(.unreadable)
+            case .unreadable:
+                let standings = standings
+                return .denied(standings.pointee.isClockBehind ? .clock : .unreadable)
             case .unknown: return .denied(.unknown)
             case .known: break
             }
@@ -153,8 +155,31 @@ struct Gate: ~Copyable {
         return reader.pointee.read(event) { standings.pointee.of(subjects.read(event)) }
     }
 
+    /// What is assumed of the event's subjects if nothing is known of them.
+    mutating func assumed(of event: ScannedEvent) -> UnknownRules.Assumed {
+        let reader = reader
+        return reader.pointee.assumed(of: event)
+    }
+
+    /// The signals of events so far that were broken; they are told once.
+    mutating func takeBroken() -> Set<ConsentMember> {
+        guard rules != nil else { return [] }
+        let reader = reader
+        return reader.pointee.takeBroken()
+    }
+
+    /// The events from now on have these subjects, whatever ids they carry.
+    mutating func know(_ known: [SubjectKey]) { subjects.know(known) }
+
     /// The keys of the event's subjects. Valid until the next event.
     @inline(__always) mutating func subjects(of event: ScannedEvent) -> UnsafeBufferPointer<SubjectKey> { subjects.read(event) }
+
+    /// Whether somebody knows what is on record.
+    var hasRecords: Bool {
+        guard rules != nil else { return false }
+        let standings = standings
+        return standings.pointee.hasRecords
+    }
 
     /// What is on record of the event's subjects.
     mutating func standing(of event: ScannedEvent) -> Standing? {

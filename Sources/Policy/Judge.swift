@@ -81,6 +81,18 @@ public struct Judge: ~Copyable {
         if !emitter.isIdle { emit(event, arrival, source, parcels, &tally) }
     }
 
+    /// The events from now on have these subjects, whatever ids they carry: they were edited before.
+    public mutating func know(subjects: [SubjectKey]) { gate.know(subjects) }
+
+    /// The keys of the event's subjects.
+    public mutating func subjects(of event: ScannedEvent) -> [SubjectKey] {
+        begin(0, 0)
+        return Array(gate.subjects(of: event))
+    }
+
+    /// Which signals of consent were broken in the events so far; they are told once.
+    public mutating func takeBrokenSignals() -> Set<ConsentMember> { gate.takeBroken() }
+
     /// What is made of the event, a line each.
     public mutating func emissions(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [[UInt8]] {
         begin(arrival, source)

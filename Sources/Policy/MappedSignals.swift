@@ -11,6 +11,8 @@ struct MappedSignals {
     private let spoken: UnsafeMutablePointer<UInt64>
     /// A section of a GPP string says that Global Privacy Control was on.
     private(set) var isGlobalControl = false
+    /// A bit for each `ConsentMember` that is broken.
+    private(set) var broken: UInt16 = 0
 
     /// Takes from `granted` what a signal does not allow, adds to `refused` what one refuses, and notes in `spoken` the purposes
     /// about which one said something.
@@ -28,9 +30,13 @@ struct MappedSignals {
         let (members, map) = (rules.members, rules.map)
         let (tcf, gpp, google) = (event.slots[members.tcf], event.slots[members.gpp], event.slots[members.google])
         var signal = ConsentReader.Signal.silent
-        if !map.tcf.isEmpty, tcf.isPresent { signal = readTCF(tcf, event.block, &decoder) }
-        if !map.tcf.isEmpty || !map.gpp.isEmpty, gpp.isPresent { signal = max(signal, readGPP(gpp, event.block, &decoder)) }
-        if !map.google.isEmpty, google.isPresent { signal = max(signal, readGoogle(google, event.block, &decoder)) }
+        func add(_ next: ConsentReader.Signal, _ member: ConsentMember) {
+            if next == .broken { broken |= 1 << member.rawValue }
+            signal = max(signal, next)
+        }
+        if !map.tcf.isEmpty, tcf.isPresent { add(readTCF(tcf, event.block, &decoder), .tcf) }
+        if !map.tcf.isEmpty || !map.gpp.isEmpty, gpp.isPresent { add(readGPP(gpp, event.block, &decoder), .gpp) }
+        if !map.google.isEmpty, google.isPresent { add(readGoogle(google, event.block, &decoder), .google) }
         return signal
     }
 

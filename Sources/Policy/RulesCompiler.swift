@@ -118,7 +118,9 @@ struct RulesCompiler {
         guard let section = plan.consent else { return nil }
         let slots = ConsentRules.Members.paths.map { wanted.consent ? slot(Path(keys: $0)) : 0 }
         return Gate.Rules(
-            consent: ConsentRules(section, demands: plan.routes.compactMap(\.consent), slots: slots, in: store),
+            consent: ConsentRules(
+                section, demands: plan.routes.compactMap(\.consent), slots: slots,
+                unknownSlot: wanted.consent ? section.unknownBy.map { slot($0.path) } ?? 0 : 0, in: store),
             raises: store.list(
                 section.events.enumerated().filter { $0.element.level > 0 }.map { index, event in
                     Gate.Raise(globs: Globs([event.glob], in: store), level: event.level, index: index)

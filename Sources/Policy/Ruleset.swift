@@ -153,7 +153,10 @@ struct WantedPaths {
         if let section {
             paths += section.subject + section.fields.map(\.path)
             if section.ledger != nil { paths += SpeechRules.paths.map(Path.init(keys:)) }
-            if consent { paths += ConsentRules.Members.paths.map(Path.init(keys:)) }
+            if consent {
+                paths += ConsentRules.Members.paths.map(Path.init(keys:))
+                if let by = section.unknownBy { paths.append(by.path) }
+            }
         }
     }
 }

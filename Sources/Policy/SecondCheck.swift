@@ -16,7 +16,13 @@ public final class SecondCheck: Sendable {
 
     private let records: ConsentRecords
     private let levels: RunNames
-    private let today = Monitor<Today?>(nil)
+    private let state = Monitor(State())
+
+    private struct State {
+        var today: Today?
+        /// What the routes of the plans so far demanded last, by their numbers: those that are gone go on demanding it of what waits.
+        var demands: [UInt16: RouteDemand] = [:]
+    }
 
     /// `levels`: the names of the levels that entries speak of.
     public init(_ records: ConsentRecords, levels: RunNames) {
@@ -26,84 +32,159 @@ public final class SecondCheck: Sendable {
 
     /// From now on it goes by these rules.
     public func adopt(_ ruleset: Ruleset) {
-        today.withLock { $0 = Today(ruleset, records, levels.all) }
+        state.withLock { state in
+            for demand in RouteDemand.all(of: ruleset) { state.demands[demand.number] = demand }
+            state.today = Today(ruleset, records, levels.all, state.demands)
+        }
     }
 
     public func check(_ batch: Batch) -> Answer { check(batch.entries, batch.subjects) }
 
-    /// Of one event that came by this route; its subjects as a file has them, 16 bytes each.
-    public func check(route: UInt16?, subjects: UnsafeRawBufferPointer) -> Answer {
-        let count = min(subjects.count / 16, Int(UInt8.max))
-        let keys = (0..<count).map { subjects.loadUnaligned(fromByteOffset: $0 * 16, as: SubjectKey.self) }
+    /// How an entry says that level, as a file has it; nil: as much as there is.
+    public func entryLevel(_ name: String?) -> UInt8 {
+        guard let name else { return EntryLevel.highest }
+        return name.isEmpty ? EntryLevel.none : EntryLevel.entry(of: levels.number(of: name))
+    }
+
+    /// Of one event of these subjects that was admitted under that level, whatever its route demands.
+    public func check(level: UInt8, subjects: [SubjectKey]) -> Answer {
+        state.withLock { state in
+            subjects.withUnsafeBufferPointer { subjects in
+                switch state.today?.check(Today.Demand(level: 0, purposes: nil), level, subjects) ?? .pass {
+                case .pass: .pass
+                case .refused: .refused([0])
+                case .unreadable: .unreadable
+                }
+            }
+        }
+    }
+
+    /// Of one event of these subjects that came by this route, and was admitted under that level.
+    public func check(route: UInt16?, level: UInt8, subjects: [SubjectKey]) -> Answer {
+        let subjects = subjects.prefix(Int(UInt8.max))
         let entry = Entry(
-            end: 0, route: route ?? .max, isImmediate: false, subjectCount: UInt8(count), firstSubject: 0, messageIDOffset: 0,
-            messageIDCount: 0, arrival: 0)
+            end: 0, route: route ?? .max, isImmediate: false, level: level, subjectCount: UInt8(subjects.count), firstSubject: 0,
+            messageIDOffset: 0, messageIDCount: 0, arrival: 0)
         return withUnsafePointer(to: entry) { entry in
-            keys.withUnsafeBufferPointer { check(UnsafeBufferPointer(start: entry, count: 1), $0) }
+            subjects.withUnsafeBufferPointer { check(UnsafeBufferPointer(start: entry, count: 1), $0) }
         }
     }
 
     /// The same, without the events themselves.
     public func check(_ entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Answer {
-        today.withLock { $0?.check(entries, subjects) ?? .pass }
+        state.withLock { $0.today?.check(entries, subjects) ?? .pass }
+    }
+}
+
+/// What a route demands, by names, so that it outlives its plan.
+private struct RouteDemand {
+    var number: UInt16
+    var level: [UInt8]
+    var purposes: [[UInt8]]
+
+    static func all(of ruleset: Ruleset) -> [RouteDemand] {
+        guard let consent = ruleset.rules.gate?.pointee.consent else { return [] }
+        return ruleset.rules.routes.map { route in
+            let purposes = consent.names.indices.filter { bit in
+                route.gate.purposes.map { $0[bit / 64] & 1 << UInt64(bit % 64) != 0 } ?? false
+            }
+            return RouteDemand(
+                number: route.number, level: Array(consent.levels[route.gate.level].name.bytes),
+                purposes: purposes.map { Array(consent.names[$0].bytes) })
+        }
     }
 }
 
 /// What waiting events are asked for by the plan of the day.
 private final class Today {
-    private struct Demand {
+    struct Demand {
         var level: Int
         var purposes: Purposes?
     }
 
     /// Owns what the demands point to.
     private let ruleset: Ruleset
+    private let store = Store()
     private let consent: ConsentRules
     private var standings: Standings
     /// By the number of the route.
     private var demands: [UInt16: Demand] = [:]
+    /// Of what came by a route of which nobody knows what it demanded: all that any route does.
+    private var strictest = Demand(level: 0, purposes: nil)
     /// By `EntryLevel`: the index of the level; one that the plan does not know is above all.
     private var levels: [Int]
 
-    /// nil: the rules demand nothing of anybody.
-    init?(_ ruleset: Ruleset, _ records: ConsentRecords, _ names: [String]) {
+    /// `known`: what routes demand, also those of earlier plans. nil: the rules demand nothing of anybody.
+    init?(_ ruleset: Ruleset, _ records: ConsentRecords, _ names: [String], _ known: [UInt16: RouteDemand]) {
         guard let rules = ruleset.rules.gate else { return nil }
         self.ruleset = ruleset
         consent = rules.pointee.consent
         standings = Standings(consent, records)
-        for route in ruleset.rules.routes {
-            demands[route.number] = Demand(level: route.gate.level, purposes: route.gate.purposes)
-        }
         levels = Array(repeating: consent.levels.count - 1, count: Int(EntryLevel.highest) + 1)
         levels[Int(EntryLevel.none)] = 0
         for (number, name) in names.enumerated() {
             let entry = EntryLevel.entry(of: UInt16(exactly: number))
-            let known = consent.levels.firstIndex { $0.name.bytes.elementsEqual(name.utf8) }
-            if entry != EntryLevel.highest, let known { levels[Int(entry)] = known }
+            if entry != EntryLevel.highest, let known = level(named: Array(name.utf8)) { levels[Int(entry)] = known }
         }
+        for demand in known.values { demands[demand.number] = self.demand(demand) }
+        for route in ruleset.rules.routes {
+            demands[route.number] = Demand(level: route.gate.level, purposes: route.gate.purposes)
+        }
+        let routes = ruleset.rules.routes.map(\.gate)
+        strictest = Demand(
+            level: max(routes.map(\.level).max() ?? 0, min(1, consent.levels.count - 1)), purposes: union(routes.compactMap(\.purposes)))
+    }
+
+    private func level(named name: [UInt8]) -> Int? { consent.levels.firstIndex { $0.name.bytes.elementsEqual(name) } }
+
+    /// What a route of an earlier plan demanded; what this plan cannot weigh any more is as much as there is.
+    private func demand(_ old: RouteDemand) -> Demand {
+        let bits = old.purposes.map { name in consent.names.firstIndex { $0.bytes.elementsEqual(name) } }
+        var demand = Demand(level: level(named: old.level) ?? consent.levels.count - 1, purposes: nil)
+        if bits.contains(nil) { demand.level = consent.levels.count - 1 }
+        let known = bits.compactMap { $0 }
+        guard !known.isEmpty else { return demand }
+        var words = [UInt64](repeating: 0, count: consent.width)
+        for bit in known { words[bit / 64] |= 1 << UInt64(bit % 64) }
+        demand.purposes = store.list(words).baseAddress
+        return demand
+    }
+
+    private func union(_ sets: [Purposes]) -> Purposes? {
+        guard !sets.isEmpty else { return nil }
+        return store.list((0..<consent.width).map { word in sets.reduce(0) { $0 | $1[word] } }).baseAddress
     }
 
     func check(_ entries: UnsafeBufferPointer<Entry>, _ all: UnsafeBufferPointer<SubjectKey>) -> SecondCheck.Answer {
         var refused: [Int] = []
         for (index, entry) in entries.enumerated() {
-            // What came by a route that is gone needs some consent, whatever it was.
-            let demand = demands[entry.route] ?? Demand(level: min(1, consent.levels.count - 1), purposes: nil)
-            let level = max(demand.level, levels[Int(entry.level)])
-            guard level > 0 || demand.purposes != nil else { continue }
             let first = Int(entry.firstSubject)
             let subjects = UnsafeBufferPointer(rebasing: all[first..<first + Int(entry.subjectCount)])
-            let standing = standings.of(subjects)
-            switch standing.kind {
+            switch check(demands[entry.route] ?? strictest, entry.level, subjects) {
+            case .pass: break
+            case .refused: refused.append(index)
             case .unreadable: return .unreadable
-            case .known:
-                let isGranted = demand.purposes.map { consent.contains(standing.granted, $0) } ?? true
-                if standing.level < level || !isGranted { refused.append(index) }
-            case .nothing:
-                // It was admitted by what it said itself, or by what is assumed; a refusal that is too old to count as consent counts.
-                let isRefused = consent.meet(standing.refused, consent.levels[level].purposes)
-                if isRefused || demand.purposes.map({ consent.meet(standing.refused, $0) }) ?? false { refused.append(index) }
             }
         }
         return refused.isEmpty ? .pass : .refused(refused)
+    }
+
+    enum Passage { case pass, refused, unreadable }
+
+    /// Of one event, of a route that demands this and admitted under that level.
+    func check(_ demand: Demand, _ entryLevel: UInt8, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Passage {
+        let level = max(demand.level, levels[Int(entryLevel)])
+        guard level > 0 || demand.purposes != nil else { return .pass }
+        let standing = standings.of(subjects)
+        switch standing.kind {
+        case .unreadable: return .unreadable
+        case .known:
+            let isGranted = demand.purposes.map { consent.contains(standing.granted, $0) } ?? true
+            return standing.level < level || !isGranted ? .refused : .pass
+        case .nothing:
+            // It was admitted by what it said itself, or by what is assumed; a refusal that is too old to count as consent counts.
+            let isRefused = consent.meet(standing.refused, consent.levels[level].purposes)
+            return isRefused || demand.purposes.map({ consent.meet(standing.refused, $0) }) ?? false ? .refused : .pass
+        }
     }
 }

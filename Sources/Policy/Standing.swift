@@ -45,6 +45,11 @@ struct Standings: ~Copyable {
         for memory in owned { memory.deallocate() }
     }
 
+    var hasRecords: Bool { records != nil }
+
+    /// Whether it is for the clock alone that nothing can be told.
+    var isClockBehind: Bool { records?.isClockBehind ?? false }
+
     /// Of all these subjects; valid until the next call. The strictest of what is on record holds, and nothing is on record only when it
     /// is of none of them.
     @inline(__always) mutating func of(_ keys: UnsafeBufferPointer<SubjectKey>) -> Standing {

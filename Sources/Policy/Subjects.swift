@@ -19,8 +19,10 @@ struct Subjects: ~Copyable {
 
     private let slots: UnsafeBufferPointer<Int>
     private let key: SipKey
-    private let keys: UnsafeMutablePointer<SubjectKey>
+    private var keys: UnsafeMutablePointer<SubjectKey>
     private var count = -1
+    /// Of an event that no longer carries its ids as they were; nil: it does.
+    private var known: [SubjectKey]?
     private var decoder = Decoder()
     private var otherDecoder = Decoder()
 
@@ -35,6 +37,17 @@ struct Subjects: ~Copyable {
 
     mutating func forget() { count = -1 }
 
+    /// The events from now on have these subjects, whatever ids they carry.
+    mutating func know(_ subjects: [SubjectKey]) {
+        if known == nil {
+            keys.deallocate()
+            keys = .allocate(capacity: Subjects.most)
+            keys.initialize(repeating: SubjectKey(high: 0, low: 0), count: Subjects.most)
+        }
+        known = Array(subjects.prefix(Subjects.most))
+        forget()
+    }
+
     /// One key for each configured id that the event carries: a string that is not empty, or a number. The same id has
     /// the same key wherever it stands.
     @inline(__always) mutating func read(_ event: ScannedEvent) -> UnsafeBufferPointer<SubjectKey> {
@@ -44,6 +57,11 @@ struct Subjects: ~Copyable {
 
     private mutating func find(_ event: ScannedEvent) {
         count = 0
+        if let known {
+            for (index, subject) in known.enumerated() { keys[index] = subject }
+            count = known.count
+            return
+        }
         // Ids are hashed in pairs.
         var waiting: ByteRun?
         for slot in slots {

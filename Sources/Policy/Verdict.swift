@@ -43,6 +43,8 @@ public enum Denial: String, Hashable, Sendable, CaseIterable {
     case broken
     /// What is on record of the subjects cannot be told.
     case unreadable
+    /// The clock is behind what is on record, so that nobody can tell what was said last.
+    case clock
 }
 
 /// How often each verdict fell, by route. A worker fills one for each block. Of each route, the verdicts add up to
@@ -71,7 +73,7 @@ public struct Tally: Sendable {
     /// Every verdict that can fall, in the order of the columns.
     public static let columns: [Verdict] =
         [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut, .limited, .withheld]
-    private static let width = 16
+    private static let width = 17
 
     /// The place of a verdict in `columns`.
     public static func column(of verdict: Verdict) -> Int {
@@ -89,9 +91,10 @@ public struct Tally: Sendable {
         case .denied(.purpose): 10
         case .denied(.broken): 11
         case .denied(.unreadable): 12
-        case .sampledOut: 13
-        case .limited: 14
-        case .withheld: 15
+        case .denied(.clock): 13
+        case .sampledOut: 14
+        case .limited: 15
+        case .withheld: 16
         }
     }
 

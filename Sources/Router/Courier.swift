@@ -34,8 +34,11 @@ final class Courier: @unchecked Sendable {
     private let options: ReplayOptions
     private(set) var gaveUp = false
 
-    init(_ plan: ProviderPlan, _ outlet: Outlet, _ routes: [String], _ options: ReplayOptions, _ say: @escaping @Sendable (String) -> Void)
-    {
+    /// `check`: by which what is handed over passes the gate again; nil: no ledger is kept.
+    init(
+        _ plan: ProviderPlan, _ outlet: Outlet, _ routes: [String], _ check: SecondLook?, _ options: ReplayOptions,
+        _ say: @escaping @Sendable (String) -> Void
+    ) {
         self.options = options
         let state = Monitor(State())
         self.state = state
@@ -58,7 +61,7 @@ final class Courier: @unchecked Sendable {
         }
         lane = Lane(
             name: plan.name,
-            provider: Listener(outlet.provider) { arrivals in
+            provider: Listener(check.map { LookingProvider(outlet.provider, $0) } ?? outlet.provider) { arrivals in
                 state.withLock { state in for arrival in arrivals { state.settle(arrival, isDelivered: true) } }
                 state.wake()
             },

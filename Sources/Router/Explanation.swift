@@ -64,15 +64,16 @@ public struct Explanation: Sendable {
     public struct WrongCount: Error, Sendable { public var events: Int }
 
     /// `text` holds one line that is not blank; `source` is what it is called in a fault.
-    /// `now` is when it is taken to have come in, in nanoseconds since 1970.
-    public init(of text: [UInt8], from source: String, by plan: Plan, now: Int64 = 0) throws(WrongCount) {
+    /// `now` is when it is taken to have come in, in nanoseconds since 1970. `ledger`: where it is looked up what is on record of its
+    /// subjects; nil: nothing is.
+    public init(of text: [UInt8], from source: String, by plan: Plan, now: Int64 = 0, ledger: LedgerView? = nil) throws(WrongCount) {
         let noChance = [UInt8](repeating: 0, count: 16)
-        let ruleset = Ruleset(plan, subjectKey: noChance, messageIDKey: noChance)
+        let ruleset = Ruleset(plan, subjectKey: ledger?.key ?? noChance, messageIDKey: noChance, records: ledger?.records)
         var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: text.count)
         text.withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
         worker.block.arrival = now
         // First, since the worker's judge remembers what it has judged.
-        let found = worker.findings(ruleset.paths)
+        let found = worker.findings(ruleset.paths, ledger)
         worker.work()
         let count = worker.tally.events + worker.faults.count
         guard count == 1 else { throw WrongCount(events: count) }
@@ -130,11 +131,14 @@ public struct Explanation: Sendable {
 extension Worker {
     /// What the judge finds out about the one event of the block, and the members of it that rules name.
     /// nil: there is no event.
-    fileprivate mutating func findings(_ paths: PathTrie) -> ([Finding], EventMembers, made: [[UInt8]], faults: [EmitFault])? {
+    fileprivate mutating func findings(
+        _ paths: PathTrie, _ ledger: LedgerView?
+    ) -> ([Finding], EventMembers, made: [[UInt8]], faults: [EmitFault])? {
         block.seal()
         var at: UInt32 = 0
         while at < UInt32(block.count) {
             if let event = scanner.scan(block.bytes, at) {
+                ledger?.look(up: judge.subjects(of: event))
                 let findings = judge.findings(on: event, arrival: block.arrival, source: block.source)
                 let made = judge.emissions(of: event, arrival: block.arrival, source: block.source)
                 let faults = judge.emitFaults(of: event, arrival: block.arrival, source: block.source)

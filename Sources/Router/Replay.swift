@@ -3,7 +3,8 @@
 // taken it, or the rules say that it goes nowhere; until then a crash loses nothing. What fails again stays.
 //
 // A letter holds the event as it was edited. It was in the sample then, so the sample is not drawn again; and what a route has hashed
-// is not hashed twice.
+// is not hashed twice. Its subjects are those that it had when it came in. What is on record of them is looked up when it is judged, and
+// once more when it is handed over; where that cannot be told the letter stays.
 
 public import Configuration
 internal import Delivery
@@ -23,6 +24,8 @@ public struct ReplayOptions: Sendable {
     public var isDryRun = false
     /// How long each page of letters may take.
     public var patience = Duration.seconds(30)
+    /// Where it is looked up what is on record; nil: no ledger is kept.
+    public var ledger: LedgerView?
     public var clock = Clock.system
     public var seed: UInt64 = 0
     public init() {}
@@ -100,9 +103,10 @@ public final class Replay {
     }
 
     private func replay(to index: Int, _ outlet: Outlet?, until end: Int64, _ account: inout ReplayAccount) throws {
-        let courier = outlet.map { Courier(plan.providers[index], $0, plan.routes.map(\.name), options, say) }
+        let check = SecondLook(plan, options.ledger)
+        let courier = outlet.map { Courier(plan.providers[index], $0, plan.routes.map(\.name), check, options, say) }
         defer { courier?.end() }
-        let bench = Bench(plan, index)
+        let bench = Bench(plan, index, options.ledger)
         var gaveUp = false
         try eachPage(account.provider, until: end) { letters in
             account.letters += letters.count
@@ -113,11 +117,12 @@ public final class Replay {
             var parcel = Parcel()
             var owners: [Int64: Courier.Pending] = [:]
             var settled: [Int64] = []
+            options.ledger?.look(up: letters.flatMap(\.subjects))
             for letter in letters {
                 // Letters of one block came in at the same moment; a nanosecond more tells them apart.
                 var arrival = letter.arrival
                 while owners[arrival] != nil { arrival += 1 }
-                switch bench.judge(letter, arrival: arrival, into: &parcel) {
+                switch check?.judge(letter) ?? bench.judge(letter, arrival: arrival, into: &parcel) {
                 case .sent(let copies): owners[arrival] = Courier.Pending(letter: letter.id, copies: copies)
                 case .denied:
                     account.denied += 1
@@ -125,7 +130,7 @@ public final class Replay {
                 case .filtered:
                     account.filtered += 1
                     settled.append(letter.id)
-                case .broken: account.failed += 1
+                case .undecided: account.failed += 1
                 }
             }
             guard let courier else {
@@ -176,30 +181,33 @@ private final class Judging {
     init(_ ruleset: Ruleset, depth: Int) { worker = Worker(ruleset, lineLimit: .max, depth: depth, blockSize: 64 << 10) }
 }
 
+enum Judgement {
+    case sent(copies: Int)
+    case denied, filtered
+    /// It is no event by the limits of today, or nobody can tell what is on record of its subjects.
+    case undecided
+}
+
 /// Judges letters to one provider by the plan of today.
 private final class Bench {
-    enum Judgement {
-        case sent(copies: Int)
-        case denied, filtered
-        /// It is no event by the limits of today.
-        case broken
-    }
-
     private let plan: Plan
     private let provider: Int
+    private let ledger: LedgerView?
     private var judgings: [Int: Judging] = [:]
 
-    init(_ plan: Plan, _ provider: Int) {
+    init(_ plan: Plan, _ provider: Int, _ ledger: LedgerView?) {
         self.plan = plan
         self.provider = provider
+        self.ledger = ledger
     }
 
     func judge(_ letter: DeadLetter, arrival: Int64, into parcel: inout Parcel) -> Judgement {
         let own = plan.routes.firstIndex { $0.name == letter.route && $0.providers.contains(provider) }
         let judging = judging(own)
+        if ledger != nil { judging.worker.judge.know(subjects: letter.subjects) }
         judging.worker.load(letter.event, arrival: arrival)
         defer { judging.worker.reset() }
-        guard judging.worker.tally.events == 1 else { return .broken }
+        guard judging.worker.tally.events == 1 else { return .undecided }
         let parcels = judging.worker.parcels
         let copies = parcels[provider].entries.count
         if copies > 0 {
@@ -208,8 +216,9 @@ private final class Bench {
             return .sent(copies: copies)
         }
         let routes = own == nil ? plan.routes.indices.filter { plan.routes[$0].providers.contains(provider) } : [0]
-        let isDenied = Denial.allCases.contains { denial in routes.contains { judging.worker.tally[$0, .denied(denial)] > 0 } }
-        return isDenied ? .denied : .filtered
+        let denials = Denial.allCases.filter { denial in routes.contains { judging.worker.tally[$0, .denied(denial)] > 0 } }
+        if denials.contains(.unreadable) || denials.contains(.clock) { return .undecided }
+        return denials.isEmpty ? .filtered : .denied
     }
 
     /// Of one route, or of all: those that do not send to the provider take from those with `else`.
@@ -227,7 +236,7 @@ private final class Bench {
             if own != nil { route.takesRest = false }
             return route
         }
-        let ruleset = Ruleset(today, numbers: indices.map { UInt16($0) }, keepsDigests: true)
+        let ruleset = Ruleset(today, numbers: indices.map { UInt16($0) }, keepsDigests: true, records: ledger?.records)
         let made = Judging(ruleset, depth: plan.limits.depth)
         judgings[own ?? -1] = made
         return made

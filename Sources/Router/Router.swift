@@ -74,6 +74,7 @@ public final class Router: Sendable {
     /// nil: no ledger is kept.
     private let clerk: ConsentClerk?
     private let totals = Monitor(Totals())
+    private let consentNews: ConsentNews
     /// Of what every plan of the run has in common.
     private let sources: [SourcePlan]
     private let lineLimit: Int
@@ -100,7 +101,8 @@ public final class Router: Sendable {
     public init(_ plan: Plan, outlets: [Outlet], options: RouterOptions, say: @escaping @Sendable (String) -> Void) {
         precondition(outlets.count == plan.providers.count)
         let stop = WakeUp()
-        let deadLetters = DeadLetters(path: options.deadLetters, cipher: options.cipher, clock: options.clock, warn: say)
+        let deadLetters = DeadLetters(
+            path: options.deadLetters, cipher: options.cipher, levels: options.levels, clock: options.clock, warn: say)
         let names = options.names ?? RunNames(plan.routes.map(\.name))
         // The lanes tell of one that has closed before there is a roster to tell; they start later.
         let later = Monitor<Roster?>(nil)
@@ -131,6 +133,7 @@ public final class Router: Sendable {
         self.stop = stop
         self.deadLetters = deadLetters
         self.say = say
+        consentNews = ConsentNews(say: say)
         self.names = names
         self.clerk = options.registry.map { [withdrawing] registry in
             ConsentClerk(registry, destroy: { receipts in withdrawing.withLock { $0 }?.begin(receipts) }, say: say)
@@ -211,6 +214,10 @@ public final class Router: Sendable {
 
     /// Runs to the end; the account of it.
     public func run() -> Account {
+        if let registry = options.registry {
+            registry.watch(consentNews.tell)
+            registry.note(time: options.clock.wall())
+        }
         for post in roster.posts { post.lane.start() }
         do throws(StorageFault) {
             try withdrawals?.resume()
@@ -301,6 +308,7 @@ public final class Router: Sendable {
             switch intake {
             case .lines:
                 worker.block.arrival = options.clock.wall()
+                options.registry?.note(time: worker.block.arrival)
                 clerk?.prepare(&worker, generation.ruleset)
                 pulse.begin()
                 worker.work()
@@ -338,6 +346,7 @@ public final class Router: Sendable {
         totals.withLock { totals in
             totals.add(worker.tally, rejected: worker.faults.count, heard: worker.heard, source: worker.block.source, of: generation)
         }
+        consentNews.tell(broken: worker.takeBrokenSignals())
         // Told before they are answered for.
         logs[worker.block.source].note(worker.faults, lines: worker.lines, in: worker.block)
         receipt?.settle()

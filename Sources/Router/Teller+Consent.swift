@@ -17,8 +17,10 @@ extension Teller {
             return broken.map { "\($0.member.path) must be \($0.member.form), is \(value($0.member.path))" }.joined(separator: "; ")
         case .denied(.unknown):
             let refusing = gate.signals.isEmpty ? "carries no consent" : "grants nothing (\(paths(gate.signals)))"
-            return "the event \(refusing), and the unknown are denied"
+            let record = gate.record == nil ? "" : ", nothing is on record"
+            return "the event \(refusing)\(record), and the unknown are denied\(asUnknown(section))"
         case .denied(.unreadable): return "what is on record of the subjects cannot be told"
+        case .denied(.clock): return "the clock is behind what is on record, so nobody can tell what was said last"
         case .denied(.level):
             let words = "level \(level(gate.level)) is below \(level(gate.demanded))\(raised)"
             return words + lowering(gate, section, level)
@@ -28,7 +30,11 @@ extension Teller {
 
         var parts: [String] = []
         if gate.isDemanding {
-            let source = gate.isAssumed ? "assumed, the event carries no consent" : paths(gate.signals.filter(\.grants))
+            let record = gate.record?.level == nil ? [] : ["on record"]
+            let source =
+                gate.isAssumed
+                ? "assumed\(asUnknown(section)), the event carries no consent"
+                : list(record + gate.signals.filter(\.grants).map(\.member.path.description))
             parts.append("level \(level(gate.level)) (\(source)), \(level(gate.demanded)) is demanded\(raised)")
             if let purposes = route.consent?.purposes, !purposes.isEmpty {
                 parts.append("\(purposes.count == 1 ? "purpose" : "purposes") \(list(purposes.map(shown))) granted")
@@ -46,11 +52,20 @@ extension Teller {
     /// What keeps the level below what is demanded.
     private func lowering(_ gate: GateFinding, _ section: ConsentPlan, _ level: (Int) -> String) -> String {
         let lowering = gate.signals.filter { $0.level < gate.demanded }
-        var words = lowering.isEmpty ? "" : ", by \(paths(lowering))"
-        if gate.isAssumed, case .assume(let assumed) = section.unknown, assumed < gate.demanded {
-            words += "; the event \(gate.signals.isEmpty ? "carries no consent" : "grants nothing"), \(level(assumed)) is assumed"
+        let record = gate.record?.level.map { $0 < gate.demanded } ?? false ? ["what is on record"] : []
+        let all = record + lowering.map(\.member.path.description)
+        var words = all.isEmpty ? "" : ", by \(list(all))"
+        if gate.isAssumed, let assumed = gate.assumed, assumed < gate.demanded {
+            let refusing = gate.signals.isEmpty ? "carries no consent" : "grants nothing"
+            words += "; the event \(refusing), \(level(assumed)) is assumed\(asUnknown(section))"
         }
         return words.isEmpty ? ", as the event names none" : words
+    }
+
+    /// What decided over the unknown, where that differs by event.
+    private func asUnknown(_ section: ConsentPlan) -> String {
+        guard let path = section.unknownBy?.path else { return "" }
+        return came[path] == nil ? " where there is no \(printable(path.description))" : " where \(isNow(path))"
     }
 
     /// Which demanded purposes are not granted, and by what.
@@ -62,6 +77,7 @@ extension Teller {
         var ways: [String] = []
         if !refusing.isEmpty { ways.append("refused by \(paths(refusing))") }
         if !silent.isEmpty { ways.append("not granted by \(paths(silent))") }
+        if !(gate.record?.missing.isEmpty ?? true) { ways.append("not granted on record") }
         if ways.isEmpty { ways.append(gate.isAssumed ? "not granted by level \(level(gate.level)), which is assumed" : "not granted") }
         return "\(subject) \(ways.joined(separator: ", "))"
     }
@@ -75,7 +91,7 @@ extension GateFinding {
 
 extension ConsentMember {
     /// What it must be, to follow "must be".
-    fileprivate var form: String {
+    var form: String {
         switch self {
         case .level: "the name of a level"
         case .purposes: "a list of names or an object of true and false"

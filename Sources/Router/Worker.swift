@@ -177,6 +177,9 @@ struct Worker: ~Copyable {
         return false
     }
 
+    /// Which signals of consent were broken in the events so far; they are told once.
+    mutating func takeBrokenSignals() -> Set<ConsentMember> { judge.takeBrokenSignals() }
+
     /// A line that was over the limit and not held.
     mutating func skipLine(bytes: Int) {
         lines += 1

@@ -18,6 +18,10 @@ public struct DeadLetter: Sendable {
     public var answer: String
     /// Without its newline.
     public var event: [UInt8]
+    /// The keys of its subjects.
+    public var subjects: [SubjectKey] = []
+    /// The level of consent that it was admitted under; "": it demanded none; nil: as much as there is.
+    public var level: String?
 
     /// One line for machines.
     public var json: String {
@@ -39,7 +43,8 @@ public struct DeadLetterCount: Sendable, Equatable {
 public final class DeadLetterFile: @unchecked Sendable {
     public static let name = "dead-letters.sqlite"
     /// The mark is "SWYD".
-    private static let format = FileFormat(application: 0x5357_5944, version: 1, tables: tables)
+    private static let format = FileFormat(
+        application: 0x5357_5944, version: 2, tables: tables, upgrades: ["ALTER TABLE letters ADD COLUMN level TEXT DEFAULT ''"])
     private static let tables = """
         CREATE TABLE about (  -- one row for each thing to know of the file
           name TEXT PRIMARY KEY, value
@@ -52,7 +57,8 @@ public final class DeadLetterFile: @unchecked Sendable {
           arrival INTEGER NOT NULL,  -- when it came in
           subjects BLOB NOT NULL,  -- 16 bytes for each
           sealed INTEGER NOT NULL,  -- 1: event is encrypted
-          event BLOB NOT NULL
+          event BLOB NOT NULL,
+          level TEXT DEFAULT ''  -- of consent, that it was admitted under; '': it demanded none; NULL: as much as there is
         );
         CREATE INDEX letters_by_provider ON letters (provider, id);
         """
@@ -87,18 +93,22 @@ public final class DeadLetterFile: @unchecked Sendable {
     public func close() { database.close() }
 
     /// Keeps all events of the batch, or none.
+    /// `routes` and `levels`: the names that the numbers of its entries stand for.
     public func bury(
-        _ batch: Batch, at now: Int64, provider: String, routes: [String], reason: String, code: Int, answer: String, attempts: Int
+        _ batch: Batch, at now: Int64, provider: String, routes: [String], levels: [String] = [], reason: String, code: Int,
+        answer: String, attempts: Int
     ) throws(SpoolFault) {
         try database.transaction { () throws(SpoolFault) in
             let insert = try database.statement(
                 """
-                INSERT INTO letters (at, provider, route, reason, attempts, code, answer, arrival, subjects, sealed, event)
-                VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)
+                INSERT INTO letters (at, provider, route, reason, attempts, code, answer, arrival, subjects, sealed, event, level)
+                VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,iif(?12, ?13, NULL))
                 """)
             for (index, entry) in batch.entries.enumerated() {
                 insert.bind(1, now).bind(2, provider).bind(3, routes[Int(entry.route)]).bind(4, reason).bind(5, attempts).bind(6, code)
                 insert.bind(7, answer).bind(8, entry.arrival).bind(10, cipher == nil ? 0 : 1)
+                let level = DeadLetterFile.name(of: entry.level, levels)
+                insert.bind(12, level == nil ? 0 : 1).bind(13, level ?? "")
                 let first = Int(entry.firstSubject)
                 let subjects = UnsafeBufferPointer(rebasing: batch.subjects[first..<first + Int(entry.subjectCount)])
                 insert.bind(9, lending: UnsafeRawBufferPointer(subjects))
@@ -112,6 +122,11 @@ public final class DeadLetterFile: @unchecked Sendable {
                 }
             }
         }
+    }
+
+    private static func name(of level: UInt8, _ levels: [String]) -> String? {
+        if level == EntryLevel.none { return "" }
+        return EntryLevel.number(of: level).flatMap { Int($0) < levels.count ? levels[Int($0)] : nil }
     }
 
     /// Which letters are meant: all, those to one provider, those since a time.
@@ -130,7 +145,7 @@ public final class DeadLetterFile: @unchecked Sendable {
     public func letters(_ choice: Choice, after id: Int64 = 0, most: Int = 500) throws(SpoolFault) -> [DeadLetter] {
         let select = try database.statement(
             """
-            SELECT id, at, arrival, provider, route, reason, attempts, code, answer, sealed, event FROM letters
+            SELECT id, at, arrival, provider, route, reason, attempts, code, answer, sealed, event, subjects, level FROM letters
             WHERE \(choice.condition) AND id > ?3 ORDER BY id LIMIT ?4
             """
         ).bind(1, choice.since).bind(2, choice.provider ?? "").bind(3, id).bind(4, most)
@@ -143,9 +158,14 @@ public final class DeadLetterFile: @unchecked Sendable {
                 DeadLetter(
                     id: select.int(0), at: select.int(1), arrival: select.int(2), provider: select.text(3), route: select.text(4),
                     reason: select.text(5), attempts: Int(select.int(6)), code: Int(select.int(7)), answer: select.text(8),
-                    event: try event(select)))
+                    event: try event(select), subjects: DeadLetterFile.subjects(select.bytes(11)),
+                    level: select.isNull(12) ? nil : select.text(12)))
         }
         return letters
+    }
+
+    private static func subjects(_ bytes: UnsafeRawBufferPointer) -> [SubjectKey] {
+        (0..<bytes.count / 16).map { bytes.loadUnaligned(fromByteOffset: $0 * 16, as: SubjectKey.self) }
     }
 
     private func event(_ row: Statement) throws(SpoolFault) -> [UInt8] {
@@ -175,14 +195,16 @@ public final class DeadLetterFile: @unchecked Sendable {
         var last: Int64 = 0
         while true {
             let select = try database.statement(
-                "SELECT id, route, subjects, length(event) FROM letters WHERE id > ?1 ORDER BY id LIMIT \(DeadLetterFile.sweepLetters)"
+                "SELECT id, route, subjects, length(event), level FROM letters WHERE id > ?1 ORDER BY id LIMIT \(DeadLetterFile.sweepLetters)"
             ).bind(1, last)
             var gone: [Int64] = []
             var seen = 0
             while try select.step() {
                 seen += 1
                 last = select.int(0)
-                switch check.check(route: routes.number(of: select.text(1)), subjects: select.bytes(2)) {
+                let level = check.entryLevel(select.isNull(4) ? nil : select.text(4))
+                let subjects = DeadLetterFile.subjects(select.bytes(2))
+                switch check.check(route: routes.number(of: select.text(1)), level: level, subjects: subjects) {
                 case .pass: break
                 case .refused:
                     gone.append(last)

@@ -111,19 +111,10 @@ public final class StateFolder: Sendable {
 
     /// Sixteen bytes by chance, made once, that stand behind every key that the folder's files hold.
     public func key() throws(SpoolFault) -> [UInt8] {
+        if let known = try StateFolder.key(in: path) { return known }
         let file = path + "/subject.key"
-        var bytes = [UInt8](repeating: 0, count: 16)
-        let number = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        if number >= 0 {
-            let descriptor = Descriptor(owning: number)
-            guard read(descriptor.number, &bytes, 16) == 16 else {
-                throw SpoolFault(.damaged, "\(file): is not 16 bytes long; what was stored under it can no longer be told by subject")
-            }
-            return bytes
-        }
-        guard errno == ENOENT else { throw SpoolFault(.failed, "\(file): cannot be read: \(SystemFault())") }
         var system = SystemRandomNumberGenerator()
-        bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
+        let bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
         // Under another name first: whoever finds the file finds all of it.
         let draft = file + ".new"
         let new = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -131,6 +122,22 @@ public final class StateFolder: Sendable {
         let descriptor = Descriptor(owning: new)
         guard write(descriptor.number, bytes, 16) == 16, fsync(descriptor.number) == 0, rename(draft, file) == 0 else {
             throw SpoolFault(errno == ENOSPC ? .full : .failed, "\(file): cannot be written: \(SystemFault())")
+        }
+        return bytes
+    }
+
+    /// The same of a folder that another process may have; nil: it has none yet.
+    public static func key(in path: String) throws(SpoolFault) -> [UInt8]? {
+        let file = path + "/subject.key"
+        let number = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard number >= 0 else {
+            if errno == ENOENT { return nil }
+            throw SpoolFault(.failed, "\(file): cannot be read: \(SystemFault())")
+        }
+        let descriptor = Descriptor(owning: number)
+        var bytes = [UInt8](repeating: 0, count: 16)
+        guard read(descriptor.number, &bytes, 16) == 16 else {
+            throw SpoolFault(.damaged, "\(file): is not 16 bytes long; what was stored under it can no longer be told by subject")
         }
         return bytes
     }

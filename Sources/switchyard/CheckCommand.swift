@@ -59,12 +59,11 @@ extension Plan {
     private var consentSummary: String {
         guard let consent else { return "none; the gate is off, every event passes" }
         let levels = shown(consent.levels.map(\.name)).joined(separator: " < ")
-        let unknown =
-            switch consent.unknown {
-            case .deny: "denied"
-            case .assume(let level): "taken for \(hidden.masked(consent.levels[level].name))"
-            }
-        var text = "levels \(levels); unknown subjects are \(unknown)"
+        var text = "levels \(levels); unknown subjects are \(fate(consent.unknown, consent))"
+        if let by = consent.unknownBy {
+            let cases = by.cases.map { "\(fate($0.value, consent)) where it is \(hidden.masked($0.key))" }
+            text += "\n  by \(hidden.masked(by.path.description)) the unknown are \(cases.joined(separator: ", "))"
+        }
         if let ledger = consent.ledger {
             text += "\n  what people said is kept on record, their ids hashed under the key \(hidden.masked(keys[ledger.key].name))"
         }
@@ -78,6 +77,13 @@ extension Plan {
             text += "\n  events \(hidden.masked(event.glob.pattern)) demand \(hidden.masked(consent.levels[event.level].name))"
         }
         return text
+    }
+
+    private func fate(_ policy: ConsentPlan.Unknown, _ consent: ConsentPlan) -> String {
+        switch policy {
+        case .deny: "denied"
+        case .assume(let level): "taken for \(hidden.masked(consent.levels[level].name))"
+        }
     }
 
     private func stages(of route: RoutePlan) -> [String] {

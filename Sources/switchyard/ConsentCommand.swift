@@ -16,6 +16,7 @@ let consentCommand = Command(
         consent export            every id, hashed, with what holds for it, or with --history each decision
         consent import FILE       takes in lines of an export, or of a list with raw ids; - is standard input
         consent receipts [ID]     what withdrawals destroyed, where and when, and what was in a provider's hands then
+        consent clock             whether the clock is behind what is on record, so that it does not count; --believe trusts the clock
         consent stats             how many ids there are, and what was said
         With - the ids are read from standard input, one a line. Ids that stand in the command itself can be seen by everyone who may
         list processes, and are kept by shells.
@@ -35,12 +36,13 @@ let consentCommand = Command(
             about: "when it was said, such as 2026-11-21T10:30:00Z; now when left out (set, and lines of an import that do not say so)"),
         Option(name: "--purposes", value: "PURPOSES", about: "only these, with commas between (withdraw)"),
         Option(name: "--format", value: "FORMAT", about: "ndjson (default) or csv (export, import)"),
+        Option(name: "--believe", about: "the clock is right: what is on record as later than now is taken as of now (clock)"),
         Option(name: "--history", about: "every decision, one a line (export)"),
         Option(name: "--json", about: "one JSON object, for machines (all but export)"),
     ],
     run: { arguments in
         let errand = try errand(arguments)
-        let isReading = [.get, .export, .stats, .receipts].contains(errand.action)
+        let isReading = [.get, .export, .stats, .receipts, .clock].contains(errand.action)
         let input = errand.action == .import ? try ConsentInput(arguments.rest[0]) : nil
         let client = try ConsentClient(arguments, makes: !isReading)
         defer { client.close() }

@@ -92,7 +92,19 @@ struct ConsentDesk: Sendable {
             return shown(errand, #"{"untied":\#(isDone)}"#) { isDone ? "it stands for itself now\n" : "it was tied to no other\n" }
         case .export: return try export(errand)
         case .import: throw ConsentRefusal(400, "an import comes in pieces")
+        case .clock: return try clock(errand)
         }
+    }
+
+    /// Whether it is behind what is on record; believed first, if that is asked.
+    private func clock(_ errand: ConsentErrand) throws(ConsentRefusal) -> Response {
+        let isBelieved = errand.values["believe"] != nil
+        let clock = try ledger.use { (file) throws(StorageFault) in
+            let wasBehind = file.isClockBehind
+            if isBelieved { try file.believeClock() }
+            return (LedgerClock(wasBehind: wasBehind, isBehind: file.isClockBehind, lastWritten: file.lastWritten), [])
+        }
+        return shown(errand, clock.json) { clock.text }
     }
 
     // MARK: - Writing

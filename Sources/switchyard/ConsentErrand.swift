@@ -5,7 +5,7 @@ import Platform
 
 struct ConsentErrand: Sendable, Equatable {
     enum Action: String, CaseIterable, Sendable {
-        case get, set, withdraw, tie, untie, export, `import`, stats, receipts
+        case get, set, withdraw, tie, untie, export, `import`, stats, receipts, clock
 
         static let path = "/consent/"
         var path: String { Action.path + rawValue }
@@ -16,7 +16,7 @@ struct ConsentErrand: Sendable, Equatable {
             case .get, .set, .withdraw, .untie: 1...1
             case .tie: 2...1000
             case .receipts: 0...1
-            case .export, .import, .stats: 0...0
+            case .export, .import, .stats, .clock: 0...0
             }
         }
 
@@ -24,6 +24,7 @@ struct ConsentErrand: Sendable, Equatable {
         var members: [String] {
             switch self {
             case .get, .tie, .untie, .stats, .receipts: ["json"]
+            case .clock: ["believe", "json"]
             case .set: ["level", "grant", "deny", "version", "at", "json"]
             case .withdraw: ["purposes", "json"]
             case .export: ["format", "history"]

@@ -114,3 +114,24 @@ extension [WithdrawalReceipt] {
         return "[\(receipts.joined(separator: ","))]"
     }
 }
+
+/// How the clock and a ledger go together.
+struct LedgerClock: Sendable {
+    var wasBehind: Bool
+    var isBehind: Bool
+    /// In nanoseconds since 1970; 0: never.
+    var lastWritten: Int64
+
+    var text: String {
+        if isBehind {
+            return "the clock is behind: what is on record was written up to \(timestamp(lastWritten)), so what needs consent is denied; "
+                + "set the clock right, or say consent clock --believe if it is\n"
+        }
+        return wasBehind ? "the clock is believed: what was on record as later than now is of now\n" : "the clock is not behind\n"
+    }
+
+    var json: String {
+        "{\"behind\":\(isBehind),\"was_behind\":\(wasBehind),\"last_written\":"
+            + (lastWritten == 0 ? "null" : jsonQuoted(timestamp(lastWritten))) + "}"
+    }
+}

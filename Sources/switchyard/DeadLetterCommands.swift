@@ -46,6 +46,7 @@ let replayCommand = Command(
     about: "Sends dead letters again, through the rules and the consent of today, to the providers they were for.",
     details: """
         A letter is removed when its provider has taken it, or when the rules of today deny it or want it nowhere; what fails again stays.
+        What is on record of its subjects is asked of the ledger, when it is judged and when it is handed over.
         The sample is not drawn again, and what was hashed is not hashed twice. It works beside a running router, with lanes of its own.
         """,
     options: [
@@ -89,6 +90,8 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
         say("there are no dead letters in \(printable(folder))")
         return ExitCode.delivered
     }
+    options.ledger = try LedgerView.open(plan, in: folder)
+    defer { options.ledger?.close() }
     let lock = options.isDryRun ? nil : try ReplayLock(folder)
     if let pid = StateFolder.owner(of: folder), !options.isDryRun { say("the router with process id \(pid) goes on beside this") }
     let accounts = try withExtendedLifetime(lock) {
@@ -97,6 +100,7 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
         }
     }
     file.close()
+    if let fault = options.ledger?.fault { say(fault.description) }
     try Console.show(arguments.has("--json") ? json(accounts) : text(accounts, options.isDryRun))
     let isWhole = accounts.allSatisfy { $0.failed == 0 && $0.left == 0 }
     return isWhole ? ExitCode.delivered : ExitCode.undelivered

@@ -13,9 +13,10 @@ let explainCommand = Command(
         EVENT is a file that holds one event on one line; - or nothing is standard input.
         Nothing is delivered. What routes hash, and what came from ${env:} or ${file:}, is masked.
         An event that is invalid is rejected by every route, and the exit code is 65.
+        Where the configuration keeps a ledger, the one of the state folder is asked, also beside the router that has it.
         """,
     argument: "EVENT",
-    options: [configOption, Option(name: "--json", about: "one JSON object, for machines")],
+    options: [configOption, stateOption, Option(name: "--json", about: "one JSON object, for machines")],
     run: explain)
 
 private func explain(_ arguments: Arguments) throws -> Int32 {
@@ -36,12 +37,16 @@ private func explain(_ arguments: Arguments) throws -> Int32 {
         Console.say("\(file == "-" ? "standard input" : printable(file)): \(fault)")
         return ExitCode.undelivered
     }
+    let ledger = try LedgerView.open(plan, in: Loading.stateFolder(arguments["--state"]))
+    defer { ledger?.close() }
     var explanation: Explanation
     do throws(Explanation.WrongCount) {
-        explanation = try Explanation(of: text, from: file == "-" ? "stdin" : printable(file), by: plan, now: Clock.system.wall())
+        explanation = try Explanation(
+            of: text, from: file == "-" ? "stdin" : printable(file), by: plan, now: Clock.system.wall(), ledger: ledger)
     } catch {
         throw UsageFault(error.advice)
     }
+    if let fault = ledger?.fault { Console.say(fault.description) }
     explanation.hide(plan.hidden)
     try Console.show(arguments.has("--json") ? explanation.json + "\n" : explanation.text(Style.ofStandardOutput))
     return explanation.fault == nil ? ExitCode.delivered : ExitCode.invalidInput

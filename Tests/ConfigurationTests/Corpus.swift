@@ -1641,6 +1641,76 @@ extension Broken {
                 "1:119: consent.unknown.assume: unknown level 'esential', did you mean 'essential'?"
             ]),
         Broken(
+            "a policy of another type",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":3,"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:47: consent.unknown must be "deny", {"assume": level}, or by or for with is and else, is 3"#
+            ]),
+        Broken(
+            "a policy by a member and for a place",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":{"by":"region","for":"${env:SECRET}","is":{"DE":"deny"},"else":"deny"},"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: consent.unknown: holds by and for, expected one of them; what 'is' says for a value can hold the other"
+            ]),
+        Broken(
+            "policies by a member that say too little",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":{"by":"a..b","is":{}},"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: consent.unknown: lacks 'else': the policy for events with another value or without one",
+                "1:56: consent.unknown.by: 'a..b' is not a path: expected a key",
+                "1:65: consent.unknown.is: must not be empty, expected an object of values with policies",
+            ]),
+        Broken(
+            "policies by no member",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":{"is":{"DE":"no"},"else":{"assume":"al"}},"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: consent.unknown: lacks 'by': the member of the event whose value decides",
+                #"1:59: consent.unknown.is.DE must be "deny" or {"assume": level}, is "no""#,
+                "1:82: consent.unknown.else.assume: unknown level 'al', did you mean 'all'?",
+            ]),
+        Broken(
+            "policies for a place that are none",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":{"for":"${env:LEVEL}","is":{"a":{"for":"b","is":{},"else":"deny"},"b":{"by":"x","is":{"y":{"by":"z"}},"else":"deny"}}},"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: consent.unknown: lacks 'else': the policy for any other value",
+                "1:79: consent.unknown.is.a: lacks 'by': the member of the event whose value decides",
+                "1:80: consent.unknown.is.a: unknown key 'for', expected by, is or else",
+                "1:95: consent.unknown.is.a.is: must not be empty, expected an object of values with policies",
+                "1:137: consent.unknown.is.b.is.y: lacks 'assume': the level to assume",
+                "1:138: consent.unknown.is.b.is.y: unknown key 'by', expected assume",
+            ]),
+        Broken(
+            "a rule that says how the unknown are judged",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":{"by":"region","is":{"US":{"assume":"all"}},"else":"deny"},"default":"all"},
+            "emit":[{"where":"true","event":{"event":"b","region":"US"}}],
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "2:55: emit[0].event.region: the consent section looks there for what holds of the unknown, expected another member"
+            ]),
+        Broken(
             "fields and events of unknown levels",
             #"""
             {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"fields":{"a.b":"detailed","a.":"none"},"events":{"x_*":"secret","":"none"},"default":"standard"},

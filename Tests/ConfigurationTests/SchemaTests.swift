@@ -97,6 +97,12 @@ enum Good {
         file(#""limits":{"line":"1.5MiB","depth":100000}"#),
         file(#""consent":{"levels":["none","all"],"unknown":"deny"}"#, route: #""consent":"all""#),
         file(#""consent":{"levels":["none","${env:LEVEL}"],"unknown":"${env:DENY}","default":"${env:LEVEL}"}"#),
+        file(
+            #""consent":{"levels":["none","all"],"unknown":{"by":"context.region","is":{"DE":"deny","US":{"assume":"all"}},"else":"deny"},"default":"all"}"#
+        ),
+        file(
+            #""consent":{"levels":["none","all"],"unknown":{"for":"${env:LEVEL}","is":{"a":{"by":"r","is":{"DE":"deny"},"else":"deny"}},"else":"${env:DENY}"},"default":"all"}"#
+        ),
         file(#""consent":{"levels":{"none":[]},"default":{"level":"none"},"gpc":[]}"#, route: #""consent":{"level":"none"}"#),
         file(
             #""consent":{"levels":{"a":["x","y"]},"default":"a","map":{"tcf":{"x":{"purposes":[1,24],"vendor":755,"basis":["consent","legitimate_interest"]},"y":{"purposes":[8]}},"gpp":{"x":["sale","sharing","targeted_advertising","sensitive_data"]},"google":{"y":["ad_storage","analytics_storage","ad_user_data","ad_personalization"]},"categories":{"x":["${env:LEVEL}","C0004"]}}}"#

@@ -117,13 +117,38 @@ private final class Yard {
         #expect(yard.bench.step(at: 0) == "deliver bb c")
     }
 
-    @Test("goes by the plan of the day, and of a route that is gone asks for some consent at least")
+    @Test("goes on asking for what a route demanded that a reload took away")
     func reloads() {
         let yard = Yard()
-        yard.say(1, ConsentTerms(level: "none"))
-        yard.say(2, ConsentTerms(level: "essential"))
+        yard.say(1, ConsentTerms(level: "essential"))
+        yard.say(2, ConsentTerms(granted: ["analytics"]))
         yard.bench.take(["a", "bb", "ccc"], route: 0, at: 0)
         yard.adopt(["errors", "other"])
         #expect(yard.bench.step(at: 0) == "deliver bb ccc")
+    }
+
+    @Test("asks for all there is where the plan no longer has what the route demanded")
+    func lostWords() {
+        let yard = Yard()
+        yard.say(1, ConsentTerms(level: "essential"))
+        yard.say(2, ConsentTerms(level: "all"))
+        yard.bench.take(["a", "bb", "ccc"], route: 0, at: 0)
+        yard.adopt(["errors", "other"]) {
+            $0.levels = [
+                .init(name: "none", purposes: []), .init(name: "essential", purposes: ["operations"]),
+                .init(name: "all", purposes: ["operations", "statistics"]),
+            ]
+        }
+        #expect(yard.bench.step(at: 0) == "deliver bb ccc")
+    }
+
+    @Test("asks of a route that nobody knows any more for all that any route demands")
+    func unknownRoute() {
+        let yard = Yard()
+        yard.say(1, ConsentTerms(granted: ["operations"]))
+        yard.say(2, ConsentTerms(level: "standard"))
+        yard.say(3, ConsentTerms(granted: ["analytics"]))
+        yard.bench.take(["a", "bb", "ccc"], route: 9, at: 0)
+        #expect(yard.bench.step(at: 0) == "deliver bb")
     }
 }

@@ -1,5 +1,6 @@
 // `switchyard consent`, on a state folder that nobody has and beside a running router.
 
+import CSQLite
 import Foundation
 import Glibc
 import Testing
@@ -29,6 +30,14 @@ extension Yard {
         try waitUntil("it answers") { try command("status", "--json").text.contains(#""running":true"#) }
         return run
     }
+}
+
+/// Changes a file of SQLite's behind everyone's back.
+private func execute(_ sql: String, on path: String) {
+    var database: OpaquePointer?
+    #expect(sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK)
+    #expect(sqlite3_exec(database, sql, nil, nil, nil) == SQLITE_OK)
+    sqlite3_close(database)
 }
 
 @Suite("The command consent")
@@ -61,6 +70,57 @@ struct ConsentCommandTests {
         try send("anew", to: again)
         let rest = again.finish()
         #expect(rest.code == 0 && rest.lines == [#"{"userId":"u1","event":"anew"}"#])
+    }
+
+    @Test("a clock that is behind what is on record denies by its own reason, is said once, and can be believed", arguments: [false, true])
+    func clock(isRunning: Bool) throws {
+        let yard = try Yard(routes: routes())
+        #expect(try yard.consent("set", "u1", "--level", "standard").code == 0)
+        #expect(try yard.consent("clock").text == "the clock is not behind\n")
+        // As if it had been written at noon of a day in 2096.
+        execute("UPDATE about SET value = 4000000000000000000 WHERE name = 'received'", on: yard.path("state/ledger.sqlite"))
+        let run = isRunning ? try yard.startAnswering() : nil
+        for name in ["one", "two"] { run?.send(#"{"userId":"u1","event":"\#(name)"}"# + "\n") }
+        if isRunning { try waitUntil("they are judged") { try yard.status()["events"] as? Int == 2 } }
+        #expect(try yard.consent("clock").text.hasPrefix("the clock is behind: what is on record was written up to 2096-10-02T"))
+        let believed = try yard.consentObject("clock", "--believe")
+        #expect(believed["behind"] as? Bool == false && believed["was_behind"] as? Bool == true)
+        #expect(try yard.consentObject("clock")["was_behind"] as? Bool == false)
+        guard let run else { return }
+        run.send(#"{"userId":"u1","event":"three"}"# + "\n")
+        let result = run.finish()
+        #expect(result.lines == [#"{"userId":"u1","event":"three"}"#])
+        #expect(result.errors.components(separatedBy: "nobody can tell what was said last").count == 2)
+        #expect(result.errors.contains("say switchyard consent clock --believe"))
+        #expect(result.errors.contains("the clock is no longer behind"))
+    }
+
+    @Test("a ledger that cannot be read lets no router start, and is left as it is")
+    func damagedLedger() throws {
+        let yard = try Yard(routes: routes())
+        #expect(try yard.consent("set", "u1", "--level", "standard").code == 0)
+        let file = yard.path("state/ledger.sqlite")
+        try Data(repeating: 0x5a, count: 8192).write(to: URL(fileURLWithPath: file))
+        let result = try yard.run(["--state", yard.path("state")], input: #"{"userId":"u1"}"# + "\n")
+        #expect(result.code == 69 && result.output.isEmpty)
+        #expect(result.errors.contains("nothing is let through that needs consent"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data(repeating: 0x5a, count: 8192))
+    }
+
+    @Test("a broken signal is told once for each member, by its name and not by its value")
+    func brokenSignals() throws {
+        let yard = try Yard(routes: routes())
+        let events = [#"{"gpc":"se7ret"}"#, #"{"gpc":1}"#, #"{"consent":{"level":"se7ret"}}"#, #"{"consent":{"level":7}}"#].map {
+            #"{"userId":"u1","context":\#($0)}"# + "\n"
+        }
+        let result = try yard.run(["--state", yard.path("state"), "--stats", "json"], input: events.joined())
+        let told = result.errors.split(separator: "\n").filter { $0.contains("further ones are only counted") }
+        #expect(
+            told == [
+                "switchyard: an event is denied (denied_broken), since its context.consent.level is not the name of a level; further ones are only counted",
+                "switchyard: an event is denied (denied_broken), since its context.gpc is not true or false; further ones are only counted",
+            ])
+        #expect(!result.errors.contains("se7ret") && result.errors.contains(#""denied_broken":4"#))
     }
 
     @Test("ties make what was said for one id hold for others, until they are untied", arguments: [false, true])

@@ -43,6 +43,41 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
 }
 
 @Suite struct ConsentTests {
+    // MARK: Of whom nothing is known
+
+    @Test(
+        "what holds of the unknown can be said by the text of a member, and for all other events",
+        arguments: [
+            (#"{"region":"US"}"#, 2), (#"{"region":"\u0055S"}"#, 2), (#"{"region":"DE"}"#, -1), (#"{"region":"us"}"#, 1),
+            (#"{"region":"FR"}"#, 1), (#"{"region":""}"#, 1), (#"{"region":1}"#, 1), (#"{"region":null}"#, 1), (#"{"region":["US"]}"#, 1),
+            (#"{"region":"US\ud800"}"#, 1), ("{}", 1), ("3", 1),
+        ])
+    func unknownByMember(context: String, level: Int) {
+        for kind in [section, list] {
+            let consent = kind {
+                $0.unknown = .assume(1)
+                $0.unknownBy = UnknownByPlan(path: Path(keys: ["context", "region"]), cases: [("US", .assume(2)), ("DE", .deny)])
+            }
+            // What demands nothing passes, whoever it is of.
+            let result = passes(context, consent)
+            #expect(result.level == max(level, 0))
+            #expect(result.then == (level < 0 ? .denied(.unknown) : .denied(.level)))
+        }
+    }
+
+    @Test("what an event says goes before what its region would let assume, and a refusal takes from it")
+    func saidBeforeRegion() {
+        let consent = section {
+            $0.unknownBy = UnknownByPlan(path: Path(keys: ["context", "region"]), cases: [("US", .assume(3))])
+            $0.gpc = ["research"]
+        }
+        #expect(passes(#"{"region":"US","consent":{"level":"essential"}}"#, consent).level == 1)
+        #expect(passes(#"{"region":"US","gpc":true}"#, consent).level == 2)
+        #expect(passes(#"{"region":"FR","consent":{"level":"essential"}}"#, consent).level == 1)
+        #expect(passes(#"{"region":"US"}"#, consent).level == 3)
+        #expect(passes(#"{"region":"FR"}"#, consent).level == 0)
+    }
+
     // MARK: What an event carries
 
     @Test(

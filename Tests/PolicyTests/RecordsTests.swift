@@ -121,6 +121,22 @@ private struct Gatehouse {
         #expect(gate.passes(#"{"userId":"bob"}"#).count == 7)
     }
 
+    @Test("denies by a reason of its own while the clock is behind it, and what demands nothing passes")
+    func clock() {
+        let gate = Gatehouse()
+        gate.say("bob", ConsentTerms(level: "detailed"))
+        gate.records.isClockBehind = true
+        #expect(gate.verdicts(#"{"userId":"bob"}"#)[1] == .denied(.clock))
+        #expect(gate.verdicts(#"{"userId":"never seen"}"#)[1] == .denied(.clock))
+        #expect(gate.verdicts(#"{"userId":"bob"}"#)[0] == .admitted)
+        gate.records.isUnreadable = true
+        #expect(gate.verdicts(#"{"userId":"bob"}"#)[1] == .denied(.unreadable), "damage goes before the clock")
+        gate.records.isClockBehind = false
+        #expect(gate.records.isUnreadable, "it is still damaged")
+        gate.records.isUnreadable = false
+        #expect(gate.passes(#"{"userId":"bob"}"#).count == 7)
+    }
+
     @Test("names of versions go by their numbers, then by their bytes")
     func order() {
         let rising = ["", "1", "1.0", "1.9", "1.10", "2", "2025-03", "2025-3-1", "2025-10", "a", "a1", "b"]

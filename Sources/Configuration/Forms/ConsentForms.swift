@@ -13,7 +13,9 @@ enum ConsentForms {
         [
             Member("levels", levels, required: true, "Levels of consent in rising order, each with the purposes it needs.", into: \.levels),
             Member("subject", subject, "Where the ids of an event's subjects stand.", into: \.subject),
-            Member("unknown", unknown, "What holds where nothing is known: \"deny\", or a level to assume.", into: \.unknown),
+            Member(
+                "unknown", UnknownForms.rule, "What holds where nothing is known: \"deny\" or a level to assume, for all or by a member.",
+                into: \.unknownRule),
             Member("default", fallback, "What routes demand that say nothing themselves."),
             Member("fields", fields, "Members that demand a higher level than their event.", into: \.fields),
             Member("events", events, "Events that demand a higher level than their route.", into: \.events),
@@ -174,20 +176,6 @@ enum ConsentForms {
 
     private static let subject = Forms.set("paths", of: Forms.path)
 
-    private struct Assumption: Sendable { var level = 0 }
-
-    private static let assumption = Form<Assumption>.object(
-        Assumption(), [Member("assume", level, required: true, "The level to assume.", into: \.level)])
-
-    private static let unknown = Form<ConsentPlan.Unknown>(SchemaParts.anyOf([SchemaParts.choice(["deny"]), assumption.schema])) {
-        node, reading in
-        if node.text?.isBroken == true { return nil }
-        if node.text?.value == "deny" { return .deny }
-        if node.entries != nil { return assumption.read(node, reading).map { .assume($0.level) } }
-        reading.refuse(node, "\"deny\" or {\"assume\": level}")
-        return nil
-    }
-
     private static let fields = Forms.table("paths with levels", by: Forms.pathKey, of: level).then { table, _, _ in
         table.map { (path: $0.key, level: $0.value) }
     }
@@ -197,6 +185,13 @@ enum ConsentForms {
     }
 
     private static let gpc = Forms.set("purposes", of: purpose, least: 0)
+}
+
+extension ConsentPlan {
+    fileprivate var unknownRule: UnknownForms.Rule {
+        get { UnknownForms.Rule(otherwise: unknown, by: unknownBy) }
+        set { (unknown, unknownBy) = (newValue.otherwise, newValue.by) }
+    }
 }
 
 extension TransformPlan {

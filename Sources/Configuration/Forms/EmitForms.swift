@@ -65,6 +65,9 @@ enum EmitForms {
                 if consent.subject.contains(where: { $0.keys[0] == member.key }) {
                     reading.fault(entry.node, "the consent section looks for subjects there, expected another member")
                 }
+                if consent.unknownBy?.path.keys[0] == member.key {
+                    reading.fault(entry.node, "the consent section looks there for what holds of the unknown, expected another member")
+                }
                 let named = EmitPlan(condition: emit.condition, members: [member]).values.flatMap(\.paths)
                 if let path = cut.first(where: { cut in named.contains { $0.isAbove(cut) || cut.isAbove($0) } }) {
                     reading.fault(entry.node, "names \(path), which the consent section cuts out of events, expected other members")

@@ -1,0 +1,48 @@
+// What is on record of some subjects, looked up in a ledger that a router may have at the same time: for those who judge a few events and
+// change nothing. It promises that what cannot be read denies.
+
+public import Ledger
+public import Platform
+internal import Policy
+
+public final class LedgerView: Sendable {
+    /// Sixteen bytes under which subjects are known.
+    let key: [UInt8]
+    /// What was looked up, and of nobody else anything.
+    let records = ConsentRecords()
+    private let state: Monitor<State>
+
+    private struct State {
+        var file: LedgerFile?
+        var fault: StorageFault?
+    }
+
+    /// `file`: nil: nothing is on record of anybody yet.
+    public init(_ file: LedgerFile?, key: [UInt8]) {
+        self.key = key
+        state = Monitor(State(file: file))
+    }
+
+    /// Why it could not be read.
+    public var fault: StorageFault? { state.withLock { $0.fault } }
+
+    /// From now on what is on record of these subjects is known as it is now.
+    func look(up subjects: some Sequence<SubjectKey>) {
+        let subjects = Set(subjects)
+        state.withLock { state in
+            guard let file = state.file, !subjects.isEmpty else { return }
+            let keys = Array(subjects)
+            do throws(StorageFault) {
+                let terms = try file.terms(of: keys.map { ShortHash(high: $0.high, low: $0.low) })
+                for (key, terms) in zip(keys, terms) { records.set(key, terms) }
+                records.isClockBehind = file.isClockBehind
+                records.isUnreadable = false
+            } catch {
+                state.fault = error
+                records.isUnreadable = true
+            }
+        }
+    }
+
+    public func close() { state.withLock { $0.file?.close() } }
+}

@@ -1,0 +1,115 @@
+// Commands that ask the ledger of a state folder and change nothing: explain, and what is sent again of dead letters.
+
+import Foundation
+import Glibc
+import Testing
+
+private let keys = #""keys": { "ids": "0123456789abcdef0123456789abcdef", "hide": "fedcba9876543210fedcba9876543210" }"#
+
+/// Everything that is sent fails at once; or goes to a file.
+private func routes(fails: Bool, route: String = "product", consent: String = #""all""#) -> String {
+    let retry = #""delivery": { "retry": { "first": "1ms", "most": "2ms", "for": "5ms" } }"#
+    let far = #"{ "plugin": "http", "url": "http://127.0.0.1:9", \#(retry) }"#
+    let file = #"{ "plugin": "file", "path": "out.ndjson" }"#
+    return """
+        { \(keys),
+          "consent": { "ledger": "ids", "levels": { "none": [], "essential": ["operations"], "all": ["operations", "analytics"] },
+                       "events": { "raised": "all" }, "default": "essential" },
+          "providers": { "far": \(fails ? far : file) },
+          "routes": [ { "name": "\(route)", "consent": \(consent), "to": ["far"],
+                        "transform": [ { "hash": { "fields": ["userId"], "key": "hide" } } ] } ] }
+        """
+}
+
+extension Yard {
+    fileprivate func consent(_ words: String...) throws -> Result { try run(["consent"] + words + ["--state", path("state")]) }
+
+    fileprivate func reason(_ event: String) throws -> String {
+        let result = try run(["explain", "--json", "--state", path("state")], input: event)
+        let object = try JSONSerialization.jsonObject(with: result.output) as! NSDictionary
+        let route = (object["routes"] as! [NSDictionary])[0]
+        return "\(route["verdict"]!): \(route["reason"]!)"
+    }
+
+    fileprivate func replay(_ words: String...) throws -> NSDictionary {
+        let result = try run(["replay", "--json", "--state", path("state")] + words)
+        return ((try JSONSerialization.jsonObject(with: result.output) as! NSDictionary)["providers"] as! [NSDictionary])[0]
+    }
+
+    fileprivate var letters: [String] {
+        get throws { try run(["dead-letters", "--events", "--state", path("state")]).lines }
+    }
+
+    /// Events of these subjects, given up.
+    fileprivate func bury(_ ids: [String], name: String = "e") throws {
+        try write(routes(fails: true, consent: #""essential""#), to: "routes.json")
+        for id in ids { #expect(try consent("set", id, "--level", "all").code == 0) }
+        _ = try run(
+            ["--state", path("state")], input: ids.map { #"{"event":"\#(name)","userId":"\#($0)","n":"\#($0)"}"# + "\n" }.joined())
+        #expect(try letters.count == ids.count)
+    }
+}
+
+@Suite("The ledger, looked at")
+struct LedgerLookTests {
+    @Test("explain says what is on record, at rest and beside a running router", arguments: [false, true])
+    func explains(isRunning: Bool) throws {
+        let yard = try Yard(routes: routes(fails: false))
+        let event = #"{"event":"e","userId":"ann"}"#
+        #expect(
+            try yard.reason(event) == "denied: the event carries no consent, nothing is on record, and the unknown are denied",
+            "there is no ledger yet")
+        let run = isRunning ? try yard.startRouter() : nil
+        if isRunning { try waitUntil("it answers") { try yard.command("status", "--json").text.contains(#""running":true"#) } }
+        #expect(try yard.consent("set", "ann", "--level", "all").code == 0)
+        #expect(try yard.reason(event).contains("level all (on record), all is demanded"))
+        #expect(try yard.consent("set", "ann", "--level", "essential").code == 0)
+        #expect(try yard.reason(event).hasPrefix("denied: level essential is below all, by what is on record"))
+        #expect(try yard.reason(#"{"event":"e","userId":"bob"}"#).hasPrefix("denied: the event carries no consent, nothing is on record"))
+        #expect(run?.finish().code ?? 0 == 0)
+        // It does not take the folder: nobody else's word for it than the router's.
+        #expect(try yard.consent("stats").text.contains("ids"))
+    }
+
+    @Test("a dead letter goes by what is on record of the person now, though its id is hashed since")
+    func replays() throws {
+        let yard = try Yard(routes: routes(fails: true))
+        try yard.bury(["ann", "bob", "eve"])
+        #expect(try yard.consent("set", "bob", "--level", "none").code == 0)
+        #expect(try yard.consent("withdraw", "eve", "--purposes", "operations").code == 0)
+        try yard.write(routes(fails: false, consent: #""essential""#), to: "routes.json")
+        let account = try yard.replay()
+        #expect(account["delivered"] as? Int == 1 && account["denied"] as? Int == 2, "\(account)")
+        let out = yard.read("out.ndjson")
+        #expect(out.contains(#""n":"ann""#) && !out.contains(#""n":"bob""#) && !out.contains(#""n":"eve""#))
+        #expect(!out.contains(#""userId":"ann""#))
+        #expect(try yard.letters == [])
+    }
+
+    @Test("a dead letter is held to the level that it was admitted under, also by a withdrawal that destroys")
+    func levels() throws {
+        let yard = try Yard(routes: routes(fails: true))
+        try yard.bury(["ann", "bob", "eve"], name: "raised")
+        #expect(try yard.consent("set", "bob", "--level", "essential").code == 0)
+        let plain = routes(fails: false, consent: #""none""#).replacing(#""events": { "raised": "all" }, "#, with: "")
+        try yard.write(plain, to: "routes.json")
+        #expect(try yard.replay("--dry-run")["denied"] as? Int == 1)
+        #expect(try yard.consent("withdraw", "eve", "--purposes", "analytics").code == 0)
+        let run = try yard.startRouter()
+        try waitUntil("it is destroyed") { try yard.letters.count == 1 }
+        #expect(try yard.letters[0].contains(#""n":"ann""#))
+        #expect(run.finish().code == 0)
+    }
+
+    @Test("a ledger that cannot be read lets nothing be sent again, and removes nothing")
+    func unreadable() throws {
+        let yard = try Yard(routes: routes(fails: true))
+        try yard.bury(["ann"])
+        try Data(repeating: 0x5a, count: 8192).write(to: URL(fileURLWithPath: yard.path("state/ledger.sqlite")))
+        try yard.write(routes(fails: false), to: "routes.json")
+        let result = try yard.run(["replay", "--state", yard.path("state")])
+        #expect(result.code == 69 && result.errors.contains("ledger.sqlite"))
+        #expect(try yard.letters.count == 1)
+        #expect(try yard.run(["explain", "--state", yard.path("state")], input: "{}").code == 69)
+    }
+}

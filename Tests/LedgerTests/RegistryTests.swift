@@ -1,0 +1,85 @@
+import FaultyFiles
+import Platform
+import Policy
+import Testing
+
+@testable import Ledger
+
+@Suite("A ledger at work")
+struct RegistryTests {
+    let folder = Folder()
+
+    /// What it tells, in a word each.
+    private func words(_ registry: Registry) -> Monitor<[String]> {
+        let told = Monitor<[String]>([])
+        registry.watch { news in
+            told.withLock { told in
+                switch news {
+                case .damaged: told.append("damaged")
+                case .clockBehind(let now, let last): told.append("behind \(now / 1_000_000_000) \(last / 1_000_000_000)")
+                case .clockRight: told.append("right")
+                }
+            }
+        }
+        return told
+    }
+
+    @Test("does not count while the clock is behind its last write, and says so once each time that changes")
+    func clock() throws {
+        let hands = Hands(10_000)
+        let registry = try Registry(ledger(folder, hands))
+        let told = words(registry)
+        _ = try registry.use { file throws(StorageFault) in
+            let outcome = try file.set(LedgerID("x"), analytics, origin: "command")
+            return (outcome.holds, outcome.changes)
+        }
+        for time in [10_000, 9_700, 10_500] as [Int64] { registry.note(time: seconds(time)) }
+        #expect(!registry.records.isUnreadable && told.withLock { $0 } == [])
+        for time in [9_699, 9_000, 9_699] as [Int64] { registry.note(time: seconds(time)) }
+        #expect(registry.records.isClockBehind && told.withLock { $0 } == ["behind 9699 10000"])
+        registry.note(time: seconds(9_700))
+        #expect(!registry.records.isUnreadable && told.withLock { $0 } == ["behind 9699 10000", "right"])
+        registry.close()
+    }
+
+    @Test("that is opened while the clock is behind says so to whoever begins to listen, and counts when the clock is believed")
+    func start() throws {
+        let hands = Hands(10_000)
+        var file = try ledger(folder, hands)
+        try file.set(LedgerID("x"), analytics, origin: "command")
+        file.close()
+        hands.seconds = 1000
+        file = try ledger(folder, hands)
+        let registry = try Registry(file)
+        #expect(registry.records.isClockBehind)
+        let told = words(registry)
+        registry.note(time: seconds(1000))
+        #expect(told.withLock { $0 } == ["behind 1000 10000"])
+        try registry.use { file throws(StorageFault) in
+            try file.believeClock()
+            return ((), [])
+        }
+        #expect(!registry.records.isUnreadable && told.withLock { $0 } == ["behind 1000 10000", "right"])
+        registry.close()
+    }
+
+    @Test("that turns out to be damaged counts no more until it is opened anew, which it says once")
+    func damage() throws {
+        let registry = try Registry(ledger(folder))
+        let told = words(registry)
+        for _ in 0..<2 {
+            let found = fault { () throws(StorageFault) in
+                _ = try registry.use { _ throws(StorageFault) -> (Bool, [LedgerChange]) in throw StorageFault(.damaged, "no sense") }
+            }
+            #expect(found?.kind == .damaged)
+        }
+        let full = fault { () throws(StorageFault) in
+            _ = try registry.use { _ throws(StorageFault) -> (Bool, [LedgerChange]) in throw StorageFault(.full, "no room") }
+        }
+        #expect(full?.kind == .full)
+        _ = try registry.use { file throws(StorageFault) in (try file.summary(), []) }
+        #expect(registry.records.isUnreadable && !registry.records.isClockBehind)
+        #expect(told.withLock { $0 } == ["damaged"])
+        registry.close()
+    }
+}
