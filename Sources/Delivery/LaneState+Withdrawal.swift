@@ -22,13 +22,15 @@ extension LaneState {
         var row: Int64?
         var swept: Swept
         var done: [@Sendable (Swept) -> Void]
+        /// Somebody waits for it; nobody waits for one that looks at ages alone.
+        var isForWithdrawal: Bool { !done.isEmpty }
     }
 
     mutating func sweep(at now: Instant, done: @escaping @Sendable (Swept) -> Void) -> [Effect] {
         guard let check else { return [.swept(Swept(), [done])] }
         var swept = sweeping?.swept ?? Swept()
         swept.inHands = refusedInHands
-        sweepMemory(check, at: now, &swept)
+        sweepMemory(broom(check, at: now), at: now, &swept)
         guard canStore else { return [.swept(swept, [done])] }
         sweeping = Sweeping(row: backlog.position, swept: swept, done: (sweeping?.done ?? []) + [done])
         return []
@@ -43,13 +45,15 @@ extension LaneState {
 
     /// The thread that has the store went through some rows. `next`: where it goes on; nil: there are no more.
     mutating func swept(_ rows: SpoolSwept, at now: Instant) -> [Effect] {
-        guard var sweeping, let check else { return [] }
+        guard var sweeping else { return [] }
         for (route, count) in rows.routes {
             account.settle(route, .withdrawn, count)
             sweeping.swept.events += count
         }
+        for (route, count) in rows.aged { account.settle(route, .aged, count) }
         sweeping.swept.bytes += rows.bytes
-        backlog.lose(SpoolLoss(routes: rows.routes, bytes: rows.bytes, words: ""))
+        backlog.lose(SpoolLoss(routes: rows.routes.merging(rows.aged, uniquingKeysWith: +), bytes: rows.bytes + rows.agedBytes, words: ""))
+        noteDue(rows.due, at: now)
         isUntidy = true
         if let next = rows.next {
             sweeping.row = next
@@ -57,7 +61,7 @@ extension LaneState {
             return []
         }
         // What came back from disk meanwhile, or was on its way there.
-        sweepMemory(check, at: now, &sweeping.swept)
+        sweepMemory(broom(sweeping.isForWithdrawal ? check : nil, at: now), at: now, &sweeping.swept)
         sweeping.row = nil
         tidyAt = now
         self.sweeping = sweeping
@@ -71,26 +75,35 @@ extension LaneState {
         return [.swept(sweeping.swept, sweeping.done)]
     }
 
-    private mutating func sweepMemory(_ check: SecondCheck, at now: Instant, _ swept: inout Swept) {
+    mutating func sweepMemory(_ broom: Broom, at now: Instant, _ swept: inout Swept) {
         sealWhatIsDue(at: now, always: true)
+        for waiting in inFlight.values { noteDue(broom.finds(in: waiting.batch).flatMap { $0.aged.isEmpty ? $0.due : .min }, at: now) }
         for waiting in queue.removeAll() {
-            guard case .refused(let refused) = check.check(waiting.batch) else {
+            guard let finds = broom.finds(in: waiting.batch) else {
                 queue.append(waiting)
                 continue
             }
-            let gone = Set(refused)
-            let part = waiting.part(refused)
-            swept.events += refused.count
-            swept.bytes += part.batch.bytes.count
-            settle(part, .withdrawn)
-            if refused.count < waiting.batch.count {
-                queue.append(waiting.part((0..<waiting.batch.count).filter { !gone.contains($0) }))
+            noteDue(finds.due, at: now)
+            swept.events += finds.refused.count
+            swept.bytes += finds.refused.isEmpty ? 0 : waiting.part(finds.refused).batch.bytes.count
+            if let left = finds.isEmpty ? waiting : destroy(finds, of: waiting) { queue.append(left) }
+        }
+        let (gone, due) = backlog.sweep(broom, at: now)
+        noteDue(due, at: now)
+        for (batch, isRefused) in gone {
+            if isRefused {
+                swept.events += batch.count
+                swept.bytes += batch.bytes.count
             }
+            settle(batch, isRefused ? .withdrawn : .aged)
         }
-        for batch in backlog.sweep(check, at: now) {
-            swept.events += batch.count
-            swept.bytes += batch.bytes.count
-            settle(batch, .withdrawn)
-        }
+    }
+
+    /// What is left of it; nil: nothing.
+    mutating func destroy(_ finds: Broom.Finds, of waiting: Waiting) -> Waiting? {
+        if !finds.refused.isEmpty { settle(waiting.part(finds.refused), .withdrawn) }
+        if !finds.aged.isEmpty { settle(waiting.part(finds.aged), .aged) }
+        let left = finds.left(of: waiting.batch.count)
+        return left.isEmpty ? nil : waiting.part(left)
     }
 }

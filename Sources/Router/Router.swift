@@ -75,6 +75,7 @@ public final class Router: Sendable {
     private let clerk: ConsentClerk?
     private let totals = Monitor(Totals())
     private let consentNews: ConsentNews
+    let letterKeeper: LetterKeeper
     /// Of what every plan of the run has in common.
     private let sources: [SourcePlan]
     private let lineLimit: Int
@@ -134,6 +135,7 @@ public final class Router: Sendable {
         self.deadLetters = deadLetters
         self.say = say
         consentNews = ConsentNews(say: say)
+        letterKeeper = LetterKeeper(deadLetters, clock: options.clock, say: say)
         self.names = names
         self.clerk = options.registry.map { [withdrawing] registry in
             ConsentClerk(registry, destroy: { receipts in withdrawing.withLock { $0 }?.begin(receipts) }, say: say)
@@ -218,6 +220,7 @@ public final class Router: Sendable {
             registry.watch(consentNews.tell)
             registry.note(time: options.clock.wall())
         }
+        letterKeeper.adopt(roster.current.plan)
         for post in roster.posts { post.lane.start() }
         do throws(StorageFault) {
             try withdrawals?.resume()
@@ -236,6 +239,7 @@ public final class Router: Sendable {
         work(logs, options.vitals.pulse("worker 0"))
         for helper in helpers + sideThreads { helper.join() }
         endLanes()
+        letterKeeper.end()
         acks?.close(by: options.clock.now() + .seconds(1), options.clock)
         for log in faults { log.sumUp() }
         let account = account(faults)

@@ -5,7 +5,7 @@
 internal import Delivery
 public import Ledger
 public import Platform
-internal import Policy
+public import Policy
 
 public final class Withdrawals: Sendable {
     fileprivate struct State {
@@ -66,6 +66,14 @@ public final class Withdrawals: Sendable {
         var places: [String: Swept] = [:]
         for lane in lanes() { places[Withdrawals.place(lane), default: Swept()].inHands = lane.refusedInHands }
         for receipt in receipts { enqueue(receipt, places) }
+    }
+
+    /// What waits of these subjects in memory alone, by provider, with the names of the routes that it came by.
+    public func inMemory(of subjects: Set<SubjectKey>) -> [(provider: String, batch: Batch, routes: [String])] {
+        let known = names.all
+        return lanes().flatMap { lane in
+            lane.inMemory(of: subjects).map { (lane.name, $0, $0.entries.map { known[Int($0.route)] }) }
+        }
     }
 
     private func enqueue(_ receipt: Int64, _ places: [String: Swept]) {
