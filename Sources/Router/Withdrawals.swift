@@ -40,15 +40,32 @@ public final class Withdrawals: Sendable {
     public func withdraw(_ id: LedgerID, purposes: [String]?, origin: String) throws(StorageFault) -> (holds: Bool, receipt: Int64?) {
         let (holds, receipt) = try steps.record(id, purposes: purposes, origin: origin)
         guard let receipt else { return (holds, nil) }
-        defer { enqueue(receipt) }
+        begin([receipt])
+        return (holds, receipt)
+    }
+
+    /// Of withdrawals that the stream has brought, and the ledger has for good.
+    func adopt(_ receipts: [Int64]) {
+        if receipts.isEmpty { return }
+        do throws(StorageFault) {
+            try steps.ban(receipts)
+        } catch {
+            say("withdrawal \(receipts[0]): \(error); whoever consents again before the next start may get events of before back")
+        }
+        begin(receipts)
+    }
+
+    private func begin(_ receipts: [Int64]) {
         var inHands: [String: Int] = [:]
         for lane in lanes() { inHands[Withdrawals.place(lane), default: 0] += lane.refusedInHands }
-        do throws(StorageFault) {
-            try steps.note(inHands: inHands, receipt)
-        } catch {
-            say("withdrawal \(receipt): what is in providers' hands could not be written down: \(error)")
+        for receipt in receipts {
+            do throws(StorageFault) {
+                try steps.note(inHands: inHands, receipt)
+            } catch {
+                say("withdrawal \(receipt): what is in providers' hands could not be written down: \(error)")
+            }
+            enqueue(receipt)
         }
-        return (holds, receipt)
     }
 
     /// What waits of these subjects in memory alone, by provider, with the names of the routes that it came by.
