@@ -103,6 +103,8 @@ public struct SourcePlan: Sendable, Equatable {
     public var http: HTTPSourcePlan?
     /// Of the plugin `file`.
     public var file: FileSourcePlan?
+    /// What events from here may do to the ledger; nil: they may refuse, and no more. A key may have more.
+    public var consent: ConsentRight?
     public init(name: String, plugin: String) {
         self.name = name
         self.plugin = plugin
@@ -207,6 +209,12 @@ public struct LedgerPlan: Sendable, Equatable {
     }
 }
 
+/// What events from somewhere may do to the ledger.
+public enum ConsentRight: String, Sendable, Equatable, CaseIterable {
+    /// Grant, refuse, withdraw, tie and untie.
+    case write
+}
+
 /// What a route demands. Without a consent section there is none, and the gate is off.
 public struct ConsentDemand: Sendable, Equatable {
     /// An index into `ConsentPlan.levels`. 0, the lowest, passes everyone when `purposes` is empty.
@@ -234,6 +242,8 @@ public struct RoutePlan: Sendable {
     public var consent: ConsentDemand?
     public var sample: SamplePlan?
     public var session: SessionPlan?
+    /// How old its events may get while they wait or lie among the dead letters; nil: any age.
+    public var retention: Duration?
     public var transforms: [TransformPlan] = []
     /// Indices into `Plan.providers`.
     public var providers: [Int] = []
@@ -356,6 +366,8 @@ public struct DeliveryPlan: Sendable {
     public var deadline = Duration.seconds(60)
     /// How many calls that took longer the module may still hold before its lane stops.
     public var abandon = 3
+    /// How old events may get while they wait or lie among the dead letters; nil: any age.
+    public var retention: Duration?
     /// Events whose name matches do not wait for their batch to fill.
     public var immediate: [Glob] = []
     /// No later batch passes a retry.

@@ -11,8 +11,8 @@ extension LaneState {
     enum DiskStep {
         case commit(SpoolWork)
         case read(after: Int64, most: Int)
-        /// Rows behind that one are to be rid of what may not go any more.
-        case sweep(after: Int64, SecondCheck)
+        /// Rows behind that one are to be rid of what may not go any more, or is too old.
+        case sweep(after: Int64, Broom)
         /// Nothing else is to be done: space may be given back.
         case tidy
         case wait(until: Instant?)
@@ -91,9 +91,12 @@ extension LaneState {
     mutating func sealWhatIsDue(at now: Instant, always: Bool) {
         sealAssembly(at: now, always: always)
         // What is still away comes behind what has been gathered, and may fill its batch.
-        guard isDurable else { return }
+        if isDurable { sealGathered(at: now, always: always && !backlog.hasMore) }
+    }
+
+    mutating func sealGathered(at now: Instant, always: Bool) {
         var sealed: [Waiting] = []
-        backlog.sealIfDue(at: now, always: always && !backlog.hasMore) { sealed.append(Waiting($0, $1, $2, $3, epoch)) }
+        backlog.sealIfDue(at: now, always: always) { sealed.append(Waiting($0, $1, $2, $3, epoch)) }
         for waiting in sealed { queue.append(waiting) }
     }
 
@@ -113,7 +116,9 @@ extension LaneState {
         let isFull = storeFault?.kind == .full
         let mayStore = storeAgain.map { $0 <= now } ?? true
         // A deletion makes room.
-        if mayStore || isFull, let row = sweeping?.row, let check { return .sweep(after: max(row, backlog.position), check) }
+        if mayStore || isFull, let sweeping, let row = sweeping.row {
+            return .sweep(after: max(row, backlog.position), broom(sweeping.isForWithdrawal ? check : nil, at: now))
+        }
         if mayStore || isFull, !isEnding, phase != .stopped, backlog.hasMore, toDrop > 0 || wantsRows {
             let room = max(plan.batch.bytes, plan.queue.memory / 2 - heldBytes)
             return .read(after: backlog.position, most: min(room, 4 << 20))
@@ -225,7 +230,13 @@ extension LaneState {
 
     mutating func storeClosed() -> [Effect] {
         isStoreClosed = true
-        let unswept = sweeping.map { [Effect.swept($0.swept, $0.done)] } ?? []
+        var unswept: [Effect] = []
+        if let sweeping {
+            // Some of it may be in the file still.
+            var swept = told(sweeping.swept)
+            swept.isCut = true
+            unswept = [.swept(swept, sweeping.done)]
+        }
         sweeping = nil
         let left = account.totalWaiting
         return unswept + (left > 0 ? [.left(left)] : [])
@@ -246,6 +257,7 @@ extension LaneState {
         all += queue.removeAll()
         inFlight.removeAll()
         inFlightBytes = 0
+        all = all.compactMap { rest(of: $0) }
         for waiting in all { heldBytes -= waiting.batch.bytes.count }
         backlog.leaveGathered()
         keepInOrder(all)

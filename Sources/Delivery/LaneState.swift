@@ -150,6 +150,12 @@ struct LaneState: ~Copyable {
     /// Whether what waited may still go; nil: nobody asks.
     let check: SecondCheck?
     var sweeping: Sweeping?
+    /// How old events of a route may get, by its number, besides what the plan says of all.
+    var routeRetention: [UInt16: Int64] = [:]
+    /// When to look for events that are too old; nil: none is here, or any age will do.
+    var ageDue: Instant?
+    /// What was destroyed since a receipt was told.
+    var untold = Swept()
     /// Nanoseconds since 1970 at the instant 0, to keep the time of a first try.
     let epoch: Int64
 
@@ -177,7 +183,9 @@ struct LaneState: ~Copyable {
     /// The plan has changed, or the provider has: what waits goes on under the new one. A new provider owes nothing for what the
     /// old one failed at, so it is tried at once.
     mutating func adopt(_ plan: DeliveryPlan, concurrency: Int?, isNewProvider: Bool) {
+        let keptBefore = self.plan.retention
         self.plan = plan
+        if plan.retention != keptBefore { ageDue = plan.retention == nil ? nil : Instant(nanoseconds: .min) }
         offered = concurrency ?? offered
         self.concurrency = LaneState.concurrency(plan, offered)
         backoff = Backoff(plan: plan.retry)
@@ -207,6 +215,7 @@ struct LaneState: ~Copyable {
     @discardableResult
     mutating func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil, at now: Instant) -> [Effect] {
         for entry in parcel.entries { account.take(entry.route) }
+        noteArrival(at: now)
         var effects: [Effect] = []
         if canStore, goesToDisk(parcel.byteCount) {
             takeToDisk(&parcel, receipt, at: now, &effects)
@@ -295,6 +304,7 @@ struct LaneState: ~Copyable {
         case .flushing, .stopped: return .wait(until: nil)
         case .open, .draining: break
         }
+        if let due = ageDue, due <= now { lookForAged(at: now) }
         sealWhatIsDue(at: now, always: phase == .draining)
         while let index = firstReady(at: now) {
             var waiting = queue.remove(at: index)
@@ -330,23 +340,17 @@ struct LaneState: ~Copyable {
     private static let unreadablePause = Duration.seconds(1)
 
     /// The second check, in the same breath with the hand-over: whoever has the lane's lock sees a batch either in the provider's
-    /// hands or checked later. Events that may not go any more are destroyed; false: nothing is left to go now.
+    /// hands or checked later. Events that may not go any more, or are too old, are destroyed; false: nothing is left to go now.
     private mutating func stillMay(_ waiting: inout Waiting, at now: Instant) -> Bool {
-        switch check?.check(waiting.batch) ?? .pass {
-        case .pass: return true
-        case .unreadable:
+        guard let finds = broom(check, at: now).finds(in: waiting.batch) else {
             waiting.notBefore = now + LaneState.unreadablePause
             queue.prepend(waiting)
             return false
-        case .refused(let refused) where refused.count == waiting.batch.count:
-            settle(waiting, .withdrawn)
-            return false
-        case .refused(let refused):
-            let gone = Set(refused)
-            settle(waiting.part(refused), .withdrawn)
-            waiting = waiting.part((0..<waiting.batch.count).filter { !gone.contains($0) })
-            return true
         }
+        if finds.isEmpty { return true }
+        guard let left = destroy(finds, of: waiting) else { return false }
+        waiting = left
+        return true
     }
 
     /// A batch was cut to what a plan allowed that has been replaced since.
@@ -375,7 +379,7 @@ struct LaneState: ~Copyable {
 
     private func nextInstant() -> Instant? {
         var soonest = assembly.deadline
-        if let due = backlog.deadline { soonest = soonest.map { min($0, due) } ?? due }
+        for due in [backlog.deadline, ageDue].compactMap(\.self) { soonest = soonest.map { min($0, due) } ?? due }
         guard inFlight.count < mostInFlight else { return soonest }
         for index in candidates {
             // A breaker holds back what waits; when nothing does, there is nothing to wake up for.
@@ -434,10 +438,17 @@ struct LaneState: ~Copyable {
     private mutating func apply(
         _ outcome: Outcome, to waiting: Waiting, isVerdictOnEvents: Bool = false, at now: Instant, _ effects: inout [Effect]
     ) {
-        switch outcome {
-        case .delivered:
+        if case .delivered = outcome {
             noteDelivery(of: waiting.batch, at: now)
-            settle(waiting, .delivered)
+            return settle(waiting, .delivered)
+        }
+        // What the provider did not take may not wait on if its subject has refused meanwhile.
+        guard let waiting = rest(of: waiting) else {
+            if case .closed(let answer) = outcome { effects += close(answer) }
+            return
+        }
+        switch outcome {
+        case .delivered: break
         case .rejected(let answer):
             if waiting.batch.count > 1, !isVerdictOnEvents {
                 halve(waiting)
@@ -577,12 +588,15 @@ struct LaneState: ~Copyable {
         self.phase = phase
         sealAssembly(at: Instant(nanoseconds: .max), always: true)
         let left =
-            inFlight.sorted { $0.key < $1.key }.map { (batch: $0.value.batch, fate: inHand, attempts: $0.value.attempts) }
-            + queue.removeAll().map { (batch: $0.batch, fate: $0.isUnknown ? inHand : .undelivered, attempts: $0.attempts) }
+            inFlight.sorted { $0.key < $1.key }.map { ($0.value, inHand) }
+            + queue.removeAll().map { ($0, $0.isUnknown ? inHand : .undelivered) }
         inFlight.removeAll()
         inFlightBytes = 0
-        for waiting in left { settle(waiting.batch, waiting.fate) }
-        return left
+        return left.compactMap { waiting, fate in
+            guard let rest = rest(of: waiting) else { return nil }
+            settle(rest.batch, fate)
+            return (rest.batch, fate, rest.attempts)
+        }
     }
 }
 

@@ -50,11 +50,35 @@ extension LedgerFile {
         }
     }
 
+    /// The short hash of the id, whether it is on record or not.
+    public func short(of id: LedgerID) -> ShortHash { short(id) }
+
     /// The short hashes of the id and of all that are tied to it.
     public func person(of id: LedgerID) throws(StorageFault) -> [ShortHash] {
         try LedgerFile.advised { () throws(StorageFault) in
             guard let row = try row(of: id) else { return [short(id)] }
             return try members(of: row).map(\.id.short)
+        }
+    }
+
+    /// What was said for this id alone, and when; nil: nothing.
+    public func lastDecision(of id: LedgerID) throws(StorageFault) -> (terms: ConsentTerms, decided: Int64)? {
+        try LedgerFile.advised { () throws(StorageFault) in
+            guard let row = try row(of: id), let number = row.terms else { return nil }
+            return (try names.terms(number, in: database), row.decided)
+        }
+    }
+
+    /// The same of the ids that are tied to it, where nothing was said for it alone; under their own names.
+    public func lastDecisions(of id: LedgerID) throws(StorageFault) -> [(id: LedgerID, terms: ConsentTerms, decided: Int64)] {
+        try LedgerFile.advised { () throws(StorageFault) in
+            guard let row = try row(of: id) else { return [] }
+            var found: [(id: LedgerID, terms: ConsentTerms, decided: Int64)] = []
+            for member in row.terms == nil ? try members(of: row) : [row] {
+                guard let number = member.terms else { continue }
+                found.append((.hashed(member.id), try names.terms(number, in: database), member.decided))
+            }
+            return found
         }
     }
 

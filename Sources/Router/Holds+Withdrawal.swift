@@ -16,22 +16,22 @@ extension Holds {
         book.wake()
     }
 
-    /// Destroys what its subjects refuse by now.
-    func sweep() throws(StorageFault) -> Swept {
+    /// Destroys what its subjects refuse by now, and what `check` lets go no more, whatever they have said since.
+    func sweep(_ check: SecondCheck) throws(StorageFault) -> Swept {
         let generation = roster.enter()
         defer { roster.leave(generation) }
         let bench = HoldBench(generation, sources: sources)
         var swept = Swept()
         for subject in book.withLock({ book in book.subjects(where: records.knows) }) {
             var after: Int64? = 0
-            while let from = after { after = try sweep(subject, after: from, bench, generation, &swept) }
+            while let from = after { after = try sweep(subject, after: from, check, bench, generation, &swept) }
         }
         if storage.withLock({ $0.file != nil }) { try use { (file) throws(StorageFault) in try file.tidy() } }
         return swept
     }
 
     private func sweep(
-        _ subject: SubjectKey, after: Int64, _ bench: HoldBench, _ generation: Generation, _ swept: inout Swept
+        _ subject: SubjectKey, after: Int64, _ check: SecondCheck, _ bench: HoldBench, _ generation: Generation, _ swept: inout Swept
     ) throws(StorageFault) -> Int64? {
         let (next, gone): (Int64?, [HeldRow]) = try use { (file) throws(StorageFault) in
             let (events, next) = try file.events(
@@ -40,7 +40,9 @@ extension Holds {
             if verdicts.contains(where: { $0.contains { $0.verdict == .denied(.unreadable) || $0.verdict == .denied(.clock) } }) {
                 throw StorageFault(.failed, "\(file.path): what is on record of its subjects cannot be told")
             }
-            let gone = zip(events, verdicts).filter { $1.allSatisfy { $0.verdict.isRefusal } }.map(\.0.row)
+            let gone = zip(events, verdicts).filter { event, verdicts in
+                verdicts.allSatisfy { $0.verdict.isRefusal || isRefused(event.row, $0.route, check) }
+            }.map(\.0.row)
             try file.change(remove: gone.map(\.id))
             return (next, gone)
         }
@@ -49,6 +51,10 @@ extension Holds {
         swept.events += own.count
         swept.bytes += own.reduce(0) { $0 + $1.bytes }
         return next
+    }
+
+    private func isRefused(_ row: HeldRow, _ route: UInt16, _ check: SecondCheck) -> Bool {
+        check.check(route: route, level: EntryLevel.none, arrival: row.arrival, subjects: row.subjects) == .refused([0])
     }
 }
 

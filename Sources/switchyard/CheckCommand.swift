@@ -45,7 +45,8 @@ extension Plan {
             if let disk = delivery.queue.disk {
                 text += ", on disk up to \(grouped(disk)) bytes, which survive \(delivery.queue.durability.summary)"
             }
-            text += "; retried for \(delivery.retry.total.configured)\(delivery.ordered ? "; in order" : "")\n"
+            text += "; retried for \(delivery.retry.total.configured)\(delivery.ordered ? "; in order" : "")"
+            text += (delivery.retention.map { "; kept for \($0.configured) at most" } ?? "") + "\n"
         }
         return text
     }
@@ -105,6 +106,7 @@ extension Plan {
             if !demand.purposes.isEmpty { parts.append("purposes \(shown(demand.purposes).joined(separator: ", "))") }
             stages.append("consent: \(parts.joined(separator: ", "))")
         }
+        if let retention = route.retention { stages.append("retention: kept for \(retention.configured) at most") }
         if let sample = route.sample {
             var text = "sample: \(sample.rate) by \(sample.by.map { hidden.masked($0.description) } ?? "messageId")"
             if !sample.keep.isEmpty { text += ", always \(shown(sample.keep.map(\.pattern)).joined(separator: " or "))" }
@@ -138,7 +140,9 @@ extension Plan {
 }
 
 extension SourcePlan {
-    fileprivate var summary: String {
+    fileprivate var summary: String { words + (consent == .write ? "; its events may write the ledger" : "") }
+
+    private var words: String {
         if let file {
             return "\(plugin) \(file.paths.joined(separator: ", "))\(file.drains ? ", removed when all of it was taken in" : "")"
         }
@@ -153,7 +157,10 @@ extension SourcePlan {
 }
 
 extension AccessKey {
-    fileprivate var summary: String { routes.map { "\(name) (to \($0.joined(separator: ", ")))" } ?? name }
+    fileprivate var summary: String {
+        let bounds = [routes.map { "to \($0.joined(separator: ", "))" }, consent.map { _ in "may write the ledger" }].compactMap { $0 }
+        return bounds.isEmpty ? name : "\(name) (\(bounds.joined(separator: "; ")))"
+    }
 }
 
 extension DeliveryPlan.Queue.Durability {
