@@ -125,6 +125,18 @@ struct HoldTests {
         #expect(again.finish().code == 0)
     }
 
+    @Test("leave when an event of the stream says that their subject consents, in the same run")
+    func stream() throws {
+        let source = #", "sources": { "in": { "plugin": "stdin", "consent": "write" } }"#
+        let yard = try Yard(routes: routes(extra: source))
+        let grant = #"{"type":"consent","userId":"ann","consent":{"level":"all"}}"#
+        let input = [event("ann", 1), event("bob", 1), event("ann", 2), grant].map { $0 + "\n" }.joined()
+        let result = try yard.run(input: input)
+        #expect(result.code == 0 && Set(result.lines) == [event("ann", 1), event("ann", 2), grant], "\(result.text)")
+        #expect(result.lines.filter { $0 != grant } == [event("ann", 1), event("ann", 2)])
+        #expect(try yard.held == 1)
+    }
+
     @Test("are denied beyond the bounds, which is counted and said once")
     func bounds() throws {
         let yard = try Yard(routes: routes(hold: #"{ "events": 5, "subject": { "events": 3 } }"#))

@@ -210,6 +210,22 @@ struct HoldTests {
         }
     }
 
+    @Test("brings nothing back of whom withdrew, also when they consent again at once")
+    func consentAgain() throws {
+        try withFolder { folder in
+            let rig = try HoldRig(folder)
+            for number in 0..<20 { rig.send(event("ann", number)) }
+            rig.waitUntilHeld(20)
+            _ = try rig.router.withdrawals!.withdraw(LedgerID("ann"), purposes: nil, origin: "test")
+            try rig.say("ann", "all")
+            rig.waitUntilHeld(0)
+            rig.send(event("ann", 99))
+            let account = rig.finish()
+            #expect(rig.out.lines == [event("ann", 99)])
+            #expect(account.verdicts[0, .withdrawn] == 20 && account.verdicts[0, .held] == 0 && account.balances)
+        }
+    }
+
     @Test("goes on holding what cannot be decided while what is on record cannot be told")
     func unreadable() throws {
         try withFolder { folder in
