@@ -147,7 +147,7 @@ let package = Package(
                 "Router", "TestSupport", "FaultyFiles", "Ledger", "Spool", "Ingest", "Delivery", "Policy", "Configuration", "Events",
                 "Platform",
             ]),
-        tests("EndToEndTests", ["TestSupport", "CSQLite"]),
+        tests("EndToEndTests", ["TestSupport", "CSQLite", "CZlib", "CZstd"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),

@@ -17,8 +17,7 @@ extension LaneState {
     mutating func lookForAged(at now: Instant) {
         ageDue = nil
         guard retention.shortest != nil else { return }
-        var none = Swept()
-        sweepMemory(broom(nil, at: now), at: now, &none)
+        sweepMemory(broom(nil, at: now), at: now)
         guard canStore else { return }
         if sweeping == nil {
             sweeping = Sweeping(row: backlog.position, swept: Swept(), done: [])
@@ -30,6 +29,7 @@ extension LaneState {
 
     /// Events come in: none of them is too old before this.
     mutating func noteArrival(at now: Instant) {
+        if plan.retention == nil, routeRetention.isEmpty { return }
         guard let shortest = retention.shortest else { return }
         let due = now + .nanoseconds(shortest)
         ageDue = ageDue.map { min($0, due) } ?? due

@@ -138,7 +138,7 @@ public final class Router: Sendable {
         letterKeeper = LetterKeeper(deadLetters, clock: options.clock, say: say)
         self.names = names
         self.clerk = options.registry.map { [withdrawing] registry in
-            ConsentClerk(registry, destroy: { receipts in withdrawing.withLock { $0 }?.begin(receipts) }, say: say)
+            ConsentClerk(registry, destroy: { receipts in withdrawing.withLock { $0 }?.adopt(receipts) }, say: say)
         }
         sources = plan.sources
         lineLimit = plan.limits.line
@@ -180,6 +180,7 @@ public final class Router: Sendable {
 
     private func makeWithdrawals() -> Withdrawals? {
         guard let registry = options.registry, let check = workshop.check else { return nil }
+        deadLetters.guarded(by: check)
         return Withdrawals(
             registry, check: check, deadLetters: deadLetters, names: names, lanes: { [roster] in roster.posts.map(\.lane) },
             settle: { [turns] in turns.settle() }, clock: options.clock, say: say)

@@ -49,7 +49,7 @@ struct OperationTests {
                 "provider", "phase", "durable", "events", "memory_bytes", "disk_bytes", "oldest", "oldest_age_s", "rate_per_s", "in_flight",
                 "breaker", "failed_attempts", "last_error", "store_fault", "taken", "resumed", "delivered", "rejected", "expired",
                 "dropped",
-                "unknown", "undelivered", "damaged", "withdrawn", "retries",
+                "unknown", "undelivered", "damaged", "withdrawn", "aged", "retries",
             ])
         #expect(lane["provider"] as? String == "out")
         #expect(lane["phase"] as? String == "open")
