@@ -162,7 +162,7 @@ struct SpeechReader: ~Copyable {
 
     /// Why the member cannot be read; nil: it was.
     private mutating func read(_ name: ByteRun, _ value: ByteRun, into form: inout OwnForm) -> String? {
-        guard let member = OwnForm.Member(name), form.seen.insert(member).inserted else {
+        guard let member = decoder.decode(name).flatMap(OwnForm.Member.init), form.seen.insert(member).inserted else {
             return "its consent holds level, granted, denied, version and withdrawn, each once, and no other"
         }
         switch member {

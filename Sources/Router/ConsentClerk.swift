@@ -66,10 +66,14 @@ final class ConsentClerk: Sendable {
                     for change in try deeds.carryOut(judge.deed(event, speech), on: file) { judge.foresee(change.key, change.effective) }
                 }
                 return deeds.changes
-            }, took: { taken in if !taken.isEmpty { changes.note(taken.map(\.key)) } })
+            },
+            took: { taken in
+                if !taken.isEmpty { changes.note(taken.map(\.key)) }
+                // Before another can set them apart.
+                for (one, other) in deeds.ties { ties.learn(one, other) }
+            })
         worker.judge.forgetForeseen()
         worker.heard.add(deeds.counts)
-        for (one, other) in deeds.ties { ties.learn(one, other) }
         destroy(deeds.receipts)
         for remark in deeds.remarks { tell(remark, speaker.source) }
     }

@@ -25,6 +25,7 @@ struct ConsentDeeds {
     private(set) var changes: [LedgerChange] = []
     /// Of withdrawals, whose events are destroyed once the ledger has them.
     private(set) var receipts: [Int64] = []
+    /// Those that are tied at the end of the block, or some of them.
     private(set) var ties: [(SubjectKey, SubjectKey)] = []
     private(set) var counts = ConsentCounts()
     private(set) var remarks: Set<Remark> = []
@@ -42,6 +43,7 @@ struct ConsentDeeds {
         case .tie: try tie(ids, file)
         case .untie:
             for id in ids { changes += try file.untie(id) }
+            ties.removeAll()
             counts.taken += 1
         case .refuse(let purposes): try refuse(deed, destroying: nil, file) { ($0 ?? ConsentTerms()).refusing(purposes) }
         case .withdraw(nil): try withdraw(deed, file)

@@ -132,6 +132,10 @@ struct StreamConsentTests {
         #expect(stand.turn(reset) == [])
         #expect(stand.turn(hasty) == ["4"])
         #expect(try stand.ledger.effective("a") == [ConsentTerms(level: "standard")])
+        #expect(stand.turn(stand.block(identify, #"{"type":"reset","anonymousId":"a"}"#, device("5"))) == [])
+        #expect(stand.take(identify, device("6")) == ["6"])
+        try stand.ledger.registry.use { (file) throws(StorageFault) in ((), try file.untie(.init("a"))) }
+        #expect(stand.take(identify, device("7")) == ["7"], "what was set apart by command is tied anew")
     }
 
     @Test("that refuses leaves the rest, whichever of the person's ids it was said by", arguments: [true, false])
