@@ -185,7 +185,7 @@ struct LaneState: ~Copyable {
     mutating func adopt(_ plan: DeliveryPlan, concurrency: Int?, isNewProvider: Bool) {
         let keptBefore = self.plan.retention
         self.plan = plan
-        if plan.retention != keptBefore { ageDue = plan.retention == nil ? nil : Instant(nanoseconds: .min) }
+        if plan.retention != keptBefore { ageDue = Instant(nanoseconds: .min) }
         offered = concurrency ?? offered
         self.concurrency = LaneState.concurrency(plan, offered)
         backoff = Backoff(plan: plan.retry)

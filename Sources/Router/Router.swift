@@ -124,7 +124,9 @@ public final class Router: Sendable {
         let key = options.key ?? (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
         let workshop = Workshop(
             names: names, key: key, deadLetters: deadLetters, clock: options.clock, vitals: options.vitals, seed: chance.next(),
-            records: options.registry?.records, levels: options.levels, news: clerk.tell)
+            records: options.registry?.records, levels: options.levels,
+            // Also when no block comes in, whose time would tell.
+            look: { [registry = options.registry, clock = options.clock] in registry?.note(time: clock.wall()) }, news: clerk.tell)
         let posts = plan.providers.indices.map { workshop.post(plan.providers[$0], outlets[$0]) }
         // The names have these numbers from the beginning.
         let first = workshop.generation(1, plan, posts, routes: plan.routes.indices.map { UInt16($0) })

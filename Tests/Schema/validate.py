@@ -50,6 +50,7 @@ EXCEPTIONS = {
     "an unknown purpose": NAMES,
     "purposes where the levels have none": NAMES,
     "a policy of an unknown level": NAMES,
+    "a rule that says how the unknown are judged": NAMES,
     "an unknown purpose of the privacy control": NAMES,
     "a map to an unknown purpose": NAMES,
     "a ledger under a key that there is not": NAMES,
