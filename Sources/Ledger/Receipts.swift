@@ -6,7 +6,7 @@ public import Platform
 
 public struct WithdrawalReceipt: Sendable, Hashable {
     public struct Line: Sendable, Hashable {
-        /// Such as `queue of NAME`, `spool of NAME`, `dead letters`, `held`.
+        /// Such as `queue of NAME`, `dead letters`, `held events`.
         public var place: String
         public var at: Int64
         public var events: Int
