@@ -11,7 +11,7 @@ import Spool
 
 struct SubjectInquiry {
     /// In this order; of one kind by name.
-    private enum Kind: Int { case ledger, memory, queue, deadLetters }
+    private enum Kind: Int { case ledger, memory, queue, held, deadLetters }
 
     private struct Place: Comparable {
         var kind: Kind
@@ -75,10 +75,10 @@ struct SubjectInquiry {
         return Array("\n\(lines)".utf8)
     }
 
-    /// All there are. What is held until somebody decides has a place of its own here.
+    /// All there are.
     private var places: [Place] {
         [Place(kind: .ledger), Place(kind: .memory)] + StateFolder.spools(in: folder).map { Place(kind: .queue, name: $0) }.sorted()
-            + [Place(kind: .deadLetters)]
+            + [Place(kind: .held), Place(kind: .deadLetters)]
     }
 
     /// Where to go on in it; nil: there is no more.
@@ -88,6 +88,7 @@ struct SubjectInquiry {
             case .ledger: try lookIntoLedger()
             case .memory: lookIntoMemory()
             case .queue: return try look(intoQueueOf: place.name, after: row)
+            case .held: return try lookIntoHeld(after: row)
             case .deadLetters: return try lookIntoDeadLetters(after: row)
             }
             return nil
@@ -123,6 +124,22 @@ struct SubjectInquiry {
         let place = "queue of \(provider)"
         for found in page.found { add(found.batch, place, found.routes) }
         if page.unreadable > 0 { lines += "{\"place\":\(jsonQuoted(place)),\"unreadable_batches\":\(page.unreadable)}\n" }
+        return page.next
+    }
+
+    private mutating func lookIntoHeld(after row: Int64) throws(StorageFault) -> Int64? {
+        var options = HeldFile.Options()
+        options.cipher = cipher
+        let names = RunNames()
+        guard let file = try HeldFile(path: folder + "/" + HeldFile.name, makes: false, names: names, options: options) else { return nil }
+        defer { file.close() }
+        let page = try file.events(of: Array(subjects), after: row, most: 1000, bytes: SubjectInquiry.part, except: { _ in false })
+        for found in page.events {
+            let routes = found.row.routes.map { jsonQuoted(names[$0]) }.joined(separator: ",")
+            let event = found.body.isEmpty ? "null" : String(decoding: found.body[found.row.given...], as: UTF8.self)
+            lines += "{\"place\":\"held events\",\"by\":\"\(by(found.row.subjects))\",\"routes\":[\(routes)],"
+            lines += "\"arrival\":\(jsonQuoted(timestamp(found.row.arrival))),\"event\":\(event)}\n"
+        }
         return page.next
     }
 

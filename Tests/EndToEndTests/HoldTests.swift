@@ -192,7 +192,13 @@ struct HoldTests {
         try yard.waitUntilHeld(1)
         #expect(try yard.command("status").text.contains("Held for consent: 1 events, "))
         #expect(try (yard.status()["held"] as? NSDictionary)?["bytes"] as? Int == event("ann", 1).utf8.count)
+        func gathered() throws -> [String] {
+            try yard.consent("subject", "ann", "--config", yard.path("routes.json")).lines.filter { $0.contains("held events") }
+        }
+        let whole = try gathered()
+        #expect(whole.count == 1 && whole[0].contains(#""routes":["all"]"#) && whole[0].contains(#""event":"# + event("ann", 1)))
         run.end(by: SIGKILL)
+        #expect(try gathered() == whole, "also where no router runs")
         #expect(try yard.command("status").text.contains("Held for consent: 1 events, "), "the folder is asked where no router runs")
     }
 }
