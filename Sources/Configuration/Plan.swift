@@ -209,6 +209,8 @@ public struct RoutePlan: Sendable {
     public var consent: ConsentDemand?
     public var sample: SamplePlan?
     public var session: SessionPlan?
+    /// How old its events may get while they wait or lie among the dead letters; nil: any age.
+    public var retention: Duration?
     public var transforms: [TransformPlan] = []
     /// Indices into `Plan.providers`.
     public var providers: [Int] = []
@@ -331,6 +333,8 @@ public struct DeliveryPlan: Sendable {
     public var deadline = Duration.seconds(60)
     /// How many calls that took longer the module may still hold before its lane stops.
     public var abandon = 3
+    /// How old events may get while they wait or lie among the dead letters; nil: any age.
+    public var retention: Duration?
     /// Events whose name matches do not wait for their batch to fill.
     public var immediate: [Glob] = []
     /// No later batch passes a retry.

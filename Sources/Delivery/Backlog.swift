@@ -344,32 +344,41 @@ struct Backlog: ~Copyable {
         began = nil
     }
 
-    /// Takes out what may not go any more of all that is not stored yet.
-    mutating func sweep(_ check: SecondCheck, at now: Instant) -> [Batch] {
+    /// Takes out what is to go of all that is not stored yet, and tells when the next of the rest is too old.
+    mutating func sweep(_ broom: Broom, at now: Instant) -> (gone: [(batch: Batch, isRefused: Bool)], due: Int64?) {
         form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
-        var gone: [Batch] = []
+        var gone: [(batch: Batch, isRefused: Bool)] = []
         var kept: [Unstored] = []
+        var due: Int64?
         for var next in unstored.removeAll() {
-            if case .refused(let refused) = check.check(next.batch) {
-                gone.append(next.batch.subset(refused))
-                let left = Set(next.batch.entries.indices).subtracting(refused).sorted()
+            if let finds = broom.finds(in: next.batch) {
+                if let other = finds.due { due = min(due ?? .max, other) }
+                if !finds.refused.isEmpty { gone.append((next.batch.subset(finds.refused), true)) }
+                if !finds.aged.isEmpty { gone.append((next.batch.subset(finds.aged), false)) }
+                let left = finds.left(of: next.batch.count)
                 guard !left.isEmpty else {
                     // Whoever waits for its end of the stream waits for what is in front of it.
                     if kept.isEmpty { pass(next.position) } else { kept[kept.count - 1].position.raise(to: next.position) }
                     continue
                 }
-                next.batch = next.batch.subset(left)
+                if left.count < next.batch.count { next.batch = next.batch.subset(left) }
             }
             kept.append(next)
         }
         for next in kept { unstored.append(next) }
-        for batch in gone { unstoredBytes -= batch.bytes.count }
-        return gone
+        for (batch, _) in gone { unstoredBytes -= batch.bytes.count }
+        return (gone, due)
     }
 
     private mutating func pass(_ position: UInt64) {
         let count = commit?.rows.count ?? 0
         if count > 0 { commit!.rows[count - 1].row.position.raise(to: position) } else { stored.raise(to: position) }
+    }
+
+    /// What is not stored yet, or is being stored.
+    mutating func unstoredBatches(at now: Instant) -> [Batch] {
+        form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
+        return (commit?.rows.map(\.row.batch) ?? []) + (0..<unstored.count).map { unstored[$0].batch }
     }
 
     /// Everything that could not be stored.

@@ -16,6 +16,10 @@ public final class DeadLetters: Sendable {
 
     fileprivate struct State {
         var file: DeadLetterFile?
+        /// Told when the oldest event came in of those that were buried, in nanoseconds since 1970.
+        var onBurial: (@Sendable (Int64) -> Void)?
+        /// Whether letters were removed that the file's log may still hold.
+        var isUntidy = false
         /// The kind of fault that was told last; it is not told again until events could be kept.
         var told: SpoolFault.Kind?
         /// Whether events may still be kept; nil: nobody asks.
@@ -58,6 +62,7 @@ public final class DeadLetters: Sendable {
                     kept, at: clock.wall(), provider: provider, routes: routes, levels: levels.all, reason: reason.rawValue,
                     code: answer.code, answer: answer.message, attempts: attempts)
                 state.told = nil
+                if let oldest = batch.entries.map(\.arrival).min() { state.onBurial?(oldest) }
                 return 0
             } catch {
                 // It may have been moved away, or may be there again.
@@ -96,6 +101,33 @@ public final class DeadLetters: Sendable {
             swept.events += found.events
             swept.bytes += found.bytes
             return swept
+        }
+    }
+
+    /// From now on it is told of each burial when the oldest of its events came in.
+    public func onBurial(_ handler: @escaping @Sendable (Int64) -> Void) { state.withLock { $0.onBurial = handler } }
+
+    /// Removes letters that are too old, so that the file holds them no more; how many, and when the next is due, in nanoseconds
+    /// since 1970. `most`: how old those to a provider by a route may get.
+    public func expire(_ most: (_ provider: String, _ route: String) -> Int64?) throws(SpoolFault) -> (events: Int, due: Int64?) {
+        guard divert == nil else { return (0, nil) }
+        return try state.withLock { (state) throws(SpoolFault) in
+            var file = state.file
+            if file == nil { file = try DeadLetterFile(path, makes: false, cipher: cipher) }
+            guard let file else { return (0, nil) }
+            let now = clock.wall()
+            var (events, due) = try file.expire(at: now, most: most)
+            if events > 0 || state.isUntidy {
+                do throws(SpoolFault) {
+                    try file.tidy()
+                    state.isUntidy = false
+                } catch {
+                    // Somebody reads it, who will be done soon.
+                    state.isUntidy = true
+                    due = now
+                }
+            }
+            return (events, due)
         }
     }
 

@@ -248,7 +248,7 @@ public final class Lane: Sendable {
             switch step {
             case .commit(let work): carryOut(diskPulse.beat { commit(work, store) })
             case .read(let row, let most): carryOut(diskPulse.beat { read(after: row, most, store) })
-            case .sweep(let row, let check): carryOut(diskPulse.beat { sweep(after: row, check, store) })
+            case .sweep(let row, let broom): carryOut(diskPulse.beat { sweep(after: row, broom, store) })
             case .tidy:
                 let isDone = diskPulse.beat { (try? store.tidy()) != nil }
                 carryOut(state.withLock { $0.tidied(isDone: isDone, at: clock.now()) })
@@ -280,9 +280,9 @@ public final class Lane: Sendable {
         }
     }
 
-    private func sweep(after row: Int64, _ check: SecondCheck, _ store: any SpoolStore) -> [LaneState.Effect] {
+    private func sweep(after row: Int64, _ broom: Broom, _ store: any SpoolStore) -> [LaneState.Effect] {
         do throws(SpoolFault) {
-            let swept = try store.sweep(after: row, check)
+            let swept = try store.sweep(after: row, broom)
             return state.withLock { $0.swept(swept, at: clock.now()) }
         } catch {
             return state.withLock { $0.readFailed(error, at: clock.now()) }
@@ -292,6 +292,19 @@ public final class Lane: Sendable {
     /// Destroys what waits and may not go any more, by what is on record now; `done` is told when it is, from any thread.
     public func sweep(_ done: @escaping @Sendable (Swept) -> Void) {
         carryOut(state.withLock { $0.sweep(at: clock.now(), done: done) })
+    }
+
+    /// How old events of a route may get, by its number; what waits and is older is destroyed.
+    public func adopt(routeRetention routes: [UInt16: Int64]) {
+        state.withLock { $0.adopt(routeRetention: routes, at: clock.now()) }
+        state.wake()
+    }
+
+    /// The events of these subjects that it has in memory alone, in the provider's hands too.
+    public func inMemory(of subjects: Set<SubjectKey>) -> [Batch] {
+        let batches = state.withLock { $0.inMemory(at: clock.now()) }
+        state.wake()
+        return batches.map { $0.subset($0.events(of: subjects)) }.filter { $0.count > 0 }
     }
 
     /// How many events are in the provider's hands that may not go any more by what is on record now.

@@ -1,6 +1,6 @@
 // What became of every event that a lane took, by route. It balances at any moment:
-// taken + resumed = delivered + rejected + expired + dropped + unknown + undelivered + damaged + withdrawn + waiting. What waits when the run
-// ends waits on disk for the next one.
+// taken + resumed = delivered + rejected + expired + dropped + unknown + undelivered + damaged + withdrawn + aged + waiting. What waits when
+// the run ends waits on disk for the next one.
 
 public struct LaneAccount: Sendable, Equatable {
     /// What can become of an event. The raw values are the words that accounts and metrics use.
@@ -20,6 +20,8 @@ public struct LaneAccount: Sendable, Equatable {
         case damaged
         /// Its subject refused while it waited: it was destroyed.
         case withdrawn
+        /// It waited for longer than `retention` allows: it was destroyed.
+        case aged
     }
 
     /// Indexed by route.

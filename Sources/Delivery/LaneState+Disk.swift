@@ -11,8 +11,8 @@ extension LaneState {
     enum DiskStep {
         case commit(SpoolWork)
         case read(after: Int64, most: Int)
-        /// Rows behind that one are to be rid of what may not go any more.
-        case sweep(after: Int64, SecondCheck)
+        /// Rows behind that one are to be rid of what may not go any more, or is too old.
+        case sweep(after: Int64, Broom)
         /// Nothing else is to be done: space may be given back.
         case tidy
         case wait(until: Instant?)
@@ -116,7 +116,10 @@ extension LaneState {
         let isFull = storeFault?.kind == .full
         let mayStore = storeAgain.map { $0 <= now } ?? true
         // A deletion makes room.
-        if mayStore || isFull, let row = sweeping?.row, let check { return .sweep(after: max(row, backlog.position), check) }
+        if mayStore || isFull, let sweeping, let row = sweeping.row {
+            self.sweeping?.isAsked = true
+            return .sweep(after: max(row, backlog.position), broom(sweeping.isForWithdrawal ? check : nil, at: now))
+        }
         if mayStore || isFull, !isEnding, phase != .stopped, backlog.hasMore, toDrop > 0 || wantsRows {
             let room = max(plan.batch.bytes, plan.queue.memory / 2 - heldBytes)
             return .read(after: backlog.position, most: min(room, 4 << 20))

@@ -26,13 +26,17 @@ extension LaneState {
         var row: Int64?
         var swept: Swept
         var done: [@Sendable (Swept) -> Void]
+        /// The store was asked since it began: what it was asked before says nothing of what this one is about.
+        var isAsked = false
+        /// Somebody waits for it; nobody waits for one that looks at ages alone.
+        var isForWithdrawal: Bool { !done.isEmpty }
     }
 
     mutating func sweep(at now: Instant, done: @escaping @Sendable (Swept) -> Void) -> [Effect] {
         guard let check else { return [.swept(Swept(), [done])] }
         var swept = sweeping?.swept ?? Swept()
         swept.inHands = refusedInHands
-        sweepMemory(check, at: now)
+        sweepMemory(broom(check, at: now), at: now)
         guard canStore else {
             swept = told(swept)
             swept.isCut = isDurable
@@ -51,21 +55,27 @@ extension LaneState {
 
     /// The thread that has the store went through some rows. `next`: where it goes on; nil: there are no more.
     mutating func swept(_ rows: SpoolSwept, at now: Instant) -> [Effect] {
-        guard var sweeping, let check else { return [] }
+        guard var sweeping else { return [] }
         for (route, count) in rows.routes {
             account.settle(route, .withdrawn, count)
             sweeping.swept.events += count
         }
+        for (route, count) in rows.aged { account.settle(route, .aged, count) }
         sweeping.swept.bytes += rows.bytes
-        backlog.lose(SpoolLoss(routes: rows.routes, bytes: rows.bytes, words: ""))
+        backlog.lose(SpoolLoss(routes: rows.routes.merging(rows.aged, uniquingKeysWith: +), bytes: rows.bytes + rows.agedBytes, words: ""))
+        noteDue(rows.due, at: now)
         isUntidy = true
+        guard sweeping.isAsked else {
+            self.sweeping = sweeping
+            return []
+        }
         if let next = rows.next {
             sweeping.row = next
             self.sweeping = sweeping
             return []
         }
         // What came back from disk meanwhile, or was on its way there.
-        sweepMemory(check, at: now)
+        sweepMemory(broom(sweeping.isForWithdrawal ? check : nil, at: now), at: now)
         sweeping.row = nil
         tidyAt = now
         self.sweeping = sweeping
@@ -76,7 +86,7 @@ extension LaneState {
     mutating func finishSweep() -> [Effect] {
         guard let sweeping, sweeping.row == nil, !backlog.hasWork else { return [] }
         self.sweeping = nil
-        return [.swept(told(sweeping.swept), sweeping.done)]
+        return sweeping.isForWithdrawal ? [.swept(told(sweeping.swept), sweeping.done)] : []
     }
 
     /// With all that was destroyed in memory, or on its way, since the last time.
@@ -91,34 +101,49 @@ extension LaneState {
 
     /// What of a batch may wait on. Events whose subject has refused are destroyed; nil: all of them.
     mutating func rest(of waiting: Waiting) -> Waiting? {
-        guard case .refused(let refused)? = check?.check(waiting.batch) else { return waiting }
-        destroy(waiting.part(refused))
-        let gone = Set(refused)
-        let left = (0..<waiting.batch.count).filter { !gone.contains($0) }
+        guard let finds = Broom(check).finds(in: waiting.batch), !finds.isEmpty else { return waiting }
+        return destroy(finds, of: waiting)
+    }
+
+    mutating func sweepMemory(_ broom: Broom, at now: Instant) {
+        sealAssembly(at: now, always: true)
+        if isDurable { sealGathered(at: now, always: true) }
+        for waiting in inFlight.values {
+            guard let finds = broom.finds(in: waiting.batch) else { continue }
+            noteDue(finds.aged.isEmpty ? finds.due : .min, at: now)
+            // What is in the provider's hands never waits again, whatever comes of it, so that it need not stay on disk.
+            if !finds.refused.isEmpty, let share = waiting.part(finds.refused).share { backlog.release(share) }
+        }
+        for waiting in queue.removeAll() {
+            guard let finds = broom.finds(in: waiting.batch) else {
+                queue.append(waiting)
+                continue
+            }
+            noteDue(finds.due, at: now)
+            if let left = finds.isEmpty ? waiting : destroy(finds, of: waiting) { queue.append(left) }
+        }
+        let (gone, due) = backlog.sweep(broom, at: now)
+        noteDue(due, at: now)
+        for (batch, isRefused) in gone {
+            if isRefused { tellLater(batch) }
+            settle(batch, isRefused ? .withdrawn : .aged)
+        }
+    }
+
+    /// What is left of it; nil: nothing.
+    mutating func destroy(_ finds: Broom.Finds, of waiting: Waiting) -> Waiting? {
+        if !finds.refused.isEmpty {
+            let refused = waiting.part(finds.refused)
+            tellLater(refused.batch)
+            settle(refused, .withdrawn)
+        }
+        if !finds.aged.isEmpty { settle(waiting.part(finds.aged), .aged) }
+        let left = finds.left(of: waiting.batch.count)
         return left.isEmpty ? nil : waiting.part(left)
     }
 
-    private mutating func destroy(_ waiting: Waiting) {
-        untold.events += waiting.batch.count
-        untold.bytes += waiting.batch.bytes.count
-        settle(waiting, .withdrawn)
-    }
-
-    private mutating func sweepMemory(_ check: SecondCheck, at now: Instant) {
-        sealAssembly(at: now, always: true)
-        if isDurable { sealGathered(at: now, always: true) }
-        for waiting in queue.removeAll() {
-            if let rest = rest(of: waiting) { queue.append(rest) }
-        }
-        // What is in the provider's hands never waits again, whatever comes of it, so that it need not stay on disk.
-        for waiting in inFlight.values {
-            guard case .refused(let refused) = check.check(waiting.batch), let share = waiting.part(refused).share else { continue }
-            backlog.release(share)
-        }
-        for batch in backlog.sweep(check, at: now) {
-            untold.events += batch.count
-            untold.bytes += batch.bytes.count
-            settle(batch, .withdrawn)
-        }
+    private mutating func tellLater(_ batch: Batch) {
+        untold.events += batch.count
+        untold.bytes += batch.bytes.count
     }
 }

@@ -152,6 +152,10 @@ struct LaneState: ~Copyable {
     var sweeping: Sweeping?
     /// What was destroyed since a receipt was told.
     var untold = Swept()
+    /// How old events of a route may get, by its number, besides what the plan says of all.
+    var routeRetention: [UInt16: Int64] = [:]
+    /// When to look for events that are too old; nil: none is here, or any age will do.
+    var ageDue: Instant?
     /// Nanoseconds since 1970 at the instant 0, to keep the time of a first try.
     let epoch: Int64
 
@@ -179,7 +183,9 @@ struct LaneState: ~Copyable {
     /// The plan has changed, or the provider has: what waits goes on under the new one. A new provider owes nothing for what the
     /// old one failed at, so it is tried at once.
     mutating func adopt(_ plan: DeliveryPlan, concurrency: Int?, isNewProvider: Bool) {
+        let keptBefore = self.plan.retention
         self.plan = plan
+        if plan.retention != keptBefore { ageDue = plan.retention == nil ? nil : Instant(nanoseconds: .min) }
         offered = concurrency ?? offered
         self.concurrency = LaneState.concurrency(plan, offered)
         backoff = Backoff(plan: plan.retry)
@@ -209,6 +215,7 @@ struct LaneState: ~Copyable {
     @discardableResult
     mutating func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil, at now: Instant) -> [Effect] {
         for entry in parcel.entries { account.take(entry.route) }
+        noteArrival(at: now)
         var effects: [Effect] = []
         if canStore, goesToDisk(parcel.byteCount) {
             takeToDisk(&parcel, receipt, at: now, &effects)
@@ -297,6 +304,7 @@ struct LaneState: ~Copyable {
         case .flushing, .stopped: return .wait(until: nil)
         case .open, .draining: break
         }
+        if let due = ageDue, due <= now { lookForAged(at: now) }
         sealWhatIsDue(at: now, always: phase == .draining)
         while let index = firstReady(at: now) {
             var waiting = queue.remove(at: index)
@@ -332,19 +340,17 @@ struct LaneState: ~Copyable {
     private static let unreadablePause = Duration.seconds(1)
 
     /// The second check, in the same breath with the hand-over: whoever has the lane's lock sees a batch either in the provider's
-    /// hands or checked later. Events that may not go any more are destroyed; false: nothing is left to go now.
+    /// hands or checked later. Events that may not go any more, or are too old, are destroyed; false: nothing is left to go now.
     private mutating func stillMay(_ waiting: inout Waiting, at now: Instant) -> Bool {
-        switch check?.check(waiting.batch) ?? .pass {
-        case .pass: return true
-        case .unreadable:
+        guard let finds = broom(check, at: now).finds(in: waiting.batch) else {
             waiting.notBefore = now + LaneState.unreadablePause
             queue.prepend(waiting)
             return false
-        case .refused:
-            guard let rest = rest(of: waiting) else { return false }
-            waiting = rest
-            return true
         }
+        if finds.isEmpty { return true }
+        guard let left = destroy(finds, of: waiting) else { return false }
+        waiting = left
+        return true
     }
 
     /// A batch was cut to what a plan allowed that has been replaced since.
@@ -373,7 +379,7 @@ struct LaneState: ~Copyable {
 
     private func nextInstant() -> Instant? {
         var soonest = assembly.deadline
-        if let due = backlog.deadline { soonest = soonest.map { min($0, due) } ?? due }
+        for due in [backlog.deadline, ageDue].compactMap(\.self) { soonest = soonest.map { min($0, due) } ?? due }
         guard inFlight.count < mostInFlight else { return soonest }
         for index in candidates {
             // A breaker holds back what waits; when nothing does, there is nothing to wake up for.

@@ -50,6 +50,9 @@ extension LedgerFile {
         }
     }
 
+    /// The short hash of the id, whether it is on record or not.
+    public func short(of id: LedgerID) -> ShortHash { short(id) }
+
     /// The short hashes of the id and of all that are tied to it.
     public func person(of id: LedgerID) throws(StorageFault) -> [ShortHash] {
         try LedgerFile.advised { () throws(StorageFault) in

@@ -37,6 +37,9 @@ public struct HashedID: Hashable, Sendable {
         self.key = key
         self.short = short
     }
+
+    /// The hash as exports write it.
+    public var digits: String { hex(hmac) }
 }
 
 /// A subject as others name it.

@@ -94,7 +94,10 @@ extension Batch {
         guard subjectsAt == index.count else { return nil }
     }
 
-    public func check(_ check: SecondCheck) -> SecondCheck.Answer {
-        entries.withUnsafeBufferPointer { entries in subjects.withUnsafeBufferPointer { check.check(entries, $0) } }
+    /// Whether some event is of one of them.
+    public func holds(_ subjects: Set<SubjectKey>) -> Bool { self.subjects.contains(where: subjects.contains) }
+
+    public func finds(_ broom: Broom) -> Broom.Finds? {
+        entries.withUnsafeBufferPointer { entries in subjects.withUnsafeBufferPointer { broom.finds(in: entries, $0) } }
     }
 }

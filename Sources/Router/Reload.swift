@@ -123,6 +123,7 @@ extension Router {
         guard roster.adopt(generation, retiring: left) else { throw ReloadRefusal(["the router is ending"]) }
         ending.withLock { $0.shutdown = plan.shutdown.deadline }
         if let section = plan.consent { options.registry?.adopt(levels: section.levels.map(\.name)) }
+        letterKeeper.adopt(plan)
         pace.adopt(posts.map(\.lane))
         for (index, provider) in plan.providers.enumerated() {
             let post = posts[index]
@@ -164,6 +165,6 @@ extension ProviderPlan {
 extension DeliveryPlan {
     fileprivate func isSame(as other: DeliveryPlan) -> Bool {
         batch == other.batch && queue == other.queue && retry == other.retry && breaker == other.breaker && deadline == other.deadline
-            && abandon == other.abandon && ordered == other.ordered
+            && abandon == other.abandon && retention == other.retention && ordered == other.ordered
     }
 }

@@ -73,6 +73,7 @@ public final class Router: Sendable {
     private let withdrawing = Monitor<Withdrawals?>(nil)
     private let totals = Monitor(Totals())
     private let consentNews: ConsentNews
+    let letterKeeper: LetterKeeper
     /// Of what every plan of the run has in common.
     private let sources: [SourcePlan]
     private let lineLimit: Int
@@ -132,6 +133,7 @@ public final class Router: Sendable {
         self.deadLetters = deadLetters
         self.say = say
         consentNews = ConsentNews(say: say)
+        letterKeeper = LetterKeeper(deadLetters, clock: options.clock, say: say)
         self.names = names
         sources = plan.sources
         lineLimit = plan.limits.line
@@ -214,6 +216,7 @@ public final class Router: Sendable {
             registry.watch(consentNews.tell)
             registry.note(time: options.clock.wall())
         }
+        letterKeeper.adopt(roster.current.plan)
         for post in roster.posts { post.lane.start() }
         do throws(StorageFault) {
             try withdrawals?.resume()
@@ -232,6 +235,7 @@ public final class Router: Sendable {
         work(logs, options.vitals.pulse("worker 0"))
         for helper in helpers + sideThreads { helper.join() }
         endLanes()
+        letterKeeper.end()
         acks?.close(by: options.clock.now() + .seconds(1), options.clock)
         for log in faults { log.sumUp() }
         let account = account(faults)

@@ -5,7 +5,7 @@
 internal import Delivery
 public import Ledger
 public import Platform
-internal import Policy
+public import Policy
 
 public final class Withdrawals: Sendable {
     fileprivate struct State {
@@ -49,6 +49,14 @@ public final class Withdrawals: Sendable {
             say("withdrawal \(receipt): what is in providers' hands could not be written down: \(error)")
         }
         return (holds, receipt)
+    }
+
+    /// What waits of these subjects in memory alone, by provider, with the names of the routes that it came by.
+    public func inMemory(of subjects: Set<SubjectKey>) -> [(provider: String, batch: Batch, routes: [String])] {
+        let known = steps.names.all
+        return lanes().flatMap { lane in
+            lane.inMemory(of: subjects).map { (lane.name, $0, $0.entries.map { known[Int($0.route)] }) }
+        }
     }
 
     private func enqueue(_ receipt: Int64) {

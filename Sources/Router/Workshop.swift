@@ -23,6 +23,8 @@ final class Workshop: Sendable {
     private struct State {
         var chance: Chance
         var posts = 0
+        /// How old events may get, by the number of their route.
+        var retention: [UInt16: Int64] = [:]
     }
 
     init(
@@ -56,7 +58,15 @@ final class Workshop: Sendable {
     }
 
     /// From now on what waits is asked for what this generation demands.
-    func settle(on generation: Generation) { check?.adopt(generation.ruleset) }
+    func settle(on generation: Generation) {
+        check?.adopt(generation.ruleset)
+        // What came by a route that is gone goes on under what that route said.
+        let retention = state.withLock { state in
+            for (number, route) in zip(generation.routes, generation.plan.routes) { state.retention[number] = route.retention?.nanoseconds }
+            return state.retention
+        }
+        for post in generation.posts { post.lane.adopt(routeRetention: retention) }
+    }
 
     func generation(_ number: Int, _ plan: Plan, _ posts: [Post], routes: [UInt16]) -> Generation {
         // One key for all of them: a subject stays the same subject.

@@ -164,6 +164,28 @@ public final class DeadLetterFile: @unchecked Sendable {
         return letters
     }
 
+    /// Those of some subjects among the next letters behind that one, and the last that was looked at; nil: there are no more behind.
+    public func letters(
+        of subjects: Set<SubjectKey>, after id: Int64
+    ) throws(SpoolFault) -> (found: [DeadLetter], next: Int64?) {
+        let select = try database.statement(
+            "SELECT id, subjects FROM letters WHERE id > ?1 ORDER BY id LIMIT \(DeadLetterFile.sweepLetters)"
+        ).bind(1, id)
+        var hits: [Int64] = []
+        var seen = 0
+        var last: Int64?
+        while hits.count < 500, try select.step() {
+            seen += 1
+            last = select.int(0)
+            if DeadLetterFile.subjects(select.bytes(1)).contains(where: subjects.contains) { hits.append(select.int(0)) }
+        }
+        select.reset()
+        var found: [DeadLetter] = []
+        for hit in hits { found += try letters(Choice(), after: hit - 1, most: 1).filter { $0.id == hit } }
+        let isOver = hits.count < 500 && seen < DeadLetterFile.sweepLetters
+        return (found, isOver ? nil : last)
+    }
+
     private static func subjects(_ bytes: UnsafeRawBufferPointer) -> [SubjectKey] {
         (0..<bytes.count / 16).map { bytes.loadUnaligned(fromByteOffset: $0 * 16, as: SubjectKey.self) }
     }
@@ -224,6 +246,45 @@ public final class DeadLetterFile: @unchecked Sendable {
         }
         try tidy()
         return swept
+    }
+
+    /// Removes the letters that came in longer ago than they may be kept; how many, and when the next is due. `most`: how long those to
+    /// a provider by a route may be kept, in nanoseconds; nil: for ever.
+    public func expire(
+        at now: Int64, most: (_ provider: String, _ route: String) -> Int64?
+    ) throws(SpoolFault) -> (events: Int, due: Int64?) {
+        let kinds = try database.statement("SELECT provider, route, min(arrival) FROM letters GROUP BY 1, 2")
+        var oldest: [(provider: String, route: String, arrival: Int64, most: Int64)] = []
+        while try kinds.step() {
+            let (provider, route) = (kinds.text(0), kinds.text(1))
+            if let most = most(provider, route) { oldest.append((provider, route, kinds.int(2), most)) }
+        }
+        kinds.reset()
+        var removed = 0
+        var due: Int64?
+        for kind in oldest {
+            var first: Int64? = kind.arrival
+            if kind.arrival <= now - kind.most {
+                let (count, next) = try expire(kind.provider, kind.route, until: now - kind.most)
+                removed += count
+                first = next
+            }
+            if let first { due = min(due ?? .max, first + kind.most) }
+        }
+        return (removed, due)
+    }
+
+    /// How many there were, and when the first of the others came in.
+    private func expire(_ provider: String, _ route: String, until end: Int64) throws(SpoolFault) -> (count: Int, first: Int64?) {
+        try database.transaction { () throws(SpoolFault) in
+            try database.statement("DELETE FROM letters WHERE provider = ?1 AND route = ?2 AND arrival <= ?3")
+                .bind(1, provider).bind(2, route).bind(3, end).run()
+            let count = Int(try database.number("SELECT changes()") ?? 0)
+            let next = try database.statement("SELECT min(arrival) FROM letters WHERE provider = ?1 AND route = ?2")
+                .bind(1, provider).bind(2, route)
+            defer { next.reset() }
+            return (count, try next.step() && !next.isNull(0) ? next.int(0) : nil)
+        }
     }
 
     /// How many there are, by provider and reason.

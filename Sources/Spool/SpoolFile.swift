@@ -341,9 +341,9 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     /// How many rows are looked at in one go.
     private static let sweepRows = 256
 
-    public func sweep(after row: Int64, _ check: SecondCheck) throws(SpoolFault) -> SpoolSwept {
+    public func sweep(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept {
         do throws(SpoolFault) {
-            return try sweepRows(after: row, check)
+            return try sweepRows(after: row, broom)
         } catch {
             if error.kind == .damaged { try repair(error) }
             throw error
@@ -351,7 +351,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     }
 
     /// Reads what the entries say; only where something is to be destroyed, also the events.
-    private func sweepRows(after row: Int64, _ check: SecondCheck) throws(SpoolFault) -> SpoolSwept {
+    private func sweepRows(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept {
         var swept = SpoolSwept()
         var hit: [Int64] = []
         var seen = 0
@@ -363,25 +363,26 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
             swept.next = select.int(0)
             // What makes no sense is set aside when it is read.
             guard let index = index(select) else { continue }
-            switch index.check(check) {
-            case .pass: break
-            case .refused: hit.append(select.int(0))
-            case .unreadable:
+            guard let finds = index.finds(broom) else {
                 select.reset()
                 throw SpoolFault(.failed, "\(path): what is on record of its subjects cannot be told")
             }
+            if let due = finds.due { swept.due = min(swept.due ?? .max, due) }
+            if !finds.isEmpty { hit.append(select.int(0)) }
         }
         select.reset()
         if seen < SpoolFile.sweepRows { swept.next = nil }
         var work = SpoolWork()
         for id in hit {
-            guard let found = try rows(after: id - 1, most: 1).first, found.id == id,
-                case .refused(let refused) = check.check(found.batch)
+            guard let found = try rows(after: id - 1, most: 1).first, found.id == id, let finds = broom.finds(in: found.batch),
+                !finds.isEmpty
             else { continue }
-            let gone = found.batch.subset(refused)
-            for entry in gone.entries { swept.routes[entry.route, default: 0] += 1 }
-            swept.bytes += gone.bytes.count
-            let left = Set(found.batch.entries.indices).subtracting(refused).sorted()
+            let (refused, aged) = (found.batch.subset(finds.refused), found.batch.subset(finds.aged))
+            for entry in refused.entries { swept.routes[entry.route, default: 0] += 1 }
+            for entry in aged.entries { swept.aged[entry.route, default: 0] += 1 }
+            swept.bytes += refused.bytes.count
+            swept.agedBytes += aged.bytes.count
+            let left = finds.left(of: found.batch.count)
             if left.isEmpty { work.remove.append(id) } else { work.rewrite.append((id, found.batch.subset(left))) }
         }
         if !work.isEmpty { try commit(work) }

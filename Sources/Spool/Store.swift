@@ -10,8 +10,8 @@ public protocol SpoolStore: AnyObject, Sendable {
     var contents: SpoolContents { get }
     /// The rows behind that one, in order: as many as fit into so many bytes, but one at least if there is one.
     func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow]
-    /// Looks at some rows behind that one, in order, and destroys their events that may not go any more.
-    func sweep(after row: Int64, _ check: SecondCheck) throws(SpoolFault) -> SpoolSwept
+    /// Looks at some rows behind that one, in order, and destroys their events that are to go.
+    func sweep(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept
     /// Does all of it, in one transaction, or nothing.
     func commit(_ work: SpoolWork) throws(SpoolFault)
     /// Events that turned out to be damaged since the last call: they are set aside and will not be read.
@@ -67,9 +67,14 @@ public struct SpoolContents: Sendable, Equatable {
 
 /// What was destroyed of some rows.
 public struct SpoolSwept: Sendable, Equatable {
-    /// How many events by route, by the numbers of the run's `RunNames`.
+    /// How many events were refused by their subjects, by route, by the numbers of the run's `RunNames`.
     public var routes: [UInt16: Int] = [:]
     public var bytes = 0
+    /// The same of those that were too old.
+    public var aged: [UInt16: Int] = [:]
+    public var agedBytes = 0
+    /// When the next of those that are left is too old, in nanoseconds since 1970; nil: none ever is.
+    public var due: Int64?
     /// The last row that was looked at; nil: there are no more behind.
     public var next: Int64?
     public init() {}

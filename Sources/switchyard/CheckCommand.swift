@@ -45,7 +45,8 @@ extension Plan {
             if let disk = delivery.queue.disk {
                 text += ", on disk up to \(grouped(disk)) bytes, which survive \(delivery.queue.durability.summary)"
             }
-            text += "; retried for \(delivery.retry.total.configured)\(delivery.ordered ? "; in order" : "")\n"
+            text += "; retried for \(delivery.retry.total.configured)\(delivery.ordered ? "; in order" : "")"
+            text += (delivery.retention.map { "; kept for \($0.configured) at most" } ?? "") + "\n"
         }
         return text
     }
@@ -98,6 +99,7 @@ extension Plan {
             if !demand.purposes.isEmpty { parts.append("purposes \(shown(demand.purposes).joined(separator: ", "))") }
             stages.append("consent: \(parts.joined(separator: ", "))")
         }
+        if let retention = route.retention { stages.append("retention: kept for \(retention.configured) at most") }
         if let sample = route.sample {
             var text = "sample: \(sample.rate) by \(sample.by.map { hidden.masked($0.description) } ?? "messageId")"
             if !sample.keep.isEmpty { text += ", always \(shown(sample.keep.map(\.pattern)).joined(separator: " or "))" }

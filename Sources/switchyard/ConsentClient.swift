@@ -66,7 +66,7 @@ struct ConsentClient {
         do throws(StorageFault) {
             let options = LedgerFile.Options(plan, under: try folder.storedKey())!
             let file = try LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!
-            return .folder(folder, file, ConsentDesk(.resting(file)), plan)
+            return .folder(folder, file, ConsentDesk(.resting(file), folder: folder.path), plan)
         } catch {
             throw StateFailure(error.description)
         }

@@ -17,6 +17,7 @@ let consentCommand = Command(
         consent import FILE       takes in lines of an export, or of a list with raw ids; - is standard input
         consent receipts [ID]     what withdrawals destroyed, where and when, and what was in a provider's hands then
         consent clock             whether the clock is behind what is on record, so that it does not count; --believe trusts the clock
+        consent subject ID        all that the router itself holds of a person, an object a line with its place
         consent stats             how many ids there are, and what was said
         With - the ids are read from standard input, one a line. Ids that stand in the command itself can be seen by everyone who may
         list processes, and are kept by shells.
@@ -38,17 +39,17 @@ let consentCommand = Command(
         Option(name: "--format", value: "FORMAT", about: "ndjson (default) or csv (export, import)"),
         Option(name: "--believe", about: "the clock is right: what is on record as later than now is taken as of now (clock)"),
         Option(name: "--history", about: "every decision, one a line (export)"),
-        Option(name: "--json", about: "one JSON object, for machines (all but export)"),
+        Option(name: "--json", about: "one JSON object, for machines (all but export and subject)"),
     ],
     run: { arguments in
         let errand = try errand(arguments)
-        let isReading = [.get, .export, .stats, .receipts, .clock].contains(errand.action)
+        let isReading = [.get, .export, .stats, .receipts, .clock, .subject].contains(errand.action)
         let input = errand.action == .import ? try ConsentInput(arguments.rest[0]) : nil
         let client = try ConsentClient(arguments, makes: !isReading)
         defer { client.close() }
         do {
             switch errand.action {
-            case .export: try export(errand, client)
+            case .export, .subject: try export(errand, client)
             case .import: return try ConsentImporting(errand, client, input!).run()
             default: try Console.show(String(decoding: try client.ask(errand), as: UTF8.self))
             }

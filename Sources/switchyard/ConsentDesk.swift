@@ -34,6 +34,7 @@ enum ConsentLedger: Sendable {
 struct ConsentDesk: Sendable {
     private let ledger: ConsentLedger
     private let imports: ConsentImports
+    private let folder: String
 
     /// What to do where no ledger is kept.
     static let advice = #"""
@@ -44,8 +45,10 @@ struct ConsentDesk: Sendable {
     /// How many ids stand in an answer of `export`, so that others can ask between two.
     private static let page = 5000
 
-    init(_ ledger: ConsentLedger) {
+    /// `folder`: the state folder that the ledger is in.
+    init(_ ledger: ConsentLedger, folder: String) {
         self.ledger = ledger
+        self.folder = folder
         imports = ConsentImports(ledger)
     }
 
@@ -60,13 +63,13 @@ struct ConsentDesk: Sendable {
             if action == .import {
                 return try imports.take(request.body, try ConsentErrand(action, form: Array(request.query.utf8)), words)
             }
-            return try answer(try ConsentErrand(action, form: request.body), words)
+            return try answer(try ConsentErrand(action, form: request.body), words, plan)
         } catch {
             return .fault(error.status, error.words)
         }
     }
 
-    private func answer(_ errand: ConsentErrand, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
+    private func answer(_ errand: ConsentErrand, _ words: ConsentWords, _ plan: Plan) throws(ConsentRefusal) -> Response {
         let ids = errand.ids.map { LedgerID($0) }
         switch errand.action {
         case .get:
@@ -93,6 +96,10 @@ struct ConsentDesk: Sendable {
         case .export: return try export(errand)
         case .import: throw ConsentRefusal(400, "an import comes in pieces")
         case .clock: return try clock(errand)
+        case .subject:
+            var inquiry = try SubjectInquiry(ids[0], ledger, folder: folder, by: plan)
+            let lines = try inquiry.answer(after: errand.values["after"])
+            return Response(200, type: "text/plain; charset=utf-8", lines)
         }
     }
 

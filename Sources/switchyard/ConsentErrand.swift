@@ -5,7 +5,7 @@ import Platform
 
 struct ConsentErrand: Sendable, Equatable {
     enum Action: String, CaseIterable, Sendable {
-        case get, set, withdraw, tie, untie, export, `import`, stats, receipts, clock
+        case get, set, withdraw, tie, untie, export, `import`, stats, receipts, clock, subject
 
         static let path = "/consent/"
         var path: String { Action.path + rawValue }
@@ -13,7 +13,7 @@ struct ConsentErrand: Sendable, Equatable {
         /// How many ids it takes.
         var ids: ClosedRange<Int> {
             switch self {
-            case .get, .set, .withdraw, .untie: 1...1
+            case .get, .set, .withdraw, .untie, .subject: 1...1
             case .tie: 2...1000
             case .receipts: 0...1
             case .export, .import, .stats, .clock: 0...0
@@ -25,6 +25,7 @@ struct ConsentErrand: Sendable, Equatable {
             switch self {
             case .get, .tie, .untie, .stats, .receipts: ["json"]
             case .clock: ["believe", "json"]
+            case .subject: []
             case .set: ["level", "grant", "deny", "version", "at", "json"]
             case .withdraw: ["purposes", "json"]
             case .export: ["format", "history"]
@@ -35,7 +36,7 @@ struct ConsentErrand: Sendable, Equatable {
         /// What only the command's other half says.
         var inner: [String] {
             switch self {
-            case .export: ["after"]
+            case .export, .subject: ["after"]
             case .import: ["session", "end"]
             default: []
             }

@@ -101,17 +101,20 @@ extension [WithdrawalReceipt] {
     }
 
     var json: String {
-        let receipts = map { receipt in
-            let lines = receipt.lines.map { line in
-                "{\"place\":\(jsonQuoted(line.place)),\"at\":\(jsonQuoted(timestamp(line.at))),\"events\":\(line.events),"
-                    + "\"bytes\":\(line.bytes),\"in_hands\":\(line.inHands)}"
-            }
-            let purposes = receipt.purposes.map { "[\($0.map(jsonQuoted).joined(separator: ","))]" } ?? "null"
-            return "{\"receipt\":\(receipt.number),\"purposes\":\(purposes),\"origin\":\(jsonQuoted(receipt.origin)),"
-                + "\"begun\":\(jsonQuoted(timestamp(receipt.begun))),"
-                + "\"finished\":\(receipt.finished.map { jsonQuoted(timestamp($0)) } ?? "null"),\"places\":[\(lines.joined(separator: ","))]}"
+        "[\(map(\.json).joined(separator: ","))]"
+    }
+}
+
+extension WithdrawalReceipt {
+    var json: String {
+        let lines = lines.map { line in
+            "{\"place\":\(jsonQuoted(line.place)),\"at\":\(jsonQuoted(timestamp(line.at))),\"events\":\(line.events),"
+                + "\"bytes\":\(line.bytes),\"in_hands\":\(line.inHands)}"
         }
-        return "[\(receipts.joined(separator: ","))]"
+        let purposes = purposes.map { "[\($0.map(jsonQuoted).joined(separator: ","))]" } ?? "null"
+        return "{\"receipt\":\(number),\"purposes\":\(purposes),\"origin\":\(jsonQuoted(origin)),"
+            + "\"begun\":\(jsonQuoted(timestamp(begun))),"
+            + "\"finished\":\(finished.map { jsonQuoted(timestamp($0)) } ?? "null"),\"places\":[\(lines.joined(separator: ","))]}"
     }
 }
 

@@ -87,7 +87,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let reloader = Reloader(file, http, folders, router, storage, masks, say: say)
     let desk = ControlDesk(
         router: router, listeners: listeners, reloader: reloader, folder: state, started: started,
-        consent: options.registry.flatMap { registry in router.withdrawals.map { ConsentDesk(.running(registry, $0)) } })
+        consent: options.registry.flatMap { registry in router.withdrawals.map { ConsentDesk(.running(registry, $0), folder: state) } })
     Signals.serve(
         router,
         ending: { [listeners, followers] in

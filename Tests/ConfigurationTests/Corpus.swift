@@ -769,6 +769,17 @@ extension Broken {
                 #"1:70: providers.out.delivery.batch.bytes must be at most the queue's memory of 1MB, is "2MB""#
             ]),
         Broken(
+            "a retention that is none",
+            #"""
+            {"providers":{"out":{"plugin":"console","delivery":{"retention":"30"}}},
+            "routes":[{"retention":"0s","to":["out"]},{"retention":30,"to":["out"]}]}
+            """#,
+            [
+                #"1:65: providers.out.delivery.retention must be a time such as "500ms" or "24h", is "30", did you mean "30ms" or "30s"?"#,
+                #"2:24: routes[0].retention must be between 1ms and 3660d, is "0s""#,
+                #"2:56: routes[1].retention must be a time such as "500ms" or "24h", is 30, did you mean "30ms" or "30s"?"#,
+            ]),
+        Broken(
             "an unknown queue",
             #"""
             {"providers":{"out":{"plugin":"console","delivery":{"queue":{"full":"dropnewest","disc":"1GB"}}}},
@@ -926,7 +937,7 @@ extension Broken {
             "routes":[{"emit":"true","to":["out"]}]}
             """#,
             [
-                "2:12: routes[0]: unknown key 'emit', expected name, events, match, not, where, else, consent, sample, session, transform or to"
+                "2:12: routes[0]: unknown key 'emit', expected name, events, match, not, where, else, consent, sample, session, retention, transform or to"
             ]),
         Broken(
             "events of the wrong type",

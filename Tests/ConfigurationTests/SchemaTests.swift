@@ -121,6 +121,7 @@ enum Good {
         file(#""emit":[{"where":"true","event":{"event":"b","properties":{"a":{"cel":"a + 1"},"b":[1,{"cel":"b"},{"c":null}]}}}]"#),
         file(route: #""session":{"by":"traits.id","idle":"2h","as":"session","most":1}"#),
         file(route: #""sample":{"target":"1/d","limit":{"rate":"5/h"}}"#),
+        file(provider: #""plugin":"console","delivery":{"retention":"3660d"}"#, route: #""retention":"1ms""#),
         file(route: #""name":"ünïcödé 🚗","events":"*""#),
     ]
 }

@@ -9,7 +9,9 @@ import Spool
 @testable import Policy
 
 /// A parcel of these events, as the gate would have filled it.
-func parcel(_ events: [String], route: UInt16 = 0, immediate: Bool = false, level: UInt8 = EntryLevel.none) -> Parcel {
+func parcel(_ events: [String], route: UInt16 = 0, immediate: Bool = false, level: UInt8 = EntryLevel.none, arrival: Int64 = 5)
+    -> Parcel
+{
     var parcel = Parcel()
     for event in events {
         parcel.bytes.append(event + "\n")
@@ -17,7 +19,7 @@ func parcel(_ events: [String], route: UInt16 = 0, immediate: Bool = false, leve
         parcel.entryColumn.append(
             Entry(
                 end: UInt32(parcel.bytes.count), route: route, isImmediate: immediate, level: level, subjectCount: 1,
-                firstSubject: UInt32(parcel.subjects.count - 1), messageIDOffset: 0, messageIDCount: 0, arrival: 5))
+                firstSubject: UInt32(parcel.subjects.count - 1), messageIDOffset: 0, messageIDCount: 0, arrival: arrival))
     }
     return parcel
 }
@@ -51,8 +53,8 @@ final class Bench {
     }
 
     @discardableResult
-    func take(_ events: [String], route: UInt16 = 0, immediate: Bool = false, at time: Int64) -> [String] {
-        var parcel = parcel(events, route: route, immediate: immediate)
+    func take(_ events: [String], route: UInt16 = 0, immediate: Bool = false, arrival: Int64 = 5, at time: Int64) -> [String] {
+        var parcel = parcel(events, route: route, immediate: immediate, arrival: arrival)
         return describe(state.take(&parcel, at: instant(time)))
     }
 

@@ -42,17 +42,20 @@ final class MemoryStore: SpoolStore, Sendable {
         }
     }
 
-    func sweep(after row: Int64, _ check: SecondCheck) throws(SpoolFault) -> SpoolSwept {
+    func sweep(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept {
         var swept = SpoolSwept()
         try state.withLock { state throws(SpoolFault) in
             if let fault = state.fault { throw fault }
             for index in state.rows.indices where state.rows[index].id > row {
                 let batch = state.rows[index].batch
-                guard case .refused(let refused) = check.check(batch) else { continue }
-                let gone = batch.subset(refused)
-                for entry in gone.entries { swept.routes[entry.route, default: 0] += 1 }
-                swept.bytes += gone.bytes.count
-                state.rows[index].batch = batch.subset(Set(batch.entries.indices).subtracting(refused).sorted())
+                guard let finds = broom.finds(in: batch) else { continue }
+                if let due = finds.due { swept.due = min(swept.due ?? .max, due) }
+                let (refused, aged) = (batch.subset(finds.refused), batch.subset(finds.aged))
+                for entry in refused.entries { swept.routes[entry.route, default: 0] += 1 }
+                for entry in aged.entries { swept.aged[entry.route, default: 0] += 1 }
+                swept.bytes += refused.bytes.count
+                swept.agedBytes += aged.bytes.count
+                state.rows[index].batch = batch.subset(finds.left(of: batch.count))
             }
             state.rows.removeAll { $0.batch.count == 0 }
         }

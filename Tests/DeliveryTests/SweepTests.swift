@@ -146,8 +146,8 @@ private final class Subjects {
                 log += bench.describe(bench.state.committed(at: instant(time)))
             case .read(let row, let most):
                 log += bench.describe(bench.state.came((try? store.read(after: row, most: most)) ?? [], at: instant(time)))
-            case .sweep(let row, let check):
-                guard let swept = try? store.sweep(after: row, check) else { return log + ["a sweep failed"] }
+            case .sweep(let row, let broom):
+                guard let swept = try? store.sweep(after: row, broom) else { return log + ["a sweep failed"] }
                 log += bench.describe(bench.state.swept(swept, at: instant(time)))
             case .tidy: log += bench.describe(bench.state.tidied(isDone: true, at: instant(time)))
             case .wait, .close: return log

@@ -25,6 +25,7 @@ enum DeliveryForm {
         var breaker: Int?
         var deadline: Duration?
         var abandon: Int?
+        var retention: Duration?
         var immediate: [Glob]?
         var ordered: Bool?
     }
@@ -43,9 +44,12 @@ enum DeliveryForm {
                 into: \.breaker),
             Member("deadline", Forms.time(0...year), "How long a call of the module may take; 0s: for ever.", into: \.deadline),
             Member("abandon", Forms.integer(1...1000), "How many calls past it stop the lane.", into: \.abandon),
+            Member("retention", retention, "How old events may get while they wait or are dead letters.", into: \.retention),
             Member("immediate", RouteForms.someGlobs, "Events whose name matches do not wait for their batch to fill.", into: \.immediate),
             Member("ordered", Forms.boolean, "Whether no later batch passes a retry.", into: \.ordered),
         ])
+
+    static let retention = Forms.time(1...10 * year)
 
     private static let batch = Form<Draft.Batch>.object(
         Draft.Batch(),
@@ -129,6 +133,7 @@ enum DeliveryForm {
         plan.breaker = draft.breaker ?? plan.breaker
         plan.deadline = draft.deadline ?? plan.deadline
         plan.abandon = draft.abandon ?? plan.abandon
+        plan.retention = draft.retention ?? plan.retention
         plan.immediate = draft.immediate ?? plan.immediate
         plan.ordered = draft.ordered ?? plan.ordered
         return plan

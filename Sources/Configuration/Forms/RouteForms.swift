@@ -60,6 +60,9 @@ enum RouteForms {
             Member("consent", consent, "The level, or the level and purposes, that the route demands.", into: \.route.consent),
             Member("sample", SampleForms.sample, "The share of events that passes.", into: \.route.sample),
             Member("session", SessionForm.session, "Writes an id of the subject's session on the event.", into: \.route.session),
+            Member(
+                "retention", DeliveryForm.retention, "How old its events may get while they wait or are dead letters.",
+                into: \.route.retention),
             Member("transform", Transforms.steps, "Changes to the route's copy of the event, in turn.", into: \.route.transforms),
             Member("to", destinations, required: true, "The providers that get the event.", into: \.route.providers),
         ]

@@ -1,0 +1,99 @@
+// Removes dead letters that are older than `retention` allows: when the run begins, and at the moment when the next falls due. Nobody else
+// does while no router runs.
+
+internal import Configuration
+internal import Delivery
+internal import Platform
+internal import Spool
+
+final class LetterKeeper: Sendable {
+    private struct State {
+        /// By name, in nanoseconds; of those that are gone, what they had.
+        var providers: [String: Int64] = [:]
+        var routes: [String: Int64] = [:]
+        /// When the next letter is due, in nanoseconds since 1970; nil: none is.
+        var due: Int64?
+        var isRunning = false
+        var isOver = false
+    }
+
+    private let deadLetters: DeadLetters
+    private let clock: Clock
+    private let say: @Sendable (String) -> Void
+    private let state = Monitor(State())
+
+    /// Looks are so far apart at least.
+    private static let pause: Int64 = 1_000_000_000
+
+    init(_ deadLetters: DeadLetters, clock: Clock, say: @escaping @Sendable (String) -> Void) {
+        self.deadLetters = deadLetters
+        self.clock = clock
+        self.say = say
+        deadLetters.onBurial { [weak self] arrival in self?.note(arrival) }
+    }
+
+    /// From now on letters may get as old as this plan says; those that are too old are removed before this returns.
+    func adopt(_ plan: Plan) {
+        let isKeeping = state.withLock { state in
+            for provider in plan.providers { state.providers[provider.name] = provider.delivery.retention?.nanoseconds }
+            for route in plan.routes { state.routes[route.name] = route.retention?.nanoseconds }
+            return !state.providers.isEmpty || !state.routes.isEmpty
+        }
+        guard isKeeping else { return }
+        look()
+        let isFirst = state.withLock { state in
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if isFirst { Thread.start("dead letters") { self.run() }.detach() }
+    }
+
+    func end() {
+        state.withLock { $0.isOver = true }
+        state.wake()
+    }
+
+    private func note(_ arrival: Int64) {
+        state.withLock { state in
+            guard let shortest = (Array(state.providers.values) + state.routes.values).min() else { return }
+            state.due = min(state.due ?? .max, arrival + shortest)
+        }
+        state.wake()
+    }
+
+    private func run() {
+        while waitUntilDue() { look() }
+    }
+
+    /// false: the run is over.
+    private func waitUntilDue() -> Bool {
+        state.waitUntilReady { state -> Readiness<Bool> in
+            if state.isOver { return .ready(false) }
+            guard let due = state.due else { return .notBefore(nil) }
+            let left = due - clock.wall()
+            return left <= 0 ? .ready(true) : .notBefore(clock.now() + .nanoseconds(left))
+        }
+    }
+
+    private func look() {
+        let (providers, routes) = state.withLock { state in
+            state.due = nil
+            return (state.providers, state.routes)
+        }
+        var next: Int64?
+        do throws(SpoolFault) {
+            let (events, due) = try deadLetters.expire { provider, route in
+                [providers[provider], routes[route]].compactMap(\.self).min()
+            }
+            next = due
+            if events > 0 { say("dead letters: \(grouped(events)) \(events == 1 ? "is" : "are") older than retention allows, and removed") }
+        } catch {
+            say("dead letters that may be older than retention allows are not removed yet: \(error)")
+            next = clock.wall() + 60 * LetterKeeper.pause
+        }
+        let soonest = clock.wall() + LetterKeeper.pause
+        state.withLock { state in
+            if let next { state.due = min(state.due ?? .max, max(next, soonest)) }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+// Gathers all that a router holds of a person, for a request of access: what the ledger has, and the events that wait or were given up,
+// one object a line with its place. It looks into the files as they are and changes nothing. It goes from place to place in a fixed
+// order and gives its answer in parts, each with the word from which the next goes on.
+
+import Configuration
+import Ledger
+import Platform
+import Policy
+import Router
+import Spool
+
+struct SubjectInquiry {
+    /// In this order; of one kind by name.
+    private enum Kind: Int { case ledger, memory, queue, deadLetters }
+
+    private struct Place: Comparable {
+        var kind: Kind
+        /// Of a queue: its provider.
+        var name = ""
+
+        static func < (a: Place, b: Place) -> Bool { (a.kind.rawValue, a.name) < (b.kind.rawValue, b.name) }
+    }
+
+    /// Where it goes on: in that place, or the next if it has gone, behind that row.
+    private struct Cursor {
+        var place = Place(kind: .ledger)
+        var row: Int64 = 0
+
+        init(_ place: Place = Place(kind: .ledger), row: Int64 = 0) { (self.place, self.row) = (place, row) }
+
+        init?(_ text: String) {
+            let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard parts.count == 3, let kind = Int(parts[0]).flatMap(Kind.init), let row = Int64(parts[1]), row >= 0 else { return nil }
+            (place, self.row) = (Place(kind: kind, name: String(parts[2])), row)
+        }
+        var text: String { "\(place.kind.rawValue):\(row):\(place.name)" }
+    }
+
+    private let id: LedgerID
+    private let folder: String
+    private let plan: Plan
+    private let ledger: ConsentLedger
+    private let subjects: Set<SubjectKey>
+    private let own: SubjectKey
+    private let cipher: Cipher?
+    private var lines = ""
+
+    /// How many bytes of events stand in a part.
+    private static let part = 1 << 20
+
+    init(_ id: LedgerID, _ ledger: ConsentLedger, folder: String, by plan: Plan) throws(ConsentRefusal) {
+        self.id = id
+        self.folder = folder
+        self.plan = plan
+        self.ledger = ledger
+        cipher = plan.state.encrypt.map { Cipher(plan.keys[$0].secret) }
+        let person = try ledger.use { (file) throws(StorageFault) in ((file.short(of: id), try file.person(of: id)), []) }
+        own = SubjectKey(high: person.0.high, low: person.0.low)
+        subjects = Set(person.1.map { SubjectKey(high: $0.high, low: $0.low) })
+    }
+
+    /// The lines of a part, behind one with the word to go on after; that is empty in the last part.
+    mutating func answer(after text: String?) throws(ConsentRefusal) -> [UInt8] {
+        guard var cursor = text.map({ Cursor($0) }) ?? Cursor() else {
+            throw ConsentRefusal(400, "after must be a word that an answer gave")
+        }
+        for place in places where place >= cursor.place {
+            var row: Int64? = place == cursor.place ? cursor.row : 0
+            while let next = row {
+                cursor = Cursor(place, row: next)
+                if lines.utf8.count >= SubjectInquiry.part { return Array("\(cursor.text)\n\(lines)".utf8) }
+                row = try look(place, after: next)
+            }
+        }
+        return Array("\n\(lines)".utf8)
+    }
+
+    /// All there are. What is held until somebody decides has a place of its own here.
+    private var places: [Place] {
+        [Place(kind: .ledger), Place(kind: .memory)] + StateFolder.spools(in: folder).map { Place(kind: .queue, name: $0) }.sorted()
+            + [Place(kind: .deadLetters)]
+    }
+
+    /// Where to go on in it; nil: there is no more.
+    private mutating func look(_ place: Place, after row: Int64) throws(ConsentRefusal) -> Int64? {
+        do throws(StorageFault) {
+            switch place.kind {
+            case .ledger: try lookIntoLedger()
+            case .memory: lookIntoMemory()
+            case .queue: return try look(intoQueueOf: place.name, after: row)
+            case .deadLetters: return try lookIntoDeadLetters(after: row)
+            }
+            return nil
+        } catch {
+            throw ConsentRefusal(500, error.description)
+        }
+    }
+
+    // MARK: - The places
+
+    private mutating func lookIntoLedger() throws(StorageFault) {
+        let id = id
+        let (entry, receipts): (LedgerEntry?, [WithdrawalReceipt])
+        do throws(ConsentRefusal) {
+            (entry, receipts) = try ledger.use { (file) throws(StorageFault) in ((try file.get(id), try file.receipts(of: id)), []) }
+        } catch {
+            throw StorageFault(.failed, error.words)
+        }
+        let ties = (entry?.ties ?? []).map { "{\"hmac\":\"\($0.digits)\",\"key\":\(jsonQuoted($0.key))}" }
+        lines += "{\"place\":\"ledger\"," + entry.json.dropFirst().dropLast() + ",\"ties\":[\(ties.joined(separator: ","))]}\n"
+        for receipt in receipts { lines += "{\"place\":\"receipts\"," + receipt.json.dropFirst() + "\n" }
+    }
+
+    private mutating func lookIntoMemory() {
+        guard case .running(_, let withdrawals) = ledger else { return }
+        for (provider, batch, routes) in withdrawals.inMemory(of: subjects) { add(batch, "memory of \(provider)", routes) }
+    }
+
+    private mutating func look(intoQueueOf provider: String, after row: Int64) throws(StorageFault) -> Int64? {
+        guard let spool = try SpoolLook(StateFolder.spool(of: provider, in: folder), cipher: cipher) else { return nil }
+        defer { spool.close() }
+        let page = try spool.events(of: subjects, after: row, most: SubjectInquiry.part)
+        let place = "queue of \(provider)"
+        for found in page.found { add(found.batch, place, found.routes) }
+        if page.unreadable > 0 { lines += "{\"place\":\(jsonQuoted(place)),\"unreadable_batches\":\(page.unreadable)}\n" }
+        return page.next
+    }
+
+    private mutating func lookIntoDeadLetters(after row: Int64) throws(StorageFault) -> Int64? {
+        guard let file = try DeadLetterFile(folder + "/" + DeadLetterFile.name, makes: false, cipher: cipher) else { return nil }
+        defer { file.close() }
+        let (found, next) = try file.letters(of: subjects, after: row)
+        for letter in found {
+            lines += "{\"place\":\"dead letters\",\"by\":\"\(by(letter.subjects))\"," + letter.json.dropFirst() + "\n"
+        }
+        return next
+    }
+
+    private mutating func add(_ batch: Batch, _ place: String, _ routes: [String]) {
+        for index in 0..<batch.count {
+            lines += "{\"place\":\(jsonQuoted(place)),\"by\":\"\(by(batch.subjects(of: index)))\","
+            lines += "\"route\":\(jsonQuoted(routes[index])),"
+            lines += "\"arrival\":\(jsonQuoted(timestamp(batch.arrivals[index]))),"
+            lines += "\"event\":\(String(decoding: batch.event(index), as: UTF8.self))}\n"
+        }
+    }
+
+    /// Whether the event carried the id itself, or only one that is tied to it.
+    private func by(_ subjects: [SubjectKey]) -> String { subjects.contains(own) ? "id" : "tie" }
+}

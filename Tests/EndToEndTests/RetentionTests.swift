@@ -1,0 +1,68 @@
+// What is older than `retention` allows is in no file of the state folder any more.
+
+import Foundation
+import Glibc
+import Testing
+
+private func routes(route: String = "", delivery: String = "", url: String = "http://127.0.0.1:9") -> String {
+    """
+    { "providers": { "far": { "plugin": "http", "url": "\(url)", "delivery": { "queue": { "disk": "100MB" }\(delivery) } } },
+      "routes": [ { "name": "old", "events": ["old_*"]\(route), "to": ["far"] }, { "name": "rest", "else": true, "to": ["far"] } ] }
+    """
+}
+
+extension Yard {
+    fileprivate func files(holding text: String) -> [String] {
+        (try! FileManager.default.contentsOfDirectory(atPath: path("state"))).filter { name in
+            FileManager.default.contents(atPath: path("state/" + name))?.range(of: Data(text.utf8)) != nil
+        }
+    }
+
+    fileprivate func lane() throws -> NSDictionary? { (try status()["lanes"] as? [NSDictionary])?.first }
+}
+
+@Suite("Retention, end to end")
+struct RetentionTests {
+    private let events = (0..<40).map { #"{"event":"\#($0 % 2 == 0 ? "old" : "new")_\#($0)","note":"planted-\#($0 % 2)"}"# + "\n" }.joined()
+
+    @Test("of a route destroys its events on disk while the router runs and when it starts, nobody else's, and counts them")
+    func spool() throws {
+        let yard = try Yard(routes: routes())
+        var run = try yard.startRouter()
+        run.send(events)
+        try waitUntil("all are stored") { try yard.lane()?["events"] as? Int == 40 }
+        #expect(!yard.files(holding: "planted-0").isEmpty)
+        // A reload brings it.
+        try yard.write(routes(route: #", "retention": "1ms""#), to: "routes.json")
+        #expect(try yard.command("reload").code == 0)
+        try waitUntil("they are destroyed") { try yard.lane()?["aged"] as? Int == 20 }
+        waitUntil("the file is rid of them") { yard.files(holding: "planted-0").isEmpty }
+        #expect(!yard.files(holding: "planted-1").isEmpty)
+        run.end(by: SIGKILL)
+
+        try yard.write(routes(delivery: #", "retention": "1ms""#), to: "routes.json")
+        run = try yard.startRouter()
+        try waitUntil("it answers") { try yard.command("status", "--json").text.contains(#""running":true"#) }
+        try waitUntil("the rest is destroyed") { try yard.lane()?["aged"] as? Int == 20 }
+        waitUntil("the file is rid of it") { yard.files(holding: "planted-1").isEmpty }
+        #expect(run.finish().code == 69, "they were not delivered")
+    }
+
+    @Test("removes dead letters when a run starts, and when one is buried that falls due")
+    func deadLetters() throws {
+        let retry = #", "retry": { "first": "1ms", "most": "2ms", "for": "5ms" }"#
+        let yard = try Yard(routes: routes(delivery: retry))
+        var run = try yard.startRouter()
+        run.send(events)
+        func letters() throws -> Int { try yard.run(["dead-letters", "--events", "--state", yard.path("state")]).lines.count }
+        try waitUntil("all are given up") { try letters() == 40 }
+        run.end(by: SIGKILL)
+        try yard.write(routes(route: #", "retention": "1ms""#, delivery: retry), to: "routes.json")
+        run = try yard.startRouter()
+        try waitUntil("it answers") { try yard.command("status", "--json").text.contains(#""running":true"#) }
+        try waitUntil("the old ones are removed") { try letters() == 20 }
+        #expect(yard.files(holding: "planted-0") == [] && yard.files(holding: "planted-1") == ["dead-letters.sqlite"])
+        let result = run.finish()
+        #expect(result.errors.contains("dead letters: 20 are older than retention allows, and removed"))
+    }
+}

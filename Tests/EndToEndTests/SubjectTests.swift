@@ -1,0 +1,100 @@
+// `switchyard consent subject`: what a router holds of a person, wherever it waits.
+
+import Foundation
+import Glibc
+import Testing
+
+/// Nobody answers: one provider waits on disk, one in memory, and one has given up.
+private let routes = """
+    { "keys": { "ids": "0123456789abcdef0123456789abcdef", "disk": "fedcba9876543210fedcba9876543210" },
+      "state": { "encrypt": "disk" },
+      "consent": { "ledger": "ids", "levels": { "none": [], "all": ["analytics"] }, "unknown": { "assume": "all" }, "default": "all" },
+      "providers": {
+        "far": { "plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "100MB" } } },
+        "near": { "plugin": "http", "url": "http://127.0.0.1:9" },
+        "lost": { "plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "retry": { "first": "1ms", "most": "2ms", "for": "5ms" } } } },
+      "routes": [ { "name": "all", "to": ["far", "near", "lost"], "transform": [ { "drop": ["userId"] } ] } ] }
+    """
+
+@Suite("A request of access")
+struct SubjectTests {
+    private func consent(_ yard: Yard, _ words: String...) throws -> Result {
+        try yard.run(["consent"] + words + ["--state", yard.path("state")])
+    }
+
+    /// The lines by place; each of them must be an object.
+    private func subject(_ yard: Yard, _ id: String) throws -> [String: [NSDictionary]] {
+        let result = try consent(yard, "subject", id)
+        #expect(result.code == 0, "\(result.errors)")
+        let lines = try result.lines.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) as! NSDictionary }
+        return Dictionary(grouping: lines) { $0["place"] as! String }
+    }
+
+    private func letters(_ yard: Yard) throws -> Int {
+        try yard.run(["dead-letters", "--events", "--state", yard.path("state")]).lines.count
+    }
+
+    @Test("is answered with every event of the person and nobody else's, beside the router and after it was killed")
+    func everywhere() throws {
+        let yard = try Yard(routes: routes)
+        let run = try yard.startRouter()
+        #expect(try consent(yard, "set", "ann", "--level", "all").code == 0)
+        #expect(try consent(yard, "tie", "ann", "phone").code == 0)
+        for (index, id) in [#""userId":"ann""#, #""anonymousId":"phone""#, #""userId":"bob""#].enumerated() {
+            run.send(#"{\#(id),"n":\#(index)}"# + "\n")
+        }
+        try waitUntil("they are stored and given up") { try letters(yard) == 3 }
+        func check(_ places: [String]) throws {
+            let found = try subject(yard, "ann")
+            #expect(Set(found.keys) == Set(["ledger"] + places))
+            for place in places {
+                let lines = try #require(found[place])
+                #expect(lines.map { ($0["event"] as? NSDictionary)?["n"] as? Int } == [0, 1], "\(place)")
+                #expect(lines.map { $0["by"] as? String } == ["id", "tie"] && lines.allSatisfy { $0["route"] as? String == "all" })
+                #expect(lines.allSatisfy { ($0["arrival"] as? String)?.hasPrefix("20") ?? false })
+            }
+            let record = try #require(found["ledger"]?.first)
+            #expect((record["record"] as? NSDictionary)?["level"] as? String == "all" && (record["ties"] as? NSArray)?.count == 1)
+            #expect((record["history"] as? NSArray)?.count == 1)
+            #expect(try subject(yard, "phone")["dead letters"]?.map { $0["by"] as? String } == ["tie", "id"])
+            #expect(try subject(yard, "nobody").keys.sorted() == ["ledger"])
+            #expect(try subject(yard, "nobody")["ledger"]?.first?["known"] as? Bool == false)
+        }
+        try check(["queue of far", "memory of near", "dead letters"])
+        run.end(by: SIGKILL)
+        try check(["queue of far", "dead letters"])
+
+        #expect(try consent(yard, "withdraw", "ann").code == 0)
+        let again = try yard.startRouter()
+        // The socket of the one that was killed may be there still, and a command would take the folder.
+        try waitUntil("it answers") { try yard.command("status", "--json").text.contains(#""running":true"#) }
+        try waitUntil("all of it is destroyed") { try subject(yard, "ann").keys.sorted() == ["ledger", "receipts"] }
+        #expect(try subject(yard, "bob")["dead letters"]?.count == 1)
+        again.end(by: SIGKILL)
+    }
+
+    @Test("is answered in parts that together are all of it", arguments: [false, true])
+    func parts(isRunning: Bool) throws {
+        let yard = try Yard(routes: routes.replacing(#""state": { "encrypt": "disk" },"#, with: ""))
+        let run = try yard.startRouter()
+        let text = String(repeating: "x", count: 4000)
+        run.send((0..<800).map { #"{"userId":"\#($0 % 2 == 0 ? "ann" : "bob")","n":\#($0),"text":"\#(text)"}"# + "\n" }.joined())
+        try waitUntil("they are stored and given up") { try letters(yard) == 800 }
+        if !isRunning { run.end(by: SIGKILL) }
+        let found = try subject(yard, "ann")
+        let wanted = stride(from: 0, to: 800, by: 2).map { $0 }
+        for place in ["queue of far", "dead letters"] {
+            let isWhole = found[place]?.compactMap { ($0["event"] as? NSDictionary)?["n"] as? Int }.sorted() == wanted
+            #expect(isWhole, "\(place)")
+        }
+        if isRunning { run.end(by: SIGKILL) }
+    }
+
+    @Test("takes one id, and says so")
+    func usage() throws {
+        let yard = try Yard(routes: routes)
+        #expect(try consent(yard, "set", "ann", "--level", "all").code == 0)
+        #expect(try consent(yard, "subject").errors.contains("subject takes one id, was given 0"))
+        #expect(try consent(yard, "subject", "ann", "--json").errors.contains("consent subject takes no --json"))
+    }
+}
