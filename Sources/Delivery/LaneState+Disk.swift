@@ -117,6 +117,7 @@ extension LaneState {
         let mayStore = storeAgain.map { $0 <= now } ?? true
         // A deletion makes room.
         if mayStore || isFull, let sweeping, let row = sweeping.row {
+            self.sweeping?.isAsked = true
             return .sweep(after: max(row, backlog.position), broom(sweeping.isForWithdrawal ? check : nil, at: now))
         }
         if mayStore || isFull, !isEnding, phase != .stopped, backlog.hasMore, toDrop > 0 || wantsRows {

@@ -26,6 +26,8 @@ extension LaneState {
         var row: Int64?
         var swept: Swept
         var done: [@Sendable (Swept) -> Void]
+        /// The store was asked since it began: what it was asked before says nothing of what this one is about.
+        var isAsked = false
         /// Somebody waits for it; nobody waits for one that looks at ages alone.
         var isForWithdrawal: Bool { !done.isEmpty }
     }
@@ -63,6 +65,10 @@ extension LaneState {
         backlog.lose(SpoolLoss(routes: rows.routes.merging(rows.aged, uniquingKeysWith: +), bytes: rows.bytes + rows.agedBytes, words: ""))
         noteDue(rows.due, at: now)
         isUntidy = true
+        guard sweeping.isAsked else {
+            self.sweeping = sweeping
+            return []
+        }
         if let next = rows.next {
             sweeping.row = next
             self.sweeping = sweeping
@@ -80,7 +86,7 @@ extension LaneState {
     mutating func finishSweep() -> [Effect] {
         guard let sweeping, sweeping.row == nil, !backlog.hasWork else { return [] }
         self.sweeping = nil
-        return [.swept(sweeping.isForWithdrawal ? told(sweeping.swept) : sweeping.swept, sweeping.done)]
+        return sweeping.isForWithdrawal ? [.swept(told(sweeping.swept), sweeping.done)] : []
     }
 
     /// With all that was destroyed in memory, or on its way, since the last time.
@@ -99,11 +105,36 @@ extension LaneState {
         return destroy(finds, of: waiting)
     }
 
+    mutating func sweepMemory(_ broom: Broom, at now: Instant) {
+        sealAssembly(at: now, always: true)
+        if isDurable { sealGathered(at: now, always: true) }
+        for waiting in inFlight.values {
+            guard let finds = broom.finds(in: waiting.batch) else { continue }
+            noteDue(finds.aged.isEmpty ? finds.due : .min, at: now)
+            // What is in the provider's hands never waits again, whatever comes of it, so that it need not stay on disk.
+            if !finds.refused.isEmpty, let share = waiting.part(finds.refused).share { backlog.release(share) }
+        }
+        for waiting in queue.removeAll() {
+            guard let finds = broom.finds(in: waiting.batch) else {
+                queue.append(waiting)
+                continue
+            }
+            noteDue(finds.due, at: now)
+            if let left = finds.isEmpty ? waiting : destroy(finds, of: waiting) { queue.append(left) }
+        }
+        let (gone, due) = backlog.sweep(broom, at: now)
+        noteDue(due, at: now)
+        for (batch, isRefused) in gone {
+            if isRefused { tellLater(batch) }
+            settle(batch, isRefused ? .withdrawn : .aged)
+        }
+    }
+
     /// What is left of it; nil: nothing.
     mutating func destroy(_ finds: Broom.Finds, of waiting: Waiting) -> Waiting? {
         if !finds.refused.isEmpty {
             let refused = waiting.part(finds.refused)
-            note(withdrawn: refused.batch)
+            tellLater(refused.batch)
             settle(refused, .withdrawn)
         }
         if !finds.aged.isEmpty { settle(waiting.part(finds.aged), .aged) }
@@ -111,30 +142,8 @@ extension LaneState {
         return left.isEmpty ? nil : waiting.part(left)
     }
 
-    private mutating func note(withdrawn batch: Batch) {
+    private mutating func tellLater(_ batch: Batch) {
         untold.events += batch.count
         untold.bytes += batch.bytes.count
-    }
-
-    mutating func sweepMemory(_ broom: Broom, at now: Instant) {
-        sealAssembly(at: now, always: true)
-        if isDurable { sealGathered(at: now, always: true) }
-        for waiting in queue.removeAll() {
-            let finds = broom.finds(in: waiting.batch) ?? Broom.Finds()
-            noteDue(finds.due, at: now)
-            if let left = finds.isEmpty ? waiting : destroy(finds, of: waiting) { queue.append(left) }
-        }
-        for waiting in inFlight.values {
-            guard let finds = broom.finds(in: waiting.batch) else { continue }
-            noteDue(finds.aged.isEmpty ? finds.due : .min, at: now)
-            // What is in the provider's hands never waits again, whatever comes of it, so that it need not stay on disk.
-            if !finds.refused.isEmpty, let share = waiting.part(finds.refused).share { backlog.release(share) }
-        }
-        let (gone, due) = backlog.sweep(broom, at: now)
-        noteDue(due, at: now)
-        for (batch, isRefused) in gone {
-            if isRefused { note(withdrawn: batch) }
-            settle(batch, isRefused ? .withdrawn : .aged)
-        }
     }
 }

@@ -61,7 +61,8 @@ public final class SecondCheck: Sendable {
 
     /// Of one event of these subjects that came in then and was admitted under that level, whatever its route demands.
     public func check(level: UInt8, arrival: Int64, subjects: [SubjectKey]) -> Answer {
-        state.withLock { state in
+        look()
+        return state.withLock { state in
             subjects.withUnsafeBufferPointer { subjects in
                 switch state.today?.check(Today.Demand(level: 0, purposes: nil), level, arrival, subjects, state.bans) ?? .pass {
                 case .pass: .pass

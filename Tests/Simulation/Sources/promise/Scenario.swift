@@ -116,6 +116,7 @@ struct Scenario {
             plan.retry.first = .milliseconds(Int64(1 + roll(500)))
             plan.retry.most = .milliseconds(Int64(500 + roll(5000)))
             plan.retry.total = roll(4) == 0 ? .seconds(Int64(1 + roll(20))) : .seconds(100_000)
+            if roll(4) == 0 { plan.retention = .milliseconds(Int64(500 + roll(20_000))) }
             plan.breaker = 1 + roll(6)
             plan.deadline = .milliseconds(Int64(500 + roll(5000)))
             plan.abandon = 1000

@@ -21,6 +21,12 @@ extension World {
 
     func isRefused(_ copy: Copy) -> Bool { isDoomed(copy) || !promise.keeps(events[copy.event].ids, demanded(copy)) }
 
+    /// Whether it is older than its lane keeps what waits.
+    func isTooOld(_ copy: Copy) -> Bool {
+        guard let most = scenario.lanes[copy.lane].delivery.retention else { return false }
+        return hands.wall - events[copy.event].received >= most.nanoseconds
+    }
+
     func isMeant(_ copy: Copy, by withdrawal: Withdrawal) -> Bool {
         events[copy.event].received <= withdrawal.time && !withdrawal.person.isDisjoint(with: events[copy.event].ids)
     }
@@ -72,9 +78,13 @@ extension World {
         }
     }
 
+    func unfinished() throws -> [Int64] {
+        try life.registry.use { (file) throws(StorageFault) in (try file.unfinishedReceipts().map(\.number), []) }
+    }
+
     /// Everything has come to its end: nothing of a consenting person was lost, and nothing was brought back.
     func checkEnd() throws {
-        let open = try life.registry.use { (file) throws(StorageFault) in (try file.unfinishedReceipts().map(\.number), []) }
+        let open = try unfinished()
         try require(open.isEmpty, "receipts \(open) were never finished")
         let file = try DeadLetterFile(life.folder.path + "/" + DeadLetterFile.name, makes: false)
         let letters = try file?.letters(DeadLetterFile.Choice()).map(copy(of:)) ?? []
@@ -82,7 +92,7 @@ extension World {
             try require(!isDoomed(copy), "event \(copy.event) is a dead letter, after receipt \(copy.dooms.map(\.receipt))")
         }
         let kept = Set(letters.map(ObjectIdentifier.init))
-        for copy in copies where !copy.isDelivered && !copy.wasRefused && !copy.isGone {
+        for copy in copies where !copy.isDelivered && !copy.wasRefused && !copy.isGone && !isTooOld(copy) {
             try require(
                 kept.contains(ObjectIdentifier(copy)), "event \(copy.event) of \(events[copy.event].ids) by r\(copy.route) was lost")
         }

@@ -80,8 +80,8 @@ extension World {
             if dies(in: 60) { return try die() }
             try carryOut(lane.state.committed(at: instant), lane)
         case .read(let row, let most): try carryOut(lane.state.came(try store.read(after: row, most: most), at: instant), lane)
-        case .sweep(let row, let check):
-            let swept = try store.sweep(after: row, check)
+        case .sweep(let row, let broom):
+            let swept = try store.sweep(after: row, broom)
             if dies(in: 20) { return try die() }
             try carryOut(sparing(lane) { lane.state.swept(swept, at: instant) }, lane)
         case .tidy:
@@ -116,6 +116,7 @@ extension World {
         try require(!copies.isEmpty, "an empty batch is handed over")
         for copy in copies {
             try checkHandOver(copy, "handed over")
+            try require(!isTooOld(copy), "event \(copy.event) is handed over, and is too old")
             try require(copy.inHands == 0, "event \(copy.event) is in two deliveries at once")
             copy.inHands = 1
         }

@@ -35,6 +35,7 @@ final class World {
     var actsLeft: Int
     /// An acknowledgement that came too early, as a planted bug: what is still to be written.
     var owed: (id: String, purposes: [String]?)?
+    var isLast = false
     var steps = 0
     /// By receipt: how many events were in a provider's hands when it was acknowledged.
     var inHands: [Int64: Int] = [:]
@@ -148,8 +149,12 @@ final class World {
     /// A life is over by itself. The next one begins, or the play ends and is judged: true.
     private func rest() throws -> Bool {
         if isDone, isQuiet {
-            try checkEnd()
-            return true
+            // A sweep that the end of the lanes cut off is for one more start.
+            if try isLast || unfinished().isEmpty {
+                try checkEnd()
+                return true
+            }
+            isLast = true
         }
         try begin()
         return false
