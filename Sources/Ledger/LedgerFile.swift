@@ -39,7 +39,7 @@ public final class LedgerFile: @unchecked Sendable {
     /// The greatest time ever written.
     private var lastReceived: Int64 = 0
     /// The time of the write that is under way.
-    private(set) var now: Int64 = 0
+    public private(set) var now: Int64 = 0
     /// Whether changes tell also of ids of which nothing else holds than before.
     var tellsAll = false
     /// How often ids were set apart so far, also in writes that were not kept.

@@ -17,6 +17,8 @@ final class ConsentClerk: Sendable {
     private let registry: Registry
     private let changes = ConsentChanges()
     private let ties: KnownTies
+    /// When the last withdrawal of the stream was written down: what came in until then goes no more, what the stream brings behind it does.
+    private let withdrawn = Monitor(Int64.min)
     /// Destroys what waits of withdrawals that the ledger has.
     private let destroy: @Sendable ([Int64]) -> Void
     private let say: @Sendable (String) -> Void
@@ -34,6 +36,9 @@ final class ConsentClerk: Sendable {
         worker.hearing = Hearing(
             mayWrite: ruleset.mayWrite(source: worker.block.source, key: worker.block.key), epoch: changes.epoch, ties: ties,
             unties: registry.unties)
+        // Read behind the epoch: of a later withdrawal the block learns in turn.
+        let time = withdrawn.withLock { $0 }
+        if time > .min { worker.comesAfter(time) }
     }
 
     /// In turn, before what the worker made goes anywhere. False: the ledger could not be written, and what is in it is not what the
@@ -42,6 +47,8 @@ final class ConsentClerk: Sendable {
         guard let hearing = worker.hearing, let vocabulary = ruleset.vocabulary else { return true }
         if hearing.epoch != changes.epoch, changes.concern(worker.judge, since: hearing.epoch) || hearing.isOutdated {
             worker.beginAgain()
+            let time = withdrawn.withLock { $0 }
+            if time > .min { worker.comesAfter(time) }
             worker.goOn()
         }
         defer { if worker.heard.forbidden > 0 { tell(.forbidden, source) } }
@@ -60,14 +67,20 @@ final class ConsentClerk: Sendable {
 
     private func write(_ worker: inout Worker, _ speaker: Speaker) throws(StorageFault) {
         var deeds = ConsentDeeds(speaker)
+        var last: Int64?
         try registry.write(
             { (file) throws(StorageFault) in
                 try worker.finish { (judge, event, speech) throws(StorageFault) in
+                    let receipts = deeds.receipts.count
                     for change in try deeds.carryOut(judge.deed(event, speech), on: file) { judge.foresee(change.key, change.effective) }
+                    if deeds.receipts.count == receipts { return nil }
+                    last = file.now
+                    return last
                 }
                 return deeds.changes
             },
             took: { taken in
+                if let last { withdrawn.withLock { $0 = last } }
                 if !taken.isEmpty { changes.note(taken.map(\.key)) }
                 // Before another can set them apart.
                 for (one, other) in deeds.ties { ties.learn(one, other) }
@@ -87,6 +100,7 @@ final class ConsentClerk: Sendable {
             let deed = judge.deed(event, speech)
             unwritten += 1
             for id in deed.ids { changed += registry.enforce(.raw(id)) { vocabulary.lowered($0, by: deed.act) } }
+            return nil
         }
         worker.heard.unwritten += unwritten
         if !changed.isEmpty { changes.note(changed) }

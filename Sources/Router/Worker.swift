@@ -79,13 +79,14 @@ struct Worker: ~Copyable {
     }
 
     /// The same from where it stands.
-    mutating func goOn() { advance(inTurn: false) { _, _, _ in } }
+    mutating func goOn() { advance(inTurn: false) { _, _, _ in nil } }
 
     /// Whether an event of the block waits for its turn.
     var isWaiting: Bool { position < block.count }
 
-    /// In turn: works on what is left of the block. What an event says to the ledger is told to the body before it is judged.
-    mutating func finish<E: Error>(_ hear: (inout Judge, ScannedEvent, ConsentSpeech) throws(E) -> Void) throws(E) {
+    /// In turn: works on what is left of the block. What an event says to the ledger is told to the body before it is judged; the body may
+    /// say after which time it came in, with all that follows.
+    mutating func finish<E: Error>(_ hear: (inout Judge, ScannedEvent, ConsentSpeech) throws(E) -> Int64?) throws(E) {
         try advance(inTurn: true, hear)
     }
 
@@ -102,6 +103,9 @@ struct Worker: ~Copyable {
         judge.beginBlockAgain()
     }
 
+    /// What is judged from now on came in after this time.
+    mutating func comesAfter(_ time: Int64) { block.arrival = max(block.arrival, time + 1) }
+
     /// Nothing of the block goes anywhere.
     func removeParcels() {
         // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
@@ -110,7 +114,7 @@ struct Worker: ~Copyable {
     }
 
     @inline(__always) private mutating func advance<E: Error>(
-        inTurn: Bool, _ hear: (inout Judge, ScannedEvent, ConsentSpeech) throws(E) -> Void
+        inTurn: Bool, _ hear: (inout Judge, ScannedEvent, ConsentSpeech) throws(E) -> Int64?
     ) throws(E) {
         let hears = hearing != nil
         while position < block.count {
@@ -127,7 +131,11 @@ struct Worker: ~Copyable {
                     return
                 } else if !isDuplicate(event) {
                     if speech != .none {
-                        if inTurn, !isForbidden(speech) { try hear(&judge, event, speech) } else { count(speech) }
+                        if !inTurn || isForbidden(speech) {
+                            count(speech)
+                        } else if let time = try hear(&judge, event, speech) {
+                            comesAfter(time)
+                        }
                     }
                     judge.judge(
                         event, arrival: block.arrival, source: block.source, key: block.key, into: parcels.baseAddress!, tally: &tally)

@@ -120,6 +120,16 @@ struct StreamAnswerTests {
         #expect(desk.shelf.lines.count == 2)
     }
 
+    @Test("brings nothing back by consent anew, and loses nothing that comes behind it")
+    func anew() throws {
+        let desk = try Desk(listens: false)
+        let again = says("u", #"{"level":"standard","version":"2"}"#)
+        desk.send(says("u", grants), event("u", "1"), says("u", withdraws), again, event("u", "2"))
+        let account = desk.finish()
+        #expect(desk.shelf.lines == [again, event("u", "2")])
+        #expect(account.balances && account.providers[0].lane.total(.withdrawn) == 2)
+    }
+
     @Test("is not acknowledged to a producer from the line on that the ledger could not take, and the run goes on")
     func notAcknowledged() throws {
         let desk = try Desk(listens: false)

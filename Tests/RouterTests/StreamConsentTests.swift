@@ -33,6 +33,20 @@ struct StreamConsentTests {
         #expect(try stand.ledger.receipts() == 1 && stand.destroyed.withLock { $0 } == [1])
     }
 
+    @Test("that withdraws comes after the lines before it and before those behind it, also where they are granted anew")
+    func anew() throws {
+        let stand = try StreamStand()
+        try stand.ledger.set("u", ConsentTerms(level: "standard"))
+        let first = stand.block(event("u", "1"), says("u", withdraws), says("u", grants), event("u", "2"))
+        let second = stand.block(event("u", "3"))
+        #expect(stand.turn(first) == ["1", "2"] && stand.turn(second) == ["3"])
+        let time = try stand.ledger.withdrawn()
+        // The first line; the consent anew, and what follows it.
+        #expect(first.arrivals.map { $0 <= time } == [true, false, false])
+        #expect(second.arrivals.map { $0 <= time } == [false])
+        #expect(stand.block(event("u", "4")).arrivals.map { $0 <= time } == [false])
+    }
+
     @Test("that grants holds for later lines that another worker has denied already")
     func grantOvertaken() throws {
         let stand = try StreamStand()

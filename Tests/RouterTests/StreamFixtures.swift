@@ -79,6 +79,10 @@ final class StreamLedger {
     func receipts() throws -> Int {
         try registry.use { (file) throws(StorageFault) in (try file.receipts().count, []) }
     }
+    /// When the last withdrawal was written down.
+    func withdrawn() throws -> Int64 {
+        try registry.use { (file) throws(StorageFault) in (try file.receipts().last?.begun ?? 0, []) }
+    }
 }
 
 /// Workers whose turns the test gives.
@@ -124,6 +128,11 @@ final class StreamStand {
         var isWritten = true
         init(_ worker: consuming Worker) { self.worker = worker }
 
+        /// When the admitted events came in.
+        var arrivals: [Int64] {
+            let parcels = worker.parcels
+            return parcels[0].entries.map(\.arrival)
+        }
         var isWaiting: Bool { worker.isWaiting }
         var heard: ConsentCounts { worker.heard }
         var tally: Tally { worker.tally }
