@@ -103,6 +103,8 @@ public struct SourcePlan: Sendable, Equatable {
     public var http: HTTPSourcePlan?
     /// Of the plugin `file`.
     public var file: FileSourcePlan?
+    /// What events from here may do to the ledger; nil: they may refuse, and no more. A key may have more.
+    public var consent: ConsentRight?
     public init(name: String, plugin: String) {
         self.name = name
         self.plugin = plugin
@@ -131,10 +133,13 @@ public struct ConsentPlan: Sendable {
             self.purposes = purposes
         }
     }
-    public enum Unknown: Sendable, Equatable {
+    /// What becomes of an event of whose subjects nothing is known.
+    public enum Unknown: Sendable, Equatable, BitwiseCopyable {
         case deny
         /// An index into `levels`.
         case assume(Int)
+        /// It waits, within the bounds of `hold`, for what its subjects will say.
+        case hold
     }
 
     /// In rising order, at least one.
@@ -145,6 +150,10 @@ public struct ConsentPlan: Sendable {
     public var unknown = Unknown.deny
     /// The same by a member of the event; `unknown` is for events that it says nothing of.
     public var unknownBy: UnknownByPlan?
+    /// How much may be held; means nothing where nothing is.
+    public var hold = HoldPlan()
+    /// Whether some events of unknown subjects wait.
+    public var isHolding: Bool { unknown == .hold || unknownBy?.cases.contains { $0.value == .hold } ?? false }
     /// The purposes that Global Privacy Control (`context.gpc: true`) refuses; nil: all of them.
     public var gpc: [String]?
     /// Consent to an older text counts as unknown; nil: to any text counts.
@@ -158,6 +167,24 @@ public struct ConsentPlan: Sendable {
     /// Events that demand more than their route: a glob on the name and the index of the level.
     public var events: [(glob: Glob, level: Int)] = []
 
+    public init() {}
+}
+
+/// How much may wait for its subjects' consent, and for how long.
+public struct HoldPlan: Sendable, Equatable {
+    public struct Bounds: Sendable, Equatable {
+        public var events: Int
+        public var bytes: Int
+        public init(events: Int, bytes: Int) {
+            self.events = events
+            self.bytes = bytes
+        }
+    }
+    public var time = Duration.seconds(24 * 3600)
+    /// In all.
+    public var total = Bounds(events: 100_000, bytes: 100_000_000)
+    /// Of one subject.
+    public var subject = Bounds(events: 1000, bytes: 1_000_000)
     public init() {}
 }
 
@@ -180,6 +207,12 @@ public struct LedgerPlan: Sendable, Equatable {
         self.key = key
         self.previous = previous
     }
+}
+
+/// What events from somewhere may do to the ledger.
+public enum ConsentRight: String, Sendable, Equatable, CaseIterable {
+    /// Grant, refuse, withdraw, tie and untie.
+    case write
 }
 
 /// What a route demands. Without a consent section there is none, and the gate is off.

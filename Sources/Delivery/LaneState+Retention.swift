@@ -29,6 +29,7 @@ extension LaneState {
 
     /// Events come in: none of them is too old before this.
     mutating func noteArrival(at now: Instant) {
+        if plan.retention == nil, routeRetention.isEmpty { return }
         guard let shortest = retention.shortest else { return }
         let due = now + .nanoseconds(shortest)
         ageDue = ageDue.map { min($0, due) } ?? due

@@ -150,12 +150,12 @@ struct LaneState: ~Copyable {
     /// Whether what waited may still go; nil: nobody asks.
     let check: SecondCheck?
     var sweeping: Sweeping?
-    /// What was destroyed since a receipt was told.
-    var untold = Swept()
     /// How old events of a route may get, by its number, besides what the plan says of all.
     var routeRetention: [UInt16: Int64] = [:]
     /// When to look for events that are too old; nil: none is here, or any age will do.
     var ageDue: Instant?
+    /// What was destroyed since a receipt was told.
+    var untold = Swept()
     /// Nanoseconds since 1970 at the instant 0, to keep the time of a first try.
     let epoch: Int64
 
@@ -185,7 +185,7 @@ struct LaneState: ~Copyable {
     mutating func adopt(_ plan: DeliveryPlan, concurrency: Int?, isNewProvider: Bool) {
         let keptBefore = self.plan.retention
         self.plan = plan
-        if plan.retention != keptBefore { ageDue = plan.retention == nil ? nil : Instant(nanoseconds: .min) }
+        if plan.retention != keptBefore { ageDue = Instant(nanoseconds: .min) }
         offered = concurrency ?? offered
         self.concurrency = LaneState.concurrency(plan, offered)
         backoff = Backoff(plan: plan.retry)

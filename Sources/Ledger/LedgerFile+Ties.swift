@@ -58,6 +58,7 @@ extension LedgerFile {
             guard let row = try row(of: id), row.person != nil else { return [] }
             let group = try members(of: row)
             let before = try effective(group)
+            unties += 1
             let rest = group.filter { $0.number != row.number }
             var changes: [LedgerChange] = []
             for part in [[row], rest] {

@@ -24,6 +24,8 @@ public final class Registry: Sendable {
 
     public let records: ConsentRecords
     private let file: Monitor<LedgerFile>
+    private let listener = Monitor<(@Sendable ([LedgerChange]) -> Void)?>(nil)
+    private let untieCount = Monitor(0)
     private let watching: Monitor<Watch>
 
     /// Reads all of the file into a table.
@@ -39,18 +41,64 @@ public final class Registry: Sendable {
     /// Lets the body read or write the file; what it changed takes effect before this returns. One at a time.
     public func use<R: Sendable>(_ body: @Sendable (LedgerFile) throws(StorageFault) -> (R, [LedgerChange])) throws(StorageFault) -> R {
         try file.withLock { (ledger) throws(StorageFault) in
-            defer {
-                let last = ledger.lastWritten
-                watching.withLock { $0.last = last }
-                note(time: ledger.options.clock.wall())
-            }
-            do throws(StorageFault) {
+            try noting(ledger) { () throws(StorageFault) in
                 let (result, changes) = try body(ledger)
                 publish(changes)
                 return result
+            }
+        }
+    }
+
+    /// The same in one transaction, for one who has the turn: what it changes is on disk before it takes effect. `took` is told then,
+    /// before anyone else can write.
+    public func write(
+        _ body: (LedgerFile) throws(StorageFault) -> [LedgerChange], took: ([LedgerChange]) -> Void
+    ) throws(StorageFault) {
+        try file.withLock { (ledger) throws(StorageFault) in
+            try noting(ledger) { () throws(StorageFault) in
+                let changes = try ledger.write { () throws(StorageFault) in try body(ledger) }
+                publish(changes)
+                took(changes)
+            }
+        }
+    }
+
+    /// Whatever the body does with the ledger, what that tells of it is known afterwards.
+    private func noting<R>(_ ledger: LedgerFile, _ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
+        defer {
+            let (last, unties) = (ledger.lastWritten, ledger.unties)
+            watching.withLock { $0.last = last }
+            untieCount.withLock { $0 = unties }
+            note(time: ledger.options.clock.wall())
+        }
+        do throws(StorageFault) {
+            return try body()
+        } catch {
+            if error.kind == .damaged { note(damage: error) }
+            throw error
+        }
+    }
+
+    /// Rises with every id that is set apart from others: what was known of ties before may not be so any more.
+    public var unties: Int { untieCount.withLock { $0 } }
+
+    /// What cannot be written holds in memory all the same, for the id and those tied to it, until something of theirs is written or the
+    /// router ends. The body makes it of what holds so far; nil: it stays.
+    public func enforce(_ id: LedgerID, _ body: ([ConsentTerms]) -> [ConsentTerms]?) -> [SubjectKey] {
+        file.withLock { ledger in
+            // The file does not know what memory holds then.
+            ledger.tellsAll = true
+            let person: [SubjectKey]
+            do throws(StorageFault) {
+                person = try ledger.person(of: id).map { SubjectKey($0) }
             } catch {
-                if error.kind == .damaged { note(damage: error) }
-                throw error
+                person = [ledger.key(of: id)]
+            }
+            return person.filter { key in
+                let known = records.terms(of: key)
+                guard let terms = body(known), terms != known else { return false }
+                records.set(key, terms)
+                return true
             }
         }
     }
@@ -75,7 +123,9 @@ public final class Registry: Sendable {
             records.isClockBehind = isBehind
             return (watch.tell, isBehind ? .clockBehind(now: time, last: watch.last) : .clockRight)
         }
-        if let told { told.tell?(told.news) }
+        guard let told else { return }
+        told.tell?(told.news)
+        if case .clockRight = told.news { tell([]) }
     }
 
     private func note(damage: StorageFault) {
@@ -91,7 +141,14 @@ public final class Registry: Sendable {
     /// For those who change much at a time, and tell of it while they are at it.
     public func publish(_ changes: [LedgerChange]) {
         for change in changes { records.set(SubjectKey(change.short), change.effective) }
+        if !changes.isEmpty { tell(changes) }
     }
+
+    /// From now on `hear` is told what has changed, when it is in the table; of nothing, when what is on record can be told again. It may not
+    /// ask the registry.
+    public func onChange(_ hear: @escaping @Sendable ([LedgerChange]) -> Void) { listener.withLock { $0 = hear } }
+
+    private func tell(_ changes: [LedgerChange]) { listener.withLock { $0 }?(changes) }
 
     /// The names of levels as they rise, when the configuration has others.
     public func adopt(levels: [String]) { file.withLock { $0.levels = levels } }
@@ -100,5 +157,5 @@ public final class Registry: Sendable {
 }
 
 extension SubjectKey {
-    init(_ short: ShortHash) { self.init(high: short.high, low: short.low) }
+    public init(_ short: ShortHash) { self.init(high: short.high, low: short.low) }
 }

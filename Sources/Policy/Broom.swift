@@ -14,6 +14,8 @@ public struct Retention: Sendable, Equatable {
         self.routes = routes
     }
 
+    public var isEmpty: Bool { all == nil && routes.isEmpty }
+
     /// nil: all may get as old as they like.
     public var shortest: Int64? { ([all].compactMap(\.self) + routes.values).min() }
 
@@ -32,6 +34,8 @@ public struct Broom: Sendable {
         public var aged: [Int] = []
         /// When the next of the others is too old, in nanoseconds since 1970; nil: none ever is.
         public var due: Int64?
+
+        public init() {}
 
         public var isEmpty: Bool { refused.isEmpty && aged.isEmpty }
         public func left(of count: Int) -> [Int] {
@@ -61,7 +65,7 @@ public struct Broom: Sendable {
         case .refused(let refused): finds.refused = refused
         case .unreadable: return nil
         }
-        guard retention.shortest != nil else { return finds }
+        guard !retention.isEmpty else { return finds }
         let refused = Set(finds.refused)
         for (index, entry) in entries.enumerated() where !refused.contains(index) {
             guard let due = retention.due(entry) else { continue }

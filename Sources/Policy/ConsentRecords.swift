@@ -141,6 +141,9 @@ public final class ConsentRecords: @unchecked Sendable {
     /// How many subjects are in it, those included of whom nothing is on record any more.
     public var count: Int { state.withLock { $0.count } }
 
+    /// Whether something is on record of the subject.
+    public func knows(_ key: SubjectKey) -> Bool { number(of: key) > ConsentRecords.nothing }
+
     @inline(__always) func number(of key: SubjectKey) -> Number {
         var index = Int(cplatform_load(tableCount)) - 1
         while index >= 0 {
@@ -161,6 +164,16 @@ public final class ConsentRecords: @unchecked Sendable {
         }
         return (place, false)
     }
+
+    /// What is on record of the subject and of all that are tied to it, each once.
+    public func terms(of key: SubjectKey) -> [ConsentTerms] {
+        let number = number(of: key)
+        if number == ConsentRecords.unreadable { return [.withdrawn] }
+        return number == 0 ? [] : terms(number)
+    }
+
+    /// The number by which these terms are known from now on.
+    func number(of terms: [ConsentTerms]) -> Number { state.withLock { number(of: terms, &$0) } }
 
     func terms(_ number: Number) -> [ConsentTerms] { state.withLock { $0.terms[Int(number)] } }
 }

@@ -1,6 +1,7 @@
 // What the judge found out about one event on its way through a route, for those who ask why. It is read off the same
 // compiled rules by the same tests, after the verdict has fallen; the hot path knows nothing of it.
 
+internal import Configuration
 public import Events
 public import Expressions
 
@@ -59,6 +60,8 @@ public struct GateFinding: Sendable {
     public var record: Record?
     /// The level that is assumed of the event's subjects if nothing is known of them, an index into the plan's levels; nil: none.
     public var assumed: Int?
+    /// Whether the event waits in that case.
+    public var isHolding = false
     /// The demanded purposes that the state does not grant.
     public var missing: [String]
     /// What the event carries of consent, one by one.
@@ -153,12 +156,12 @@ extension Judge {
         case .filtered(.where), .filtered(.whereErrors):
             finding.condition = evaluator.decision(route.condition, event, around)
             return finding
-        case .denied, .sampledOut, .limited, .withheld, .admitted:
+        case .denied, .held, .sampledOut, .limited, .withheld, .admitted, .expired, .withdrawn, .outdated:
             if route.condition >= 0 { finding.condition = evaluator.decision(route.condition, event, around) }
         }
         let demand = UnsafePointer(rules.routes.baseAddress! + index).pointer(to: \.gate)!
         finding.gate = gate.finding(on: event, demand: demand, name: &name, nameSlot: rules.nameSlot, slots: ruleset.paths.count)
-        if case .denied = verdict { return finding }
+        if verdict.isOfGate { return finding }
         if let sample = route.sample { finding.sample = self.finding(sample, verdict, event) }
         return finding
     }
@@ -202,6 +205,7 @@ extension Gate {
         let state = state(of: event)
         let assumed = assumed(of: event)
         finding.assumed = assumed >= 0 ? assumed : nil
+        finding.isHolding = assumed == UnknownRules.hold
         finding.missing = consent.lacking(purposes, in: state.granted)
         finding.signals = ConsentMember.allCases.compactMap { member in
             signal(member, event, consent, demanded: purposes, slots: slots)

@@ -35,6 +35,8 @@ public struct Admitted: ~Copyable {
 enum Passage: ~Copyable {
     case admitted(Admitted)
     case denied(Denial)
+    /// Nothing is known of its subjects, and it is to wait until they answer.
+    case held
 }
 
 /// What one route demands, and its edits.
@@ -126,7 +128,7 @@ struct Gate: ~Copyable {
             case .unreadable:
                 let standings = standings
                 return .denied(standings.pointee.isClockBehind ? .clock : .unreadable)
-            case .unknown: return .denied(.unknown)
+            case .unknown: return holds(event) ? .held : .denied(.unknown)
             case .known: break
             }
             if state.level < level { return .denied(.level) }
@@ -139,6 +141,11 @@ struct Gate: ~Copyable {
             Admitted(
                 route: route, variants: edits + (cutsFields ? state.level &* demand.pointee.variants : 0),
                 level: rules.pointee.entryLevels[held]))
+    }
+
+    /// Whether an event of unknown subjects waits. One without an id could wait for nobody's answer.
+    @inline(never) private mutating func holds(_ event: ScannedEvent) -> Bool {
+        assumed(of: event) == UnknownRules.hold && !subjects.read(event).isEmpty
     }
 
     /// The level that the route or the event's name demands, whichever is higher.
@@ -186,6 +193,29 @@ struct Gate: ~Copyable {
         guard rules != nil else { return nil }
         let standings = standings
         return standings.pointee.of(subjects.read(event))
+    }
+
+    // MARK: - What changes while a block is judged
+
+    /// Whether what was judged since `forgetAsked` may hang on what is on record of the subject.
+    func hasAsked(for key: SubjectKey) -> Bool {
+        let standings = standings
+        return rules != nil && standings.pointee.asked.mayContain(key)
+    }
+
+    func forgetAsked() {
+        let standings = standings
+        if rules != nil { standings.pointee.forgetAsked() }
+    }
+
+    func foresee(_ key: SubjectKey, _ terms: [ConsentTerms]) {
+        let standings = standings
+        if rules != nil { standings.pointee.foresee(key, terms) }
+    }
+
+    func forgetForeseen() {
+        let standings = standings
+        if rules != nil { standings.pointee.forgetForeseen() }
     }
 
     /// The level that the event's name demands on every route.

@@ -20,7 +20,13 @@ public struct Judge: ~Copyable {
     private var transformErrors = 0
     /// What the steps found out about the event, where that was asked for.
     private var steps: [StepFinding] = []
-    private var messageIDs: MessageIDs
+    var messageIDs: MessageIDs
+    /// That of an event which has waited; nil: it was given none.
+    var givenID: ByteRun?
+    /// What is to wait, of all events since it was forgotten.
+    public internal(set) var held = HeldEvents()
+    /// The routes that would have the present event wait.
+    var holding: [Int] = []
     var decoder = Decoder()
     var evaluator: Evaluator
     private var sessions: SessionWriter
@@ -34,6 +40,9 @@ public struct Judge: ~Copyable {
     private var bounds: UnsafePointer<Bool>?
     /// A route took the event: its filter let it in, whatever consent and the sample said then.
     private var isTaken = false
+    /// Nil: no ledger is kept, and no event speaks to it.
+    var speech: SpeechReader?
+    var draws = Draws()
     private let immediate: UnsafeMutablePointer<Immediate>
 
     private struct Immediate: BitwiseCopyable {
@@ -55,6 +64,9 @@ public struct Judge: ~Copyable {
         evaluator = Evaluator(ruleset.conditions, sources: ruleset.sources)
         sessions = SessionWriter(ruleset.sessionPaths, key: rules.subjectKey)
         emitter = Emitter(rules.emits, markSlot: rules.markSlot, messageIDSlot: rules.messageIDSlot, paths: ruleset.paths)
+        if let speech = rules.speech, let gate = rules.gate {
+            self.speech = SpeechReader(speech.pointee, gate.pointee.consent, subjects: rules.subjects)
+        }
         immediate = .allocate(capacity: max(1, rules.immediate.count))
         immediate.initialize(repeating: Immediate(), count: max(1, rules.immediate.count))
     }
@@ -64,7 +76,7 @@ public struct Judge: ~Copyable {
     /// Judges one event by every route; the admitted copies, edited, are appended to the parcels of their lanes.
     /// `parcels` holds one for each provider of the plan, in order. The event must have been scanned with the
     /// ruleset's paths.
-    /// `source` is an index into the plan's sources; `key` tells which of its keys bounds the routes, counted from 1; 0: none does.
+    /// `source` is an index into the plan's sources; `key` tells which of its keys says what the event may, counted from 1; 0: none does.
     public mutating func judge(
         _ event: ScannedEvent, arrival: Int64, source: Int = 0, key: Int = 0, into parcels: UnsafeMutablePointer<Parcel>,
         tally: inout Tally
@@ -120,7 +132,9 @@ public struct Judge: ~Copyable {
             case .admitted(let admitted):
                 tally.count(.admitted, route: route)
                 append(admitted, event, arrival, parcels)
-            case .refused(let verdict): tally.count(verdict, route: route)
+            case .refused(let verdict):
+                tally.count(verdict, route: route)
+                if case .held = verdict { holding.append(route) }
             }
             if keepErrors > 0 {
                 tally.countKeepErrors(keepErrors, route: route)
@@ -130,6 +144,29 @@ public struct Judge: ~Copyable {
                 tally.countTransformErrors(transformErrors, route: route)
                 transformErrors = 0
             }
+        }
+        if !holding.isEmpty { hold(event, arrival, level: raisedFrom) }
+    }
+
+    /// What is to wait was seen to.
+    public mutating func forgetHeld() { held.removeAll() }
+
+    /// Of an event that has waited.
+    mutating func begin(held terms: HeldTerms) {
+        begin(terms.arrival, terms.source ?? -1, raisedFrom: terms.level)
+        bounds = terms.source.flatMap { source in terms.key == 0 ? nil : rules.bounds[source][terms.key - 1] }
+    }
+
+    /// What a route says of an event that has waited.
+    @inline(never) mutating func decide(
+        held event: ScannedEvent, _ route: Int, _ arrival: Int64, _ parcels: UnsafeMutablePointer<Parcel>
+    ) -> Verdict {
+        defer { (keepErrors, transformErrors) = (0, 0) }
+        switch decide(event, route) {
+        case .refused(let verdict): return verdict
+        case .admitted(let admitted):
+            if !isTrial { append(admitted, event, arrival, parcels) }
+            return .admitted
         }
     }
 
@@ -175,30 +212,38 @@ public struct Judge: ~Copyable {
         gate.forget(raisedFrom: raisedFrom)
     }
 
-    @inline(__always) private mutating func decide(_ event: ScannedEvent, _ index: Int) -> Decision {
+    /// The stage of the filter that keeps the event out; nil: the route takes it.
+    @inline(__always) mutating func filter(_ event: ScannedEvent, _ index: Int) -> FilterStage? {
         let route = rules.routes.baseAddress! + index
-        if let bounds, !bounds[index] { return .refused(.filtered(.key)) }
-        if route.pointee.takesRest, isTaken { return .refused(.filtered(.else)) }
+        if let bounds, !bounds[index] { return .key }
+        if route.pointee.takesRest, isTaken { return .else }
         if !route.pointee.events.isEmpty {
             guard let text = name.read(event, slot: rules.nameSlot), route.pointee.events.match(text) else {
-                return .refused(.filtered(.events))
+                return .events
             }
         }
-        for rule in route.pointee.match where !rule.matches(event, &decoder) { return .refused(.filtered(.match)) }
+        for rule in route.pointee.match where !rule.matches(event, &decoder) { return .match }
         if !route.pointee.not.isEmpty, route.pointee.not.holds(event, &name, nameSlot: rules.nameSlot, &decoder) {
-            return .refused(.filtered(.not))
+            return .not
         }
         if route.pointee.condition >= 0 {
             switch evaluator.decide(route.pointee.condition, event, around) {
             case .yes: break
-            case .no: return .refused(.filtered(.where))
-            case .error: return .refused(.filtered(.whereErrors))
+            case .no: return .where
+            case .error: return .whereErrors
             }
         }
         isTaken = true
+        return nil
+    }
+
+    @inline(__always) private mutating func decide(_ event: ScannedEvent, _ index: Int) -> Decision {
+        if let stage = filter(event, index) { return .refused(.filtered(stage)) }
+        let route = rules.routes.baseAddress! + index
         let demand = route.pointer(to: \.gate)!
         switch gate.pass(event, route: index, demand: demand, name: &name, nameSlot: rules.nameSlot) {
         case .denied(let denial): return .refused(.denied(denial))
+        case .held: return .refused(.held)
         case .admitted(let admitted):
             guard let sample = route.pointee.sample else { return transformed(admitted, event) }
             switch sampled(sample, event) {
@@ -242,7 +287,7 @@ public struct Judge: ~Copyable {
             messageID = rules.messageIDSlot == 0 ? Slot() : made.messageID
         }
         let isAdding = route.pointee.addsMessageIDs && MessageIDs.lacks(messageID, in: copied.block)
-        let added = isAdding ? messageIDs.text(turn) : nil
+        let added = isAdding ? givenID ?? messageIDs.text(turn) : nil
         let session = route.pointee.session.flatMap { sessions.id($0, event, at: arrival) }
         let line = parcels[first].append(
             admitted, copied, &editor, route: route.pointee.number, messageID: messageID, added: added, turn: turn,

@@ -17,6 +17,7 @@ public final class SecondCheck: Sendable {
 
     private let records: ConsentRecords
     private let levels: RunNames
+    private let look: @Sendable () -> Void
     private let state = Monitor(State())
 
     private struct State {
@@ -26,10 +27,12 @@ public final class SecondCheck: Sendable {
         var bans = Bans()
     }
 
-    /// `levels`: the names of the levels that entries speak of.
-    public init(_ records: ConsentRecords, levels: RunNames) {
+    /// `levels`: the names of the levels that entries speak of; `look`: sees to it before each check that the records know whether they
+    /// can be believed.
+    public init(_ records: ConsentRecords, levels: RunNames, look: @escaping @Sendable () -> Void = {}) {
         self.records = records
         self.levels = levels
+        self.look = look
     }
 
     /// From now on it goes by these rules.
@@ -58,7 +61,8 @@ public final class SecondCheck: Sendable {
 
     /// Of one event of these subjects that came in then and was admitted under that level, whatever its route demands.
     public func check(level: UInt8, arrival: Int64, subjects: [SubjectKey]) -> Answer {
-        state.withLock { state in
+        look()
+        return state.withLock { state in
             subjects.withUnsafeBufferPointer { subjects in
                 switch state.today?.check(Today.Demand(level: 0, purposes: nil), level, arrival, subjects, state.bans) ?? .pass {
                 case .pass: .pass
@@ -82,7 +86,8 @@ public final class SecondCheck: Sendable {
 
     /// The same, without the events themselves.
     public func check(_ entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Answer {
-        state.withLock { $0.today?.check(entries, subjects, $0.bans) ?? .pass }
+        look()
+        return state.withLock { $0.today?.check(entries, subjects, $0.bans) ?? .pass }
     }
 }
 

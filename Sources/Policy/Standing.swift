@@ -24,6 +24,10 @@ struct Standings: ~Copyable {
     private var owned: [UnsafeMutablePointer<UInt64>] = []
     private let none: Standing
     private let unreadable: Standing
+    /// What is on its way into the record, and holds for this judge already.
+    private var foreseen: [SubjectKey: ConsentRecords.Number] = [:]
+    /// Whom it was asked for since that was last forgotten.
+    private(set) var asked = AskedSubjects()
     /// Room for two sets, where the subjects of an event are taken together, and for two where what one of them said is worked out.
     private let scratch: UnsafeMutablePointer<UInt64>
     private let spare: UnsafeMutablePointer<UInt64>
@@ -90,11 +94,21 @@ struct Standings: ~Copyable {
     }
 
     @inline(__always) private mutating func of(_ key: SubjectKey, _ records: ConsentRecords) -> Standing {
-        let number = records.number(of: key)
+        asked.note(key)
+        let number = foreseen.isEmpty ? records.number(of: key) : foreseen[key] ?? records.number(of: key)
         if number <= ConsentRecords.nothing { return none }
         if Int(number) < known.count, let standing = known[Int(number)] { return standing }
         return compile(number, records)
     }
+
+    mutating func forgetAsked() { asked.removeAll() }
+
+    /// From now on this holds of the subject, for this judge alone, until it is on record or forgotten.
+    mutating func foresee(_ key: SubjectKey, _ terms: [ConsentTerms]) {
+        if let records { foreseen[key] = records.number(of: terms) }
+    }
+
+    mutating func forgetForeseen() { foreseen.removeAll(keepingCapacity: true) }
 
     private mutating func compile(_ number: ConsentRecords.Number, _ records: ConsentRecords) -> Standing {
         guard number != ConsentRecords.unreadable else { return unreadable }

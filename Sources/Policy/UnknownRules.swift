@@ -4,9 +4,10 @@ internal import Configuration
 internal import Events
 
 struct UnknownRules: BitwiseCopyable {
-    /// A level; or `deny`.
+    /// A level; or `deny`, or `hold`.
     typealias Assumed = Int
     static let deny: Assumed = -1
+    static let hold: Assumed = -2
 
     private struct Case: BitwiseCopyable {
         let text: ByteRun
@@ -36,6 +37,7 @@ struct UnknownRules: BitwiseCopyable {
         switch policy {
         case .deny: deny
         case .assume(let level): level
+        case .hold: hold
         }
     }
 

@@ -6,11 +6,27 @@ public enum Verdict: Hashable, Sendable {
     /// A stage of the filter did not match.
     case filtered(FilterStage)
     case denied(Denial)
+    /// It waits until its subjects say whether they consent; the account counts it so until then.
+    case held
     case sampledOut
     /// In the sample, and over its limit.
     case limited
     /// A transform holds it back.
     case withheld
+    /// It was held to the end of its time.
+    case expired
+    /// It was held, and its subject withdrew consent.
+    case withdrawn
+    /// It was held, and when its subjects answered the plan had no such route any more, or took it for no valid event.
+    case outdated
+
+    /// Whether the gate did not let it through.
+    var isOfGate: Bool {
+        switch self {
+        case .denied, .held, .expired, .withdrawn, .outdated: true
+        case .admitted, .filtered, .sampledOut, .limited, .withheld: false
+        }
+    }
 
     /// Whether the route took the event from those with `else`: its filter let it in, and consent and the sample decided only
     /// what became of it. Else what was denied or sampled out would leave by another door.
@@ -45,6 +61,10 @@ public enum Denial: String, Hashable, Sendable, CaseIterable {
     case unreadable
     /// The clock is behind what is on record, so that nobody can tell what was said last.
     case clock
+    /// It was to be held, and there was no room for it.
+    case full
+    /// It was to be held, and could not be stored.
+    case unstored
 }
 
 /// How often each verdict fell, by route. A worker fills one for each block. Of each route, the verdicts add up to
@@ -72,8 +92,10 @@ public struct Tally: Sendable {
 
     /// Every verdict that can fall, in the order of the columns.
     public static let columns: [Verdict] =
-        [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [.sampledOut, .limited, .withheld]
-    private static let width = 17
+        [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [
+            .held, .sampledOut, .limited, .withheld, .expired, .withdrawn, .outdated,
+        ]
+    private static let width = 23
 
     /// The place of a verdict in `columns`.
     public static func column(of verdict: Verdict) -> Int {
@@ -92,9 +114,15 @@ public struct Tally: Sendable {
         case .denied(.broken): 11
         case .denied(.unreadable): 12
         case .denied(.clock): 13
-        case .sampledOut: 14
-        case .limited: 15
-        case .withheld: 16
+        case .denied(.full): 14
+        case .denied(.unstored): 15
+        case .held: 16
+        case .sampledOut: 17
+        case .limited: 18
+        case .withheld: 19
+        case .expired: 20
+        case .withdrawn: 21
+        case .outdated: 22
         }
     }
 
@@ -121,18 +149,33 @@ public struct Tally: Sendable {
     /// Adds what another block counted, whose routes have these numbers here.
     public mutating func add(_ other: Tally, numbers: [UInt16]) {
         addTotals(other)
-        let most = Int(numbers.max() ?? 0) + 1
-        if !numbers.isEmpty, most > routes {
-            counts += Array(repeating: 0, count: (most - routes) * Tally.width)
-            keepErrors += Array(repeating: 0, count: most - routes)
-            transformErrors += Array(repeating: 0, count: most - routes)
-            routes = most
-        }
+        if let most = numbers.max() { makeRoom(for: most) }
         for (route, number) in numbers.enumerated() {
             keepErrors[Int(number)] += other.keepErrors[route]
             transformErrors[Int(number)] += other.transformErrors[route]
             for column in 0..<Tally.width { counts[Int(number) * Tally.width + column] += other.counts[route * Tally.width + column] }
         }
+    }
+
+    private mutating func makeRoom(for route: UInt16) {
+        let lacking = Int(route) + 1 - routes
+        guard lacking > 0 else { return }
+        counts += Array(repeating: 0, count: lacking * Tally.width)
+        keepErrors += Array(repeating: 0, count: lacking)
+        transformErrors += Array(repeating: 0, count: lacking)
+        routes += lacking
+    }
+
+    /// So many events more have this verdict at the route.
+    public mutating func count(_ verdict: Verdict, _ count: Int = 1, route: UInt16) {
+        makeRoom(for: route)
+        counts[Int(route) * Tally.width + Tally.column(of: verdict)] += count
+    }
+
+    /// What was counted as held has another verdict now.
+    public mutating func settle(held count: Int = 1, as verdict: Verdict, route: UInt16) {
+        self.count(.held, -count, route: route)
+        self.count(verdict, count, route: route)
     }
 
     private mutating func addTotals(_ other: Tally) {

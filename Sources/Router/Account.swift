@@ -29,6 +29,8 @@ public struct Account: Sendable {
     public var unkeptRejects = 0
     /// Why the input could not be read to its end.
     public var inputFault: SystemFault?
+    /// What came of events that speak to the ledger.
+    public var consent: ConsentCounts
     /// Of all plans that the run went by, and those of events that an earlier run had left.
     public var routes: [String]
     /// Of those, by index: the ones of plans of this run.
@@ -37,6 +39,8 @@ public struct Account: Sendable {
     public var verdicts: Tally
     /// For each route how many events it judged: all valid ones, unless a reload brought it or took it away.
     var judged: [Int]
+    /// What waits for consent when the run has ended.
+    public var held = HeldStatus()
     public var providers: [Provider] = []
 
     /// Events that came before and were let go.
@@ -58,7 +62,8 @@ public struct Account: Sendable {
     public var balances: Bool {
         for route in routes.indices {
             let judged = route < judged.count ? judged[route] : 0
-            if Tally.columns.reduce(0, { $0 + verdicts[route, $1] }) != judged || judged > valid + emitted { return false }
+            if Tally.columns.reduce(0, { $0 + verdicts[route, $1] }) != judged { return false }
+            if judged > valid + emitted + held.resumed || verdicts[route, .held] < 0 { return false }
             for provider in providers {
                 let routed = route < provider.routed.count ? provider.routed[route] : 0
                 if provider.lane.taken(route: route) != routed { return false }

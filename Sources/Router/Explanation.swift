@@ -8,7 +8,7 @@ internal import Policy
 public struct Explanation: Sendable {
     /// What became of the event at one route. The raw values are the words that `--json` uses.
     public enum Outcome: String, Sendable {
-        case admitted, filtered, denied
+        case admitted, filtered, denied, held
         case sampledOut = "sampled_out"
         case withheld
         /// In the sample, and over its limit.
@@ -111,7 +111,8 @@ public struct Explanation: Sendable {
         switch teller.finding.verdict {
         case .admitted: break
         case .filtered: explained.outcome = .filtered
-        case .denied: explained.outcome = .denied
+        case .denied, .expired, .withdrawn, .outdated: explained.outcome = .denied
+        case .held: explained.outcome = .held
         case .sampledOut: explained.outcome = .sampledOut
         case .limited: explained.outcome = .limited
         case .withheld:

@@ -121,6 +121,7 @@ extension Router {
         let generation = workshop.generation(old.number + 1, plan, posts, routes: routes)
         workshop.settle(on: generation)
         guard roster.adopt(generation, retiring: left) else { throw ReloadRefusal(["the router is ending"]) }
+        holds?.adopt(plan)
         ending.withLock { $0.shutdown = plan.shutdown.deadline }
         if let section = plan.consent { options.registry?.adopt(levels: section.levels.map(\.name)) }
         letterKeeper.adopt(plan)

@@ -216,6 +216,8 @@ private final class Bench {
             return .sent(copies: copies)
         }
         let routes = own == nil ? plan.routes.indices.filter { plan.routes[$0].providers.contains(provider) } : [0]
+        // A letter of unknown subjects stays where it is.
+        if routes.contains(where: { judging.worker.tally[$0, .held] > 0 }) { return .undecided }
         let denials = Denial.allCases.filter { denial in routes.contains { judging.worker.tally[$0, .denied(denial)] > 0 } }
         if denials.contains(.unreadable) || denials.contains(.clock) { return .undecided }
         return denials.isEmpty ? .filtered : .denied

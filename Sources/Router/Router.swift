@@ -47,6 +47,8 @@ public struct RouterOptions: Sendable {
     public var levels = RunNames()
     /// What is on record of subjects, under that key; nil: no ledger is kept.
     public var registry: Registry?
+    /// Where events wait for their subjects' consent; nil: none can, and those of unknown subjects are denied.
+    public var held: HeldPlace?
     /// The file where the message ids of late are kept; nil: they are not, and `key` may be by chance.
     public var seen: String?
     /// The descriptor that is told of input lines that are where the plan promises.
@@ -70,7 +72,10 @@ public final class Router: Sendable {
     private let inbox: Inbox?
     private let acks: AckWriter?
     private let frontier = Frontier()
+    let holds: Holds?
     private let withdrawing = Monitor<Withdrawals?>(nil)
+    /// nil: no ledger is kept.
+    private let clerk: ConsentClerk?
     private let totals = Monitor(Totals())
     private let consentNews: ConsentNews
     let letterKeeper: LetterKeeper
@@ -119,7 +124,9 @@ public final class Router: Sendable {
         let key = options.key ?? (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
         let workshop = Workshop(
             names: names, key: key, deadLetters: deadLetters, clock: options.clock, vitals: options.vitals, seed: chance.next(),
-            records: options.registry?.records, levels: options.levels, news: clerk.tell)
+            records: options.registry?.records, levels: options.levels,
+            // Also when no block comes in, whose time would tell.
+            look: { [registry = options.registry, clock = options.clock] in registry?.note(time: clock.wall()) }, news: clerk.tell)
         let posts = plan.providers.indices.map { workshop.post(plan.providers[$0], outlets[$0]) }
         // The names have these numbers from the beginning.
         let first = workshop.generation(1, plan, posts, routes: plan.routes.indices.map { UInt16($0) })
@@ -135,7 +142,17 @@ public final class Router: Sendable {
         consentNews = ConsentNews(say: say)
         letterKeeper = LetterKeeper(deadLetters, clock: options.clock, say: say)
         self.names = names
+        self.clerk = options.registry.map { [withdrawing] registry in
+            ConsentClerk(registry, destroy: { receipts in withdrawing.withLock { $0 }?.adopt(receipts) }, say: say)
+        }
         sources = plan.sources
+        let totals = totals
+        holds = options.held.flatMap { place in
+            options.registry.map {
+                Holds(
+                    place, registry: $0, roster: roster, totals: totals, names: names, sources: plan.sources, options: options, say: say)
+            }
+        }
         lineLimit = plan.limits.line
         ending = Monitor(Ending(shutdown: options.shutdown))
         acks = options.acks.map { AckWriter($0, say: say) }
@@ -178,7 +195,7 @@ public final class Router: Sendable {
         deadLetters.guarded(by: check)
         return Withdrawals(
             registry, check: check, deadLetters: deadLetters, names: names, lanes: { [roster] in roster.posts.map(\.lane) },
-            settle: { [turns] in turns.settle() }, clock: options.clock, say: say)
+            holds: holds, settle: { [turns] in turns.settle() }, clock: options.clock, say: say)
     }
 
     /// Reads no more; what was read is delivered within the time that draining may take.
@@ -191,6 +208,7 @@ public final class Router: Sendable {
     public func hurry() {
         stopSources()
         ending.withLock { $0.isHurried = true }
+        holds?.end(hurried: true)
         for post in roster.posts { post.lane.giveUp(Router.hurried) }
     }
 
@@ -218,6 +236,7 @@ public final class Router: Sendable {
         }
         letterKeeper.adopt(roster.current.plan)
         for post in roster.posts { post.lane.start() }
+        holds?.resume()
         do throws(StorageFault) {
             try withdrawals?.resume()
         } catch {
@@ -229,12 +248,16 @@ public final class Router: Sendable {
         // The logs are used by one worker at a time, in turn; the threads have ended before they are read here.
         nonisolated(unsafe) let logs = faults
         let sideThreads = startSources()
+        let holding = holds.map { holds in ThreadHandle(Thread.start("held events") { holds.work() }) }
         let helpers = (1..<max(1, options.workers)).map { number in
             ThreadHandle(Thread.start("worker \(number)") { self.work(logs, self.options.vitals.pulse("worker \(number)")) })
         }
         work(logs, options.vitals.pulse("worker 0"))
         for helper in helpers + sideThreads { helper.join() }
+        holds?.end(hurried: false)
+        holding?.join()
         endLanes()
+        holds?.close()
         letterKeeper.end()
         acks?.close(by: options.clock.now() + .seconds(1), options.clock)
         for log in faults { log.sumUp() }
@@ -275,8 +298,10 @@ public final class Router: Sendable {
         return Account(
             received: total.tally.events + total.tally.duplicates + rejected, rejected: rejected,
             unkeptRejects: logs.reduce(0) { $0 + $1.unkept },
-            inputFault: total.inputFault, routes: names.all, ownRoutes: roster.routes.map(Int.init), verdicts: total.tally,
+            inputFault: total.inputFault, consent: total.consent,
+            routes: names.all, ownRoutes: Set(roster.routes.map(Int.init) + total.heldRoutes).sorted(), verdicts: total.tally,
             judged: total.judged,
+            held: holds?.status ?? HeldStatus(),
             providers: roster.posts.map { post in
                 .init(
                     name: post.lane.name, lane: post.lane.account, isClosed: post.lane.isClosedByProvider, isDurable: post.lane.isDurable,
@@ -308,6 +333,7 @@ public final class Router: Sendable {
             case .lines:
                 worker.block.arrival = options.clock.wall()
                 options.registry?.note(time: worker.block.arrival)
+                clerk?.prepare(&worker, generation.ruleset)
                 pulse.begin()
                 worker.work()
                 pulse.end()
@@ -315,7 +341,10 @@ public final class Router: Sendable {
             case .stopped: beginEnding(within: ending.withLock { $0.shutdown })
             case .end, .failed: beginEnding()
             }
-            turns.pass(turn) { handOver(&worker, generation, logs) }
+            turns.pass(turn) {
+                let isWritten = clerk?.settle(&worker, generation.ruleset, source: sources[worker.block.source].name) ?? true
+                if isWritten || worker.portions.isEmpty { handOver(&worker, generation, logs, isWritten) } else { giveBack(worker) }
+            }
             roster.leave(generation)
             worker.reset()
             switch intake {
@@ -326,10 +355,11 @@ public final class Router: Sendable {
     }
 
     /// In turn: what a worker made goes to the lanes, and the account is kept.
-    private func handOver(_ worker: inout Worker, _ generation: Generation, _ logs: [FaultLog]) {
+    private func handOver(_ worker: inout Worker, _ generation: Generation, _ logs: [FaultLog], _ isWritten: Bool) {
+        if worker.judge.held.count > 0 { hold(&worker, generation) }
         // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
         let parcels = worker.parcels
-        let receipt = receipt(for: worker)
+        let receipt = receipt(for: worker, isWritten)
         for (index, post) in generation.posts.enumerated() {
             let own = parcels[index].isEmpty ? nil : receipt
             own?.add()
@@ -338,16 +368,38 @@ public final class Router: Sendable {
             post.lane.waitAndTake(&parcels[index], own)
             pace.waitEnds()
         }
-        totals.withLock { $0.add(worker.tally, rejected: worker.faults.count, source: worker.block.source, of: generation) }
+        totals.withLock { totals in
+            totals.add(worker.tally, rejected: worker.faults.count, heard: worker.heard, source: worker.block.source, of: generation)
+        }
         consentNews.tell(broken: worker.takeBrokenSignals())
         // Told before they are answered for.
         logs[worker.block.source].note(worker.faults, lines: worker.lines, in: worker.block)
         receipt?.settle()
     }
 
-    /// Of a block: settled when all that came of it is safe. nil: nobody asks.
-    private func receipt(for worker: borrowing Worker) -> Receipt? {
-        let acknowledge = worker.block.source == inputSource ? acks?.next(lines: worker.lines) : nil
+    /// In turn: what is to wait for consent is stored, or denied.
+    private func hold(_ worker: inout Worker, _ generation: Generation) {
+        let denied =
+            holds?.take(worker.judge.held, generation, source: worker.block.source, key: worker.block.key)
+            ?? (0..<worker.judge.held.count).map { ($0, .unstored) }
+        for (event, denial) in denied {
+            for route in worker.judge.held.routes(event) { worker.tally.settle(as: .denied(denial), route: UInt16(route)) }
+        }
+    }
+
+    /// Of a block whose consent the ledger could not take: whoever sent it is to send it again, and nothing of it counts as seen.
+    private func giveBack(_ worker: borrowing Worker) {
+        worker.removeParcels()
+        seen?.forget(worker.sightings)
+        for portion in worker.portions { portion.answer(.overloaded(retryAfter: options.inbox.pause)) }
+    }
+
+    /// Of a block: settled when all that came of it is safe. nil: nobody asks. Where the ledger does not have what its events said, nothing
+    /// from there on is acknowledged.
+    private func receipt(for worker: borrowing Worker, _ isWritten: Bool) -> Receipt? {
+        let entered = worker.block.source == inputSource ? acks?.next(lines: worker.lines) : nil
+        guard isWritten else { return nil }
+        let acknowledge = entered
         let answer = Answers.make(worker.portions, worker.faults)
         let sightings = worker.sightings
         // With duplicates let go, a block is not safe by itself: the first of the two may be on its way still.
@@ -384,6 +436,7 @@ public final class Router: Sendable {
                 return options.clock.now() >= deadline ? .ready(false) : .notBefore(deadline)
             }
             guard !isOver else { return }
+            holds?.end(hurried: true)
             for lane in roster.posts.map(\.lane) where !lane.isOver { lane.giveUp(Answer("time to drain was up after \(time.configured)")) }
         }.detach()
     }

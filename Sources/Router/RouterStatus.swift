@@ -49,6 +49,8 @@ public struct RouterStatus: Sendable {
     /// What waits for a worker; nil: there is only standard input.
     public var inbox: Inbox?
     public var lanes: [Lane]
+    /// What waits for consent; nil: nothing can.
+    public var held: HeldStatus?
     /// When it was asked, in nanoseconds since 1970.
     public var at: Int64
 }
@@ -79,7 +81,7 @@ extension Router {
                 .init(
                     provider: post.lane.name, isRetiring: roster.isRetiring(post), isDurable: post.lane.isDurable,
                     isClosed: post.lane.isClosedByProvider, status: post.lane.status)
-            }, at: options.clock.wall())
+            }, held: holds?.status, at: options.clock.wall())
     }
 
     /// The plan that judges.

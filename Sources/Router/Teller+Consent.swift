@@ -16,9 +16,12 @@ extension Teller {
             let broken = gate.signals.filter(\.isBroken)
             return broken.map { "\($0.member.path) must be \($0.member.form), is \(value($0.member.path))" }.joined(separator: "; ")
         case .denied(.unknown):
-            let refusing = gate.signals.isEmpty ? "carries no consent" : "grants nothing (\(paths(gate.signals)))"
             let record = gate.record == nil ? "" : ", nothing is on record"
-            return "the event \(refusing)\(record), and the unknown are denied\(asUnknown(section))"
+            let fate = gate.isHolding ? "it has no id whose answer it could wait for" : "the unknown are denied\(asUnknown(section))"
+            return "the event \(grantless(gate))\(record), and \(fate)"
+        case .held:
+            return "the event \(grantless(gate)), and is held until its subjects are known\(asUnknown(section))"
+        case .denied(.full), .denied(.unstored), .expired, .withdrawn, .outdated: return "held, and not any more"
         case .denied(.unreadable): return "what is on record of the subjects cannot be told"
         case .denied(.clock): return "the clock is behind what is on record, so nobody can tell what was said last"
         case .denied(.level):
@@ -47,6 +50,10 @@ extension Teller {
             parts.append("cuts " + list(cut.map { "\(printable($0.path.description)), which demands \(level($0.level))" }))
         }
         return parts.joined(separator: "; ")
+    }
+
+    private func grantless(_ gate: GateFinding) -> String {
+        gate.signals.isEmpty ? "carries no consent" : "grants nothing (\(paths(gate.signals)))"
     }
 
     /// What keeps the level below what is demanded.

@@ -30,6 +30,7 @@ struct Teller {
         var decisions = [Explanation.Decision(stage: .filter, why: filter)]
         if case .filtered = finding.verdict { return decisions }
         decisions.append(Explanation.Decision(stage: .consent, why: consent))
+        if finding.verdict == .held { return decisions }
         if case .denied = finding.verdict { return decisions }
         if let sample = route.sample, let sampled = finding.sample {
             decisions.append(Explanation.Decision(stage: .sample, why: self.sample(sample, sampled)))

@@ -12,22 +12,49 @@ struct Totals {
     private(set) var judged: [Int] = []
     /// By lane and route: how many events were admitted for it.
     private(set) var routed: [[Int]] = []
+    /// Events that an earlier run had left waiting for consent.
+    private(set) var resumed = 0
     var inputFault: SystemFault?
+    var consent: ConsentCounts { sources.reduce(into: ConsentCounts()) { $0.add($1.consent) } }
 
-    mutating func add(_ block: Tally, rejected: Int, source: Int, of generation: Generation) {
+    mutating func add(_ block: Tally, rejected: Int, heard: ConsentCounts, source: Int, of generation: Generation) {
         while sources.count <= source { sources.append(SourceCounts()) }
         sources[source].events += block.events + block.duplicates
         sources[source].rejected += rejected
+        sources[source].consent.add(heard)
         tally.add(block, numbers: generation.routes)
         guard block.events > 0 else { return }
         for (route, number) in generation.routes.enumerated() {
             Totals.add(block.events + block.emitted, at: Int(number), to: &judged)
             let admitted = block[route, .admitted]
             guard admitted > 0 else { continue }
-            for target in generation.targets[route] {
-                if target >= routed.count { routed += Array(repeating: [], count: target + 1 - routed.count) }
-                Totals.add(admitted, at: Int(number), to: &routed[target])
-            }
+            count(admitted, of: number, to: generation.targets[route])
+        }
+    }
+
+    /// An event that an earlier run had left waits for these routes.
+    mutating func resume(held routes: [UInt16]) {
+        resumed += 1
+        for route in routes {
+            heldRoutes.insert(Int(route))
+            tally.count(.held, route: route)
+            Totals.add(1, at: Int(route), to: &judged)
+        }
+    }
+
+    /// The routes that such events wait for, by number.
+    private(set) var heldRoutes: Set<Int> = []
+
+    /// An event that waited has a verdict at this route; when it was admitted, these lanes got it.
+    mutating func settle(held route: UInt16, as verdict: Verdict, targets: [Int] = []) {
+        tally.settle(as: verdict, route: route)
+        if case .admitted = verdict { count(1, of: route, to: targets) }
+    }
+
+    private mutating func count(_ events: Int, of route: UInt16, to targets: [Int]) {
+        for target in targets {
+            if target >= routed.count { routed += Array(repeating: [], count: target + 1 - routed.count) }
+            Totals.add(events, at: Int(route), to: &routed[target])
         }
     }
 
@@ -43,4 +70,30 @@ public struct SourceCounts: Sendable, Equatable {
     public var events = 0
     /// Lines that were no valid event.
     public var rejected = 0
+    public var consent = ConsentCounts()
+}
+
+/// What came of events that speak to the ledger. Each is one of these.
+public struct ConsentCounts: Sendable, Equatable {
+    /// All that it said was done.
+    public var taken = 0
+    /// It said what its source may not; what it refused was done.
+    public var forbidden = 0
+    /// It made no sense, or the ledger does not allow it.
+    public var broken = 0
+    /// The ledger could not be written; what it refused holds until the router ends.
+    public var unwritten = 0
+    public init() {}
+
+    /// By the words that accounts and metrics use.
+    public var named: [(name: String, count: Int)] {
+        [("taken", taken), ("forbidden", forbidden), ("broken", broken), ("unwritten", unwritten)]
+    }
+
+    mutating func add(_ other: ConsentCounts) {
+        taken += other.taken
+        forbidden += other.forbidden
+        broken += other.broken
+        unwritten += other.unwritten
+    }
 }

@@ -35,6 +35,16 @@ struct WithdrawalSteps: Sendable {
         }
     }
 
+    /// From now on nothing goes of what these are about.
+    func ban(_ receipts: [Int64]) throws(StorageFault) {
+        try registry.use { (file) throws(StorageFault) in
+            for number in receipts {
+                if let receipt = try file.receipts(after: number - 1, most: 1).first { check.ban(receipt) }
+            }
+            return ((), [])
+        }
+    }
+
     /// Before it is acknowledged: how many events are in providers' hands, by place, which nobody could tell after a kill.
     func note(inHands: [String: Int], _ receipt: Int64) throws(StorageFault) {
         let lines = inHands.filter { $0.value > 0 }

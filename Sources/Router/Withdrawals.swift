@@ -16,6 +16,8 @@ public final class Withdrawals: Sendable {
 
     private let steps: WithdrawalSteps
     private let lanes: @Sendable () -> [Lane]
+    /// nil: nothing is held.
+    private let holds: Holds?
     /// Waits until every block has been handed over that was judged before.
     private let settle: @Sendable () -> Void
     private let say: @Sendable (String) -> Void
@@ -23,10 +25,11 @@ public final class Withdrawals: Sendable {
 
     init(
         _ registry: Registry, check: SecondCheck, deadLetters: DeadLetters, names: RunNames, lanes: @escaping @Sendable () -> [Lane],
-        settle: @escaping @Sendable () -> Void, clock: Clock, say: @escaping @Sendable (String) -> Void
+        holds: Holds?, settle: @escaping @Sendable () -> Void, clock: Clock, say: @escaping @Sendable (String) -> Void
     ) {
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: clock)
         self.lanes = lanes
+        self.holds = holds
         self.settle = settle
         self.say = say
     }
@@ -38,17 +41,37 @@ public final class Withdrawals: Sendable {
 
     /// Withdraws consent, all of it or to these purposes; whether it is on record now, and the number of the receipt.
     public func withdraw(_ id: LedgerID, purposes: [String]?, origin: String) throws(StorageFault) -> (holds: Bool, receipt: Int64?) {
+        // Until its receipt is in the queue nothing is released either.
+        self.holds?.beginWithdrawal()
+        defer { self.holds?.endWithdrawal() }
         let (holds, receipt) = try steps.record(id, purposes: purposes, origin: origin)
         guard let receipt else { return (holds, nil) }
-        defer { enqueue(receipt) }
+        begin([receipt])
+        return (holds, receipt)
+    }
+
+    /// Of withdrawals that the stream has brought, and the ledger has for good.
+    func adopt(_ receipts: [Int64]) {
+        if receipts.isEmpty { return }
+        do throws(StorageFault) {
+            try steps.ban(receipts)
+        } catch {
+            say("withdrawal \(receipts[0]): \(error); whoever consents again before the next start may get events of before back")
+        }
+        begin(receipts)
+    }
+
+    private func begin(_ receipts: [Int64]) {
         var inHands: [String: Int] = [:]
         for lane in lanes() { inHands[Withdrawals.place(lane), default: 0] += lane.refusedInHands }
-        do throws(StorageFault) {
-            try steps.note(inHands: inHands, receipt)
-        } catch {
-            say("withdrawal \(receipt): what is in providers' hands could not be written down: \(error)")
+        for receipt in receipts {
+            do throws(StorageFault) {
+                try steps.note(inHands: inHands, receipt)
+            } catch {
+                say("withdrawal \(receipt): what is in providers' hands could not be written down: \(error)")
+            }
+            enqueue(receipt)
         }
-        return (holds, receipt)
     }
 
     /// What waits of these subjects in memory alone, by provider, with the names of the routes that it came by.
@@ -60,6 +83,7 @@ public final class Withdrawals: Sendable {
     }
 
     private func enqueue(_ receipt: Int64) {
+        holds?.beginWithdrawal()
         let isIdle = state.withLock { state in
             state.waiting.append(receipt)
             defer { state.isWorking = true }
@@ -74,12 +98,20 @@ public final class Withdrawals: Sendable {
 
     private func destroy(_ receipt: Int64) {
         settle()
+        let held = Result { () throws(StorageFault) in try sweepHolds() }
+        var places = sweepLanes()
         do throws(StorageFault) {
-            guard try !steps.finish(receipt, sweepLanes()) else { return }
+            places["held events"] = try held.get()
+            guard try !steps.finish(receipt, places) else { return }
             say("withdrawal \(receipt): a lane ended before everything was destroyed; the next start goes on with it")
         } catch {
             say("withdrawal \(receipt): not everything is destroyed yet: \(error); the next start goes on with it")
         }
+    }
+
+    private func sweepHolds() throws(StorageFault) -> Swept {
+        defer { holds?.endWithdrawal() }
+        return try holds?.sweep(steps.check) ?? Swept()
     }
 
     private static func place(_ lane: Lane) -> String { "queue of \(lane.name)" }

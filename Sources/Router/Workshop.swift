@@ -29,7 +29,7 @@ final class Workshop: Sendable {
 
     init(
         names: RunNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, vitals: Vitals, seed: UInt64,
-        records: ConsentRecords? = nil, levels: RunNames = RunNames(),
+        records: ConsentRecords? = nil, levels: RunNames = RunNames(), look: @escaping @Sendable () -> Void = {},
         news: @escaping @Sendable (Lane, Lane.News) -> Void
     ) {
         self.names = names
@@ -39,7 +39,7 @@ final class Workshop: Sendable {
         self.vitals = vitals
         self.records = records
         self.levels = levels
-        check = records.map { SecondCheck($0, levels: levels) }
+        check = records.map { SecondCheck($0, levels: levels, look: look) }
         self.news = news
         state = Monitor(State(chance: Chance(seed: seed)))
     }

@@ -103,32 +103,8 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
             totals.events[number] = Int(waiting.int(1))
             totals.bytes[number] = Int(waiting.int(2))
         }
-        try checkKey()
+        try database.check(options.cipher, sealing: "batches")
         tellBudget()
-    }
-
-    /// Sealed rows need the key that sealed them; this tells before any of them is touched.
-    private func checkKey() throws(SpoolFault) {
-        let check = try database.statement("SELECT value FROM about WHERE name = 'check'")
-        defer { check.reset() }
-        let place = "check"
-        if try check.step() {
-            guard let cipher = options.cipher else {
-                if try database.number("SELECT 1 FROM batches WHERE sealed = 1 LIMIT 1") == nil { return }
-                throw SpoolFault(.foreign, "\(path): its events are encrypted; name the key in state.encrypt, or move the file away")
-            }
-            guard cipher.open(check.bytes(0), at: place) != nil else {
-                throw SpoolFault(
-                    .foreign, "\(path): was encrypted under another key than the one of state.encrypt; give that one, or move the file away"
-                )
-            }
-        } else if let cipher = options.cipher {
-            let sealed = Array("switchyard".utf8).withUnsafeBytes { cipher.seal($0, at: place) }
-            let insert = try database.statement("INSERT INTO about VALUES ('check', ?)")
-            try sealed.withUnsafeBufferPointer { (bytes) throws(SpoolFault) in
-                try insert.bind(1, lending: UnsafeRawBufferPointer(bytes)).run()
-            }
-        }
     }
 
     public var contents: SpoolContents {

@@ -21,6 +21,8 @@ extension Account {
         let repeated = duplicates == 0 ? "" : ", \(grouped(duplicates)) duplicates"
         let made = emitted == 0 ? "" : "; \(grouped(emitted)) emitted"
         var lines = ["received \(grouped(received)): \(grouped(valid)) valid, \(grouped(rejected)) rejected\(repeated)\(made)"]
+        let heard = consent.named.filter { $0.count > 0 }.map { "\(grouped($0.count)) \($0.name)" }
+        if !heard.isEmpty { lines.append("events of consent: \(heard.joined(separator: ", "))") }
         for route in ownRoutes {
             let parts = Tally.columns.compactMap { column -> String? in
                 let count = verdicts[route, column]
@@ -34,6 +36,10 @@ extension Account {
             lines.append("route \(routes[route]): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))\(erring)")
         }
         if verdicts.emitErrors > 0 { lines.append("emit errs on \(grouped(verdicts.emitErrors))") }
+        if held.events > 0 || held.resumed > 0 {
+            let resumed = held.resumed == 0 ? "" : ", \(grouped(held.resumed)) resumed"
+            lines.append("held for consent: \(grouped(held.events)) events, \(grouped(held.bytes)) bytes\(resumed)")
+        }
         for provider in providers {
             let lane = provider.lane
             var parts = LaneAccount.Fate.allCases.compactMap { fate -> String? in
@@ -73,10 +79,12 @@ extension Account {
         }
         let counts = [
             ("received", received), ("valid", valid), ("rejected", rejected), ("duplicates", duplicates), ("emitted", emitted),
-            ("emit_errors", verdicts.emitErrors),
+            ("emit_errors", verdicts.emitErrors), ("held", held.events), ("held_bytes", held.bytes), ("held_resumed", held.resumed),
         ]
+        let heard = consent.named.map { "\"\($0.name)\":\($0.count)" }.joined(separator: ",")
         let head = counts.map { "\"\($0.0)\":\($0.1)," }.joined()
-        return "{\(head)\"routes\":[\(routeParts.joined(separator: ","))],\"providers\":[\(providerParts.joined(separator: ","))]}"
+        let parts = [("routes", routeParts), ("providers", providerParts)].map { "\"\($0)\":[\($1.joined(separator: ","))]" }
+        return "{\(head)\"consent\":{\(heard)},\(parts.joined(separator: ","))}"
     }
 }
 
@@ -93,6 +101,10 @@ extension Verdict {
         case .filtered(.whereErrors): "filtered (where errs)"
         case .filtered(let stage): "filtered (\(stage.rawValue))"
         case .denied(let reason): "denied (\(reason.rawValue))"
+        case .held: "held"
+        case .expired: "held until their time was up"
+        case .withdrawn: "withdrawn while held"
+        case .outdated: "held, and no longer routed"
         case .sampledOut: "sampled out"
         case .limited: "over the limit"
         case .withheld: "held back by a transform"
@@ -105,6 +117,10 @@ extension Verdict {
         case .admitted: "admitted"
         case .filtered(let stage): stage == .whereErrors ? stage.rawValue : "filtered_\(stage.rawValue)"
         case .denied(let reason): "denied_\(reason.rawValue)"
+        case .held: "held"
+        case .expired: "expired"
+        case .withdrawn: "withdrawn"
+        case .outdated: "outdated"
         case .sampledOut: "sampled_out"
         case .limited: "limited"
         case .withheld: "withheld"

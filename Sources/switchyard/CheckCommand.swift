@@ -65,6 +65,7 @@ extension Plan {
             let cases = by.cases.map { "\(fate($0.value, consent)) where it is \(hidden.masked($0.key))" }
             text += "\n  by \(hidden.masked(by.path.description)) the unknown are \(cases.joined(separator: ", "))"
         }
+        if consent.isHolding { text += "\n  \(summary(of: consent.hold))" }
         if let ledger = consent.ledger {
             text += "\n  what people said is kept on record, their ids hashed under the key \(hidden.masked(keys[ledger.key].name))"
         }
@@ -83,8 +84,14 @@ extension Plan {
     private func fate(_ policy: ConsentPlan.Unknown, _ consent: ConsentPlan) -> String {
         switch policy {
         case .deny: "denied"
+        case .hold: "held until they consent"
         case .assume(let level): "taken for \(hidden.masked(consent.levels[level].name))"
         }
+    }
+
+    private func summary(of hold: HoldPlan) -> String {
+        "an event is held for \(hold.time.configured) at most; up to \(grouped(hold.total.events)) events and \(grouped(hold.total.bytes)) bytes"
+            + ", of one subject \(grouped(hold.subject.events)) and \(grouped(hold.subject.bytes))"
     }
 
     private func stages(of route: RoutePlan) -> [String] {
@@ -133,7 +140,9 @@ extension Plan {
 }
 
 extension SourcePlan {
-    fileprivate var summary: String {
+    fileprivate var summary: String { words + (consent == .write ? "; its events may write the ledger" : "") }
+
+    private var words: String {
         if let file {
             return "\(plugin) \(file.paths.joined(separator: ", "))\(file.drains ? ", removed when all of it was taken in" : "")"
         }
@@ -148,7 +157,10 @@ extension SourcePlan {
 }
 
 extension AccessKey {
-    fileprivate var summary: String { routes.map { "\(name) (to \($0.joined(separator: ", ")))" } ?? name }
+    fileprivate var summary: String {
+        let bounds = [routes.map { "to \($0.joined(separator: ", "))" }, consent.map { _ in "may write the ledger" }].compactMap { $0 }
+        return bounds.isEmpty ? name : "\(name) (\(bounds.joined(separator: "; ")))"
+    }
 }
 
 extension DeliveryPlan.Queue.Durability {

@@ -16,6 +16,7 @@ struct Metrics {
         metrics.addProcess(started)
         metrics.addEntrance(router, listeners)
         metrics.addRoutes(router)
+        if let held = router.held { metrics.addHeld(held, at: router.at) }
         metrics.addLanes(router)
         return metrics.text
     }
@@ -41,6 +42,13 @@ struct Metrics {
         }
         family("switchyard_source_events_total", "counter", "Valid events, by source.", sources(\.events))
         family("switchyard_source_rejected_total", "counter", "Lines that were no valid event, by source.", sources(\.rejected))
+        family(
+            "switchyard_consent_events_total", "counter", "What came of events that speak to the ledger, by source.",
+            router.sources.flatMap { source in
+                source.counts.consent.named.map {
+                    ("source=\(quoted(source.name)),outcome=\(quoted($0.name))", Double($0.count))
+                }
+            })
         family("switchyard_duplicates_total", "counter", "Events that came before and were let go.", [("", Double(router.duplicates))])
         family("switchyard_emitted_total", "counter", "Events that were made of others.", [("", Double(router.emitted))])
         if let inbox = router.inbox {
@@ -65,7 +73,10 @@ struct Metrics {
         family(
             "switchyard_route_events_total", "counter", "How each route judged the valid events.",
             router.routes.flatMap { route in
-                zip(Tally.columns, route.verdicts).map { ("route=\(quoted(route.name)),verdict=\(quoted($0.key))", Double($1)) }
+                // What is held has no verdict yet, and a counter may not fall.
+                zip(Tally.columns, route.verdicts).filter { $0.0 != .held }.map {
+                    ("route=\(quoted(route.name)),verdict=\(quoted($0.key))", Double($1))
+                }
             })
         family(
             "switchyard_route_keep_errors_total", "counter", "How often the expression of sample.keep erred.",
@@ -73,6 +84,15 @@ struct Metrics {
         family(
             "switchyard_route_transform_errors_total", "counter", "How often an expression of the transform had no value.",
             router.routes.map { ("route=\(quoted($0.name))", Double($0.transformErrors)) })
+    }
+
+    private mutating func addHeld(_ held: HeldStatus, at now: Int64) {
+        family("switchyard_held_events", "gauge", "Events that wait for consent.", [("", Double(held.events))])
+        family("switchyard_held_bytes", "gauge", "Their bytes.", [("", Double(held.bytes))])
+        family(
+            "switchyard_held_oldest_age_seconds", "gauge", "How old the oldest of them is; 0 when none waits.",
+            [("", held.oldest.map { Double(max(0, now - $0)) / 1e9 } ?? 0)])
+        family("switchyard_held_failing", "gauge", "1 while events cannot be held.", [("", held.fault == nil ? 0 : 1)])
     }
 
     private mutating func addLanes(_ router: RouterStatus) {

@@ -65,6 +65,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     options.cipher = storage.cipher
     options.key = storage.key
     options.registry = try storage.openLedger(for: plan)
+    options.held = try storage.held(for: plan, say: say)
     options.seen = storage.path.map { $0 + "/message-ids" }
     try storage.open(for: plan, into: &outlets, say: say)
     options.acks = try count(arguments, "--acks", 3...1_000_000).map(Int32.init)

@@ -19,6 +19,8 @@ struct StatusReport {
     var state: String
     /// Those for which the router has no provider; all, when none runs.
     var spools: [SpoolSummary]
+    /// What waits for consent; nil: nothing can.
+    var held: HeldStatus?
     /// In nanoseconds since 1970.
     var at: Int64
 
@@ -26,12 +28,14 @@ struct StatusReport {
     init(folder: String, at: Int64) {
         state = folder
         spools = StateFolder.spools(in: folder).map { SpoolSummary(of: $0, in: folder) }
+        held = HeldSummary(in: folder).map(HeldStatus.init)
         self.at = at
     }
 
     init(_ router: Router, _ sources: [SourceStatus], folder: String, configuration: String, started: Int64) {
         let status = router.status
         self.router = status
+        held = status.held
         self.sources = sources
         at = status.at
         pid = getpid()
@@ -53,6 +57,7 @@ struct StatusReport {
         }
         parts.append("\"sources\":[\(sources.map(json).joined(separator: ","))]")
         parts.append("\"lanes\":[\((router?.lanes ?? []).map(json).joined(separator: ","))]")
+        parts.append("\"held\":\(held.map(json) ?? "null")")
         parts.append("\"spools\":\(spoolsJSON)")
         return "{\(parts.joined(separator: ","))}\n"
     }
@@ -76,6 +81,10 @@ struct StatusReport {
         parts += LaneAccount.Fate.allCases.map { "\"\($0.rawValue)\":\(status.account.total($0))" }
         parts.append("\"retries\":\(status.account.retries)")
         return "{\(parts.joined(separator: ","))}"
+    }
+
+    private func json(_ held: HeldStatus) -> String {
+        "{\"events\":\(held.events),\"bytes\":\(held.bytes),\(oldest(held.oldest)),\"fault\":\(held.fault.map(jsonQuoted) ?? "null")}"
     }
 
     private func json(_ source: SourceStatus) -> String {
@@ -119,6 +128,7 @@ struct StatusReport {
         } else {
             lines.append("no router runs on \(printable(state))")
         }
+        if let held, held.events > 0 || held.fault != nil { lines += ["", style.strong("Held for consent") + ": " + words(held)] }
         if !spools.isEmpty {
             lines += ["", router == nil ? "On disk" : "On disk, without a provider"]
             for spool in spools {
@@ -129,6 +139,11 @@ struct StatusReport {
             }
         }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func words(_ held: HeldStatus) -> String {
+        let age = held.oldest.map { ", the oldest for \(brief(at - $0))" } ?? ""
+        return "\(grouped(held.events)) events, \(bytes(held.bytes))\(age)" + (held.fault.map { "; no more can be: \($0)" } ?? "")
     }
 
     func words(_ spool: SpoolSummary) -> String {

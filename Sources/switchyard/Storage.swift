@@ -64,6 +64,31 @@ struct Storage: Sendable {
         }
     }
 
+    /// Where events wait for consent, if a ledger is kept. A file of held events that may not be touched is told of before anything begins;
+    /// one that is damaged only keeps more from being held.
+    func held(for plan: Plan, say: (String) -> Void) throws -> HeldPlace? {
+        guard let folder else { return nil }
+        guard plan.consent?.ledger != nil else {
+            if let left = HeldSummary(in: folder.path), left.events > 0 {
+                let file = printable(folder.path) + "/" + HeldFile.name
+                let words = "events wait for consent, and no ledger is kept that could tell of it; they stay there"
+                say("\(file): \(grouped(left.events)) \(words)")
+            }
+            return nil
+        }
+        var options = HeldFile.Options()
+        options.isSynced = plan.providers.contains { $0.delivery.queue.durability == .power }
+        options.cipher = cipher
+        options.budget = budget
+        let place = HeldPlace(path: folder.path + "/" + HeldFile.name, options: options)
+        do throws(StorageFault) {
+            try HeldFile(path: place.path, makes: false, names: RunNames(), options: options)?.close()
+        } catch {
+            if error.kind == .foreign { throw StateFailure(error.description) }
+        }
+        return place
+    }
+
     /// Opens the spools of the providers whose queue is on disk.
     func open(for plan: Plan, into outlets: inout [Outlet], say: @escaping @Sendable (String) -> Void) throws {
         for (index, provider) in plan.providers.enumerated() { try open(for: provider, into: &outlets[index], say: say) }

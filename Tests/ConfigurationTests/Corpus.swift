@@ -460,6 +460,32 @@ extension Broken {
                 "1:94: sources.web.keys.app.routes[1]: unknown route 'x', expected the name of one of 'routes'",
             ]),
         Broken(
+            "rights to write a ledger that there is not",
+            #"""
+            {"sources":{"stdin":{"plugin":"stdin","consent":"write"},"log":{"plugin":"file","paths":["a"],"consent":"write"},
+            "web":{"plugin":"http","keys":{"app":{"secret":"${env:SECRET}","consent":"write"}}}},
+            "consent":{"levels":["none","all"],"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:49: sources.stdin.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
+                "1:105: sources.log.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
+                "2:74: sources.web.keys.app.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
+            ]),
+        Broken(
+            "a right that there is not",
+            #"""
+            {"sources":{"stdin":{"plugin":"stdin","consent":"writes"}},
+            "keys":{"ids":"0123456789abcdef"},
+            "consent":{"levels":["none","all"],"default":"all","ledger":"ids"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:49: sources.stdin.consent must be "write", is "writes", did you mean "write"?"#
+            ]),
+        Broken(
             "an unknown kind of source",
             #"""
             {"sources":{"web":{"plugin":"httpd"}},
@@ -1606,14 +1632,61 @@ extension Broken {
                 "3:23: routes[0].consent: unknown key 'levl', did you mean 'level'?"
             ]),
         Broken(
-            "a policy that is not built",
+            "a policy that there is not",
             #"""
-            {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"unknown":"hold","default":"standard"},
+            {"consent":{"levels":["none","all"],"unknown":"keep","default":"all"},
             "providers":{"out":{"plugin":"console"}},
             "routes":[{"to":["out"]}]}
             """#,
             [
-                #"1:109: consent.unknown must be "deny" or {"assume": level}, is "hold""#
+                #"1:47: consent.unknown must be "deny", "hold" or {"assume": level}, is "keep""#
+            ]),
+        Broken(
+            "events that are held for ever, since there is no ledger",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":"hold","default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: consent.unknown: holds events until their subjects consent, which a ledger must tell: expected 'ledger' beside it"
+            ]),
+        Broken(
+            "events that are held by their region, without a ledger",
+            #"""
+            {"consent":{"levels":["none","all"],"unknown":{"by":"region","is":{"DE":"hold"},"else":"deny"},"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:47: consent.unknown: holds events until their subjects consent, which a ledger must tell: expected 'ledger' beside it"
+            ]),
+        Broken(
+            "bounds of what is held that are none",
+            #"""
+            {"consent":{"levels":["none","all"],"default":"all","ledger":"ids","unknown":"hold",
+            "hold":{"for":"0s","events":0,"bytes":"1","subject":{"events":1.5,"byte":"1MB"}}},
+            "keys":{"ids":"0123456789abcdef"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"2:15: consent.hold.for must be between 1ms and 366d, is "0s""#,
+                #"2:29: consent.hold.events must be between 1 and 1000000000, is 0"#,
+                #"2:39: consent.hold.bytes must be a size such as "16MB" or "512KiB", is "1", did you mean "1B"?"#,
+                #"2:63: consent.hold.subject.events must be a whole number, is 1.5"#,
+                #"2:67: consent.hold.subject: unknown key 'byte', did you mean 'bytes'?"#,
+            ]),
+        Broken(
+            "bounds that are no object",
+            #"""
+            {"consent":{"levels":["none","all"],"default":"all","ledger":"ids","unknown":"hold","hold":true},
+            "keys":{"ids":"0123456789abcdef"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:92: consent.hold must be an object, is true"#
             ]),
         Broken(
             "a policy of an unknown level",
@@ -1633,7 +1706,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                #"1:47: consent.unknown must be "deny", {"assume": level}, or by or for with is and else, is 3"#
+                #"1:47: consent.unknown must be "deny", "hold", {"assume": level}, or by or for with is and else, is 3"#
             ]),
         Broken(
             "a policy by a member and for a place",
@@ -1666,7 +1739,7 @@ extension Broken {
             """#,
             [
                 "1:47: consent.unknown: lacks 'by': the member of the event whose value decides",
-                #"1:59: consent.unknown.is.DE must be "deny" or {"assume": level}, is "no""#,
+                #"1:59: consent.unknown.is.DE must be "deny", "hold" or {"assume": level}, is "no""#,
                 "1:82: consent.unknown.else.assume: unknown level 'al', did you mean 'all'?",
             ]),
         Broken(

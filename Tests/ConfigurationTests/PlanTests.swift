@@ -145,12 +145,25 @@ struct PlanTests {
         #expect(set.map(\.json) == [json])
     }
 
+    @Test("the unknown are held within bounds, each of which has a default, in all or by a member")
+    func holding() throws {
+        let ids = #""keys":{"ids":"0123456789abcdef"},"consent":{"levels":["none","all"],"default":"all","ledger":"ids","#
+        let plain = try #require(try read(file(ids + #""unknown":"hold"}"#)).consent)
+        #expect(plain.unknown == .hold && plain.isHolding && plain.hold == HoldPlan())
+        let bounded = try read(file(ids + #""unknown":"hold","hold":{"for":"2h","events":5,"subject":{"bytes":"3KB"}}}"#)).consent
+        #expect(bounded?.hold.time == .seconds(7200) && bounded?.hold.total == .init(events: 5, bytes: 100_000_000))
+        #expect(bounded?.hold.subject == .init(events: 1000, bytes: 3000))
+        let regional = try read(file(ids + #""unknown":{"by":"region","is":{"DE":"hold"},"else":"deny"}}"#)).consent
+        #expect(regional?.isHolding == true && regional?.unknown == .deny)
+    }
+
     @Test("the list form of levels has no purposes")
     func bareLevels() throws {
         let plan = try read(file(#""consent":{"levels":["none","some","all"],"default":"some"}"#))
         #expect(plan.consent?.levels.map(\.name) == ["none", "some", "all"])
         #expect(plan.consent?.levels.allSatisfy { $0.purposes == nil } == true)
         #expect(plan.consent?.unknown == .deny && plan.consent?.gpc == nil)
+        #expect(plan.consent?.hold == HoldPlan())
         #expect(plan.consent?.subject == [Path(keys: ["userId"]), Path(keys: ["anonymousId"])])
         #expect(plan.routes[0].consent == ConsentDemand(level: 1))
     }

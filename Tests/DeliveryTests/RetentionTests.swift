@@ -103,6 +103,19 @@ import Testing
         #expect(bench.account() == "2 taken, 2 aged, 0 waiting")
     }
 
+    @Test("of a route holds on when the provider's goes")
+    func routeStays() {
+        let bench = Bench(plan(.seconds(10)))
+        bench.state.adopt(routeRetention: [1: 50_000_000_000], at: instant(0))
+        bench.take(["a", "b"], route: 1, arrival: 0, at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(.init(.retry(Answer("busy"), after: .seconds(1000))), at: 1)
+        bench.state.adopt(plan(nil), concurrency: nil, isNewProvider: false)
+        #expect(bench.step(at: 2) == "wait 50000")
+        #expect(bench.step(at: 50_000) == "wait")
+        #expect(bench.account() == "2 taken, 2 aged, 0 waiting")
+    }
+
     @Test("looks no more often than a hundredth of it, however many fall due one by one")
     func pauses() {
         let bench = Bench(plan(.seconds(100)))

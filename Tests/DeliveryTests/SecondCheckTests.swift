@@ -13,9 +13,13 @@ private final class Yard {
     let levels = RunNames()
     let bench: Bench
     private let check: SecondCheck
+    /// Whether whoever looks at the clock finds it behind.
+    let isClockBehind = Monitor(false)
 
     init(_ change: (inout ConsentPlan) -> Void = { _ in }) {
-        check = SecondCheck(records, levels: levels)
+        check = SecondCheck(records, levels: levels) { [records, isClockBehind] in
+            records.isClockBehind = isClockBehind.withLock { $0 }
+        }
         bench = Bench(plan(events: 3), check: check)
         adopt(["product", "errors"], change)
     }
@@ -103,6 +107,17 @@ private final class Yard {
         #expect(yard.bench.step(at: 0) == "wait 1000")
         #expect(yard.bench.account() == "3 taken, 3 waiting")
         yard.records.isUnreadable = false
+        #expect(yard.bench.step(at: 1000) == "deliver bb")
+    }
+
+    @Test("looks at the clock each time, though no event comes in")
+    func clock() {
+        let yard = Yard()
+        yard.say(1, .withdrawn)
+        yard.bench.take(["a", "bb", "c"], at: 0)
+        yard.isClockBehind.withLock { $0 = true }
+        #expect(yard.bench.step(at: 0) == "wait 1000")
+        yard.isClockBehind.withLock { $0 = false }
         #expect(yard.bench.step(at: 1000) == "deliver bb")
     }
 

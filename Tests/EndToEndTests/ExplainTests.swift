@@ -46,6 +46,35 @@ struct ExplainTests {
         return try #require(object["routes"] as? [[String: Any]])
     }
 
+    @Test("what holds of the unknown by a member or for a place is told, and check lists it")
+    func unknown() throws {
+        let yard = try Yard(
+            routes: """
+                { "consent": { "levels": { "none": [], "all": ["analytics"] }, "default": "all",
+                    "unknown": { "for": "${env:PLACE}", "else": "deny", "is": { "production":
+                      { "by": "context.region", "is": { "DE": "deny", "US": { "assume": "all" } }, "else": { "assume": "none" } } } } },
+                  "providers": { "a": { "plugin": "noop" } }, "routes": [ { "to": ["a"] } ] }
+                """)
+        func reason(_ event: String, _ place: String = "production") throws -> String {
+            let result = try yard.run(["explain", "--json"], environment: ["PLACE": place], input: event)
+            let route = try JSONDecoder().decode(Answer.self, from: result.output).routes[0]
+            return "\(route.verdict): \(route.reason)"
+        }
+        let us = #"{"context":{"region":"US"}}"#
+        #expect(
+            try reason(us).hasSuffix(
+                #"level all (assumed where context.region is 'US', the event carries no consent), all is demanded"#))
+        #expect(
+            try reason(#"{"context":{"region":"DE"}}"#)
+                == #"denied: the event carries no consent, and the unknown are denied where context.region is 'DE'"#)
+        #expect(
+            try reason("{}")
+                == "denied: level none is below all; the event carries no consent, none is assumed where there is no context.region")
+        #expect(try reason(us, "staging") == "denied: the event carries no consent, and the unknown are denied")
+        let checked = try yard.run(["check"], environment: ["PLACE": "production"]).text
+        #expect(checked.contains("by context.region the unknown are denied where it is DE, taken for all where it is US"))
+    }
+
     @Test("what kept an event out, and which route took it, is told")
     func notAndElse() throws {
         let yard = try Yard(

@@ -34,7 +34,7 @@ import Testing
                 .init(name: name, purposes: hasPurposes ? Array(FindingTests.purposes.prefix(index)) : nil)
             }
             consent.subject = [path("userId")]
-            consent.unknown = pick([.deny, .assume(1), .assume(2)])
+            consent.unknown = pick([.deny, .assume(1), .assume(2), .hold])
             consent.gpc = pick([nil, [], ["research"]])
             if !hasPurposes { consent.gpc = pick([nil, []]) }
             if chance(2) { consent.fields = [(path("a"), 3), (path("context.x"), 1)] }
@@ -171,8 +171,8 @@ import Testing
                 }
             }
         }
-        // No event came with a key, and there are no records to be unreadable or of later than now.
-        #expect(fallen.count == Tally.columns.count - (hasPurposes ? 3 : 4), "\(fallen)")
+        // No event came with a key, there are no records to be unreadable or of later than now, and nobody answers for what is held.
+        #expect(fallen.count == Tally.columns.count - (hasPurposes ? 8 : 9), "\(fallen)")
         #expect(made > 100 && erred > 100)
     }
 
@@ -225,7 +225,7 @@ import Testing
         if case .filtered = finding.verdict { return finding.gate == nil && finding.sample == nil ? nil : "a stage behind the filter" }
         if (finding.gate == nil) != (plan.consent == nil) { return "a gate without consent" }
         if let gate = finding.gate, let doubt = doubt(gate, finding.verdict, route, plan) { return doubt }
-        if case .denied = finding.verdict { return finding.sample == nil ? nil : "a stage behind the gate" }
+        if finding.verdict.isOfGate { return finding.sample == nil ? nil : "a stage behind the gate" }
         guard let sample = route.sample else { return finding.sample == nil ? nil : "a sample that the route does not take" }
         guard let found = finding.sample else { return "no sample" }
         let isPast = finding.verdict == .admitted || finding.verdict == .withheld
@@ -247,6 +247,8 @@ import Testing
         case .denied(.unreadable): return gate.state == .unreadable ? nil : "what is on record can be told"
         case .denied(.clock): return "there is nothing that the clock is behind"
         case .denied(.unknown): return gate.state == .unknown && !gate.signals.contains { $0.grants } ? nil : "something is known"
+        case .held: return gate.state == .unknown && gate.isHolding ? nil : "the unknown do not wait"
+        case .denied(.full), .denied(.unstored), .expired, .withdrawn, .outdated: return "it was never held"
         case .denied(.level):
             guard case .known(let level, let isAssumed) = gate.state, level < gate.demanded else { return "the level would do" }
             if gate.signals.contains(where: { $0.level < gate.demanded }) { return nil }

@@ -117,7 +117,11 @@ import Testing
         total.add(bench.tally)
         #expect(total.events == 200)
         for route in 0..<3 { #expect(Tally.columns.reduce(0) { $0 + total[route, $1] } == 200) }
-        for verdict in Tally.columns where ![.withheld, .filtered(.key), .denied(.unreadable), .denied(.clock)].contains(verdict) {
+        let others: [Verdict] = [
+            .withheld, .filtered(.key), .denied(.unreadable), .denied(.clock), .denied(.full), .denied(.unstored), .held, .expired,
+            .withdrawn, .outdated,
+        ]
+        for verdict in Tally.columns where !others.contains(verdict) {
             #expect((0..<3).contains { total[$0, verdict] > 0 }, "\(verdict)")
         }
         for (i, verdict) in Tally.columns.enumerated() { #expect(Tally.column(of: verdict) == i) }

@@ -204,6 +204,59 @@ struct DeadLetterTests {
         #expect(try blind.counts().first?.count == 1)
     }
 
+    @Test("keep the level that they were admitted under, which those of the version before did not")
+    func levels() throws {
+        let folder = Folder()
+        var letters = try file(folder)
+        let entries = [EntryLevel.none, EntryLevel.entry(of: 1), EntryLevel.highest]
+        for (index, level) in entries.enumerated() {
+            try letters.bury(
+                batch(["\(index)"], subjects: 2, level: level), at: 1, provider: "a", routes: ["r"], levels: ["low", "high"],
+                reason: "rejected", code: 1, answer: "", attempts: 1)
+        }
+        #expect(try letters.letters(.init()).map(\.level) == ["", "high", nil])
+        #expect(try letters.letters(.init()).first?.subjects == [SubjectKey(high: 1, low: 0), SubjectKey(high: 1, low: 1)])
+        letters.close()
+        let shell = try Database(folder.path + "/dead-letters.sqlite", makes: false)
+        try shell.run("ALTER TABLE letters DROP COLUMN level; PRAGMA user_version = 1")
+        shell.close()
+        letters = try file(folder)
+        #expect(try letters.letters(.init()).map(\.level) == ["", "", ""])
+    }
+
+    @Test("are removed when they are older than they may get, by provider and route, and the next is told")
+    func expire() throws {
+        let folder = Folder()
+        let letters = try file(folder)
+        // Their arrivals are their lengths.
+        for provider in ["a", "b"] {
+            try letters.bury(
+                batch(["planted-old", "x"]), at: 50, provider: provider, routes: ["r"], reason: "rejected", code: 1, answer: "", attempts: 1
+            )
+        }
+        #expect(try letters.expire(at: 100) { _, _ in nil } == (0, nil))
+        #expect(try letters.expire(at: 100) { provider, route in provider == "a" && route == "r" ? 100 : nil } == (0, 101))
+        #expect(try letters.expire(at: 101) { provider, _ in provider == "a" ? 100 : nil } == (1, 111))
+        #expect(try letters.expire(at: 111) { _, _ in 100 } == (3, nil))
+        try letters.tidy()
+        #expect(try letters.counts().isEmpty && !folder.holds("planted"))
+    }
+
+    @Test("of some subjects are found page by page")
+    func ofSubjects() throws {
+        let folder = Folder()
+        let letters = try file(folder)
+        let many = (0..<1200).map { $0 % 2 == 0 ? "aa" : "bbb" }
+        try letters.bury(batch(many), at: 1, provider: "a", routes: ["r"], reason: "rejected", code: 1, answer: "", attempts: 1)
+        var (found, row): ([DeadLetter], Int64?) = ([], 0)
+        while let after = row {
+            let page = try letters.letters(of: [SubjectKey(high: 2, low: 0), SubjectKey(high: 9, low: 0)], after: after)
+            found += page.found
+            row = page.next
+        }
+        #expect(found.count == 600 && found.allSatisfy { $0.event == Array("aa".utf8) })
+    }
+
     @Test("are none where there is no file, and none is made by looking")
     func absent() throws {
         let folder = Folder()

@@ -161,6 +161,30 @@ struct SpoolFileTests {
         #expect(try again.all() == ["1: one", "2: two"])
     }
 
+    @Test(
+        "is looked into for the events of some subjects while it is at work, and nothing in it changes",
+        arguments: [nil, "0123456789abcdef"])
+    func look(key: String?) throws {
+        let folder = Folder()
+        let file = try spool(folder, key: key)
+        try file.commit(.insert((1, ["aa", "bbb", "cc"]), (2, ["bbb"]), (3, ["dd"])))
+        let wanted: Set = [SubjectKey(high: 2, low: 0)]
+        let look = try #require(try SpoolLook(file.path, cipher: key.map { Cipher(secret($0)) }))
+        let first = try look.events(of: wanted, after: 0, most: 1)
+        #expect(first.found.flatMap { texts($0.batch) } == ["aa", "cc"] && first.next == 1)
+        #expect(first.found.flatMap(\.routes) == ["a", "a"])
+        let rest = try look.events(of: wanted, after: 1, most: 1000)
+        #expect(rest.found.flatMap { texts($0.batch) } == ["dd"] && rest.next == nil && rest.unreadable == 0)
+        if key != nil {
+            let blind = try #require(try SpoolLook(file.path, cipher: nil))
+            #expect(throws: SpoolFault.self) { try blind.events(of: wanted, after: 0, most: 1) }
+            let other = try #require(try SpoolLook(file.path, cipher: Cipher(secret("another key 1234"))))
+            #expect(try other.events(of: wanted, after: 0, most: 1).unreadable == 3)
+        }
+        #expect(try file.all() == ["1: aa bbb cc", "2: bbb", "3: dd"])
+        #expect(try SpoolLook(folder.path + "/none.sqlite", cipher: nil) == nil)
+    }
+
     @Test("refuses what a newer version wrote, and a database of another program, and leaves both as they are")
     func foreign() throws {
         let folder = Folder()

@@ -5,7 +5,9 @@ internal import Events
 enum ConsentForms {
     static let section = Form<ConsentPlan>(form.schema) { node, reading in
         reading.consent = ConsentNames()
-        return form.read(node, reading)
+        let plan = form.read(node, reading)
+        if let plan { HoldForms.check(plan, node, reading) }
+        return plan
     }
 
     private static let form = Form<ConsentPlan>.object(
@@ -14,8 +16,9 @@ enum ConsentForms {
             Member("levels", levels, required: true, "Levels of consent in rising order, each with the purposes it needs.", into: \.levels),
             Member("subject", subject, "Where the ids of an event's subjects stand.", into: \.subject),
             Member(
-                "unknown", UnknownForms.rule, "What holds where nothing is known: \"deny\" or a level to assume, for all or by a member.",
-                into: \.unknownRule),
+                "unknown", UnknownForms.rule,
+                "What holds where nothing is known: \"deny\", \"hold\" or a level to assume, for all or by a member.", into: \.unknownRule),
+            Member("hold", HoldForms.bounds, "How much may wait for consent where the unknown are held, and how long.", into: \.hold),
             Member("default", fallback, "What routes demand that say nothing themselves."),
             Member("fields", fields, "Members that demand a higher level than their event.", into: \.fields),
             Member("events", events, "Events that demand a higher level than their route.", into: \.events),

@@ -11,7 +11,7 @@ enum UnknownForms {
     }
 
     static let rule = Form<Rule>(
-        SchemaParts.anyOf([SchemaParts.choice(["deny"]), assumption.schema, byMember.schema, byPlace.schema])
+        SchemaParts.anyOf([SchemaParts.choice(["deny", "hold"]), assumption.schema, byMember.schema, byPlace.schema])
     ) { node, reading in
         let places = ["by", "for"].filter { node[$0] != nil }
         if places.count == 2 {
@@ -28,12 +28,13 @@ enum UnknownForms {
     private static let assumption = Form<Assumption>.object(
         Assumption(), [Member("assume", ConsentForms.level, required: true, "The level to assume.", into: \.level)])
 
-    private static let policy = Form<ConsentPlan.Unknown>(SchemaParts.anyOf([SchemaParts.choice(["deny"]), assumption.schema])) {
+    private static let policy = Form<ConsentPlan.Unknown>(SchemaParts.anyOf([SchemaParts.choice(["deny", "hold"]), assumption.schema])) {
         node, reading in
         if node.text?.isBroken == true { return nil }
         if node.text?.value == "deny" { return .deny }
+        if node.text?.value == "hold" { return .hold }
         if node.entries != nil { return assumption.read(node, reading).map { .assume($0.level) } }
-        reading.refuse(node, #""deny" or {"assume": level}"#)
+        reading.refuse(node, #""deny", "hold" or {"assume": level}"#)
         return nil
     }
 
@@ -62,7 +63,7 @@ enum UnknownForms {
             }
         }
         if node.text == nil, node.entries == nil || node.entries?.isEmpty == true {
-            reading.refuse(node, #""deny", {"assume": level}, or by or for with is and else"#)
+            reading.refuse(node, #""deny", "hold", {"assume": level}, or by or for with is and else"#)
             return nil
         }
         return policy.read(node, reading).map { Rule(otherwise: $0) }

@@ -1,0 +1,23 @@
+// What waits for consent, as a router or a file of its tells it.
+
+public import Spool
+
+public struct HeldStatus: Sendable, Equatable {
+    public var events = 0
+    public var bytes = 0
+    /// When the oldest came in, in nanoseconds since 1970.
+    public var oldest: Int64?
+    /// How many an earlier run had left.
+    public var resumed = 0
+    /// Why nothing can be held at the moment.
+    public var fault: String?
+    public init() {}
+
+    /// Of a file that no router has.
+    public init(_ file: HeldSummary) {
+        events = file.events
+        bytes = file.bytes
+        oldest = file.oldest
+        fault = file.fault
+    }
+}

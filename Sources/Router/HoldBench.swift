@@ -1,0 +1,75 @@
+// Judges events that have waited for consent by the plan of the day, each with the time, the source and the key that it came with.
+
+internal import Configuration
+internal import Events
+internal import Platform
+internal import Policy
+internal import Spool
+
+final class HoldBench {
+    typealias Verdicts = [(route: UInt16, verdict: Verdict)]
+
+    private let sources: [SourcePlan]
+    private var generation: Generation
+    private var worker: Worker
+    /// By the number of a route: its place in the plan.
+    private var places: [UInt16: Int]
+
+    init(_ generation: Generation, sources: [SourcePlan]) {
+        self.generation = generation
+        self.sources = sources
+        worker = Worker(generation.ruleset, lineLimit: .max, depth: generation.plan.limits.depth, blockSize: 4096)
+        places = HoldBench.places(generation)
+    }
+
+    private static func places(_ generation: Generation) -> [UInt16: Int] {
+        Dictionary(generation.routes.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
+    }
+
+    /// What was admitted, for each provider of the plan.
+    var parcels: UnsafeMutableBufferPointer<Parcel> { worker.parcels }
+
+    /// What each event's routes say of it; what they admit lies in `parcels`, unless it is a trial.
+    func judge(_ events: [HeldEvent], by generation: Generation, isTrial: Bool = false) -> [Verdicts] {
+        if generation !== self.generation {
+            worker.adopt(generation.ruleset, depth: generation.plan.limits.depth)
+            places = HoldBench.places(generation)
+            self.generation = generation
+        }
+        return events.map { judge($0, isTrial) }
+    }
+
+    /// By the number of a route: the lanes that its events go to.
+    func targets(_ route: UInt16) -> [Int] { places[route].map { generation.targets[$0] } ?? [] }
+
+    private func judge(_ event: HeldEvent, _ isTrial: Bool) -> Verdicts {
+        let row = event.row
+        // What was stored cannot be read any more.
+        guard !event.body.isEmpty else { return row.routes.map { ($0, .denied(.unstored)) } }
+        worker.block.removeAll()
+        event.body[row.given...].withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
+        worker.block.seal()
+        guard let scanned = worker.scanner.scan(worker.block.bytes, 0) else { return row.routes.map { ($0, .outdated) } }
+        var verdicts: Verdicts = row.routes.filter { places[$0] == nil }.map { ($0, .outdated) }
+        let (numbers, parcels) = (generation.routes, worker.parcels.baseAddress!)
+        worker.judge.judge(held: scanned, terms(of: event), isTrial: isTrial, into: parcels) { route, verdict in
+            verdicts.append((numbers[route], verdict))
+        }
+        return verdicts
+    }
+
+    private func terms(of event: HeldEvent) -> HeldTerms {
+        let row = event.row
+        var terms = HeldTerms(arrival: row.arrival, routes: row.routes.compactMap { places[$0] })
+        terms.source = sources.firstIndex { $0.name == row.source }
+        if let source = terms.source, let name = row.key, let key = sources[source].http?.keys.firstIndex(where: { $0.name == name }) {
+            terms.key = key + 1
+        }
+        if let name = row.level, let levels = generation.plan.consent?.levels {
+            // One that there is no more of is above all.
+            terms.level = levels.firstIndex { $0.name == name } ?? levels.count - 1
+        }
+        terms.messageID = Array(event.body[..<row.given])
+        return terms
+    }
+}

@@ -1,0 +1,229 @@
+// Events that wait for their subjects' consent. They are stored in turn, before their source is answered; what cannot be is denied. When a
+// subject answers, its events are judged again by the plan of the day, in order; each leaves the file when the lanes have it, so that a
+// crash loses none, and may repeat some. What its subject refuses, or nobody answers in time, is destroyed.
+
+internal import Configuration
+internal import Delivery
+internal import Ledger
+internal import Platform
+internal import Policy
+public import Spool
+
+/// Where what is held is kept.
+public struct HeldPlace: Sendable {
+    public var path: String
+    public var options: HeldFile.Options
+    public init(path: String, options: HeldFile.Options = HeldFile.Options()) {
+        self.path = path
+        self.options = options
+    }
+}
+
+final class Holds: Sendable {
+    /// The most that is judged in one go.
+    static let page = 256
+    static let pageBytes = 1_000_000
+
+    struct Storage {
+        /// nil: there is none yet, or it cannot be opened.
+        var file: HeldFile?
+        /// After a fault: when it may be tried again.
+        var again: Instant?
+        var isClosed = false
+    }
+    private struct Told {
+        var fault: StorageFault?
+        var isFull = false
+    }
+
+    private let place: HeldPlace
+    let records: ConsentRecords
+    let roster: Roster
+    let totals: Monitor<Totals>
+    private let names: RunNames
+    let sources: [SourcePlan]
+    let clock: Clock
+    private let say: @Sendable (String) -> Void
+    /// Never asked for while `book` is locked.
+    let storage = Monitor(Storage())
+    let book: Monitor<HoldBook>
+    private let told = Monitor(Told())
+
+    init(
+        _ place: HeldPlace, registry: Registry, roster: Roster, totals: Monitor<Totals>, names: RunNames, sources: [SourcePlan],
+        options: RouterOptions, say: @escaping @Sendable (String) -> Void
+    ) {
+        self.place = place
+        records = registry.records
+        self.roster = roster
+        self.totals = totals
+        self.names = names
+        self.sources = sources
+        clock = options.clock
+        self.say = say
+        book = Monitor(HoldBook(roster.current.plan.consent?.hold ?? HoldPlan()))
+        registry.onChange { [weak self] changes in self?.heard(changes) }
+    }
+
+    /// A plan has taken over.
+    func adopt(_ plan: Plan) {
+        book.withLock { $0.bounds = plan.consent?.hold ?? HoldPlan() }
+        book.wake()
+        told.withLock { $0.isFull = false }
+    }
+
+    /// How much waits.
+    var status: HeldStatus {
+        var status = HeldStatus()
+        book.withLock { book in
+            (status.events, status.bytes, status.oldest) = (book.stored.events, book.stored.bytes, book.oldest)
+        }
+        status.resumed = totals.withLock { $0.resumed }
+        status.fault = told.withLock { $0.fault }?.description
+        return status
+    }
+
+    // MARK: - The file
+
+    func use<R>(_ body: (HeldFile) throws(StorageFault) -> R) throws(StorageFault) -> R {
+        try storage.withLock { (storage) throws(StorageFault) in
+            if let file = storage.file { return try body(file) }
+            if storage.isClosed { throw StorageFault(.failed, "\(place.path): the router is ending") }
+            let file = try open(makes: true)!
+            storage.file = file
+            return try body(file)
+        }
+    }
+
+    private func open(makes: Bool) throws(StorageFault) -> HeldFile? {
+        try HeldFile(path: place.path, makes: makes, names: names, options: place.options)
+    }
+
+    func note(_ fault: StorageFault?) {
+        let before = told.withLock { told in
+            defer { told.fault = fault }
+            return told.fault
+        }
+        if let fault, before == nil {
+            say("events cannot be held for consent: \(fault); those of unknown subjects are denied, and counted as 'unstored'")
+        } else if fault == nil, before != nil {
+            say("events are held for consent again")
+        }
+    }
+
+    // MARK: - Events come in
+
+    /// In turn: stores what is to be held of a block. What is not, by its number, and why.
+    func take(_ held: borrowing HeldEvents, _ generation: Generation, source: Int, key: Int) -> [(event: Int, Denial)] {
+        var rows: [HeldRow] = []
+        var bodies: [UnsafeRawBufferPointer] = []
+        for index in 0..<held.count {
+            rows.append(row(of: index, held, generation, sources[source], key))
+            bodies.append(held.body(index))
+        }
+        let fits = book.withLock { book in rows.map { book.take($0) } }
+        let taken = rows.indices.filter { fits[$0] }
+        var denied: [(event: Int, Denial)] = rows.indices.filter { !fits[$0] }.map { ($0, .full) }
+        if !denied.isEmpty { sayFull() }
+        let isStored = store(taken.map { rows[$0] }, taken.map { bodies[$0] })
+        book.withLock { book in
+            for index in taken { book.came(rows[index], isStored: isStored) }
+        }
+        if !isStored { denied += taken.map { ($0, .unstored) } }
+        // Whoever has answered while the block was judged was not told of these events; who answers from now on is.
+        let known = Set(taken.flatMap { rows[$0].subjects }.filter(records.knows))
+        // When none waited there is a new first one to expire.
+        if book.withLock({ $0.ask(known) || !taken.isEmpty && $0.total.events == taken.count }) { book.wake() }
+        return denied
+    }
+
+    private func row(of index: Int, _ held: borrowing HeldEvents, _ generation: Generation, _ source: SourcePlan, _ key: Int) -> HeldRow {
+        let given = held.idLength(index)
+        var row = HeldRow(
+            arrival: held.arrival(index), bytes: held.body(index).count - given, subjects: Array(held.subjects(index)),
+            routes: held.routes(index).map { generation.routes[$0] }, source: source.name)
+        row.given = given
+        row.key = key == 0 ? nil : source.http?.keys[key - 1].name
+        let level = held.level(index)
+        row.level = level == 0 ? nil : generation.plan.consent?.levels[level].name
+        return row
+    }
+
+    /// A file that has just failed is left alone for a while.
+    private func store(_ rows: [HeldRow], _ bodies: [UnsafeRawBufferPointer]) -> Bool {
+        if rows.isEmpty { return true }
+        let now = clock.now()
+        guard storage.withLock({ $0.again.map { now >= $0 } ?? true }) else { return false }
+        do throws(StorageFault) {
+            try use { (file) throws(StorageFault) in try file.add(rows) { bodies[$0] } }
+            storage.withLock { $0.again = nil }
+            note(nil)
+            return true
+        } catch {
+            storage.withLock { $0.again = now + .seconds(1) }
+            note(error)
+            return false
+        }
+    }
+
+    private func sayFull() {
+        let isFirst = told.withLock { told in
+            defer { told.isFull = true }
+            return !told.isFull
+        }
+        if isFirst { say("no more events can be held for consent than consent.unknown allows; others are denied, and counted as 'full'") }
+    }
+
+    // MARK: - Answers
+
+    /// Something was said for these ids, or, of none, everybody is to be asked.
+    private func heard(_ changes: [LedgerChange]) {
+        if changes.isEmpty { return askAll() }
+        if book.withLock({ $0.ask(changes.lazy.map { SubjectKey($0.short) }) }) { book.wake() }
+    }
+
+    func askAll() {
+        let isNew = book.withLock { book in book.ask(book.subjects(where: records.knows)) }
+        if isNew { book.wake() }
+    }
+
+    /// What an earlier run had left waits again.
+    func resume() {
+        do throws(StorageFault) {
+            guard let file = try open(makes: false) else { return }
+            var rows: [HeldRow] = []
+            try file.readAll { rows.append($0) }
+            storage.withLock { $0.file = file }
+            book.withLock { book in for row in rows { book.add(row) } }
+            totals.withLock { totals in for row in rows { totals.resume(held: row.routes) } }
+            askAll()
+        } catch {
+            note(error)
+        }
+    }
+
+    // MARK: - The end
+
+    /// Nothing comes in any more: what was answered is released still, unless all is to end at once.
+    func end(hurried: Bool) {
+        book.withLock { $0.end(hurried: hurried) }
+        book.wake()
+    }
+
+    /// The lanes are done, and the thread is.
+    func close() {
+        let change = book.withLock { $0.takeDue() }
+        do throws(StorageFault) {
+            if !change.isEmpty { try commit(change) }
+        } catch {
+            note(error)
+        }
+        storage.withLock { storage in
+            storage.file?.close()
+            storage.file = nil
+            storage.isClosed = true
+        }
+        let left = status.events
+        if left > 0 { say("\(grouped(left)) \(left == 1 ? "event is" : "events are") held for consent") }
+    }
+}

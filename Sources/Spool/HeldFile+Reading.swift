@@ -1,0 +1,122 @@
+// Reads held events: by their subjects, by their time, and all that is known of them at a start.
+
+internal import Database
+internal import Glibc
+public import Platform
+public import Policy
+
+extension HeldFile {
+    private static let columns = "id, arrival, bytes, routes, source, key, level, subjects, given"
+
+    /// Every row, in order.
+    public func readAll(_ body: (HeldRow) -> Void) throws(StorageFault) {
+        let all = try database.statement("SELECT \(HeldFile.columns) FROM events ORDER BY id")
+        defer { all.reset() }
+        while try all.step() { body(row(all)) }
+    }
+
+    /// When the oldest came in; nil: there is none.
+    public func oldest() throws(StorageFault) -> Int64? {
+        try database.number("SELECT arrival FROM events ORDER BY arrival LIMIT 1")
+    }
+
+    /// Some that came in before that time.
+    public func rows(before arrival: Int64, most: Int) throws(StorageFault) -> [HeldRow] {
+        let some = try database.statement("SELECT \(HeldFile.columns) FROM events WHERE arrival < ?1 ORDER BY arrival LIMIT ?2")
+            .bind(1, arrival).bind(2, most)
+        defer { some.reset() }
+        var rows: [HeldRow] = []
+        while try some.step() { rows.append(row(some)) }
+        return rows
+    }
+
+    /// The events of these subjects behind that number, in order, as many as fit into so many bytes, but one at least, and not more than
+    /// that; `next` is where to go on, nil: there are none behind.
+    public func events(
+        of subjects: [SubjectKey], after id: Int64, most: Int, bytes: Int, except: (Int64) -> Bool
+    ) throws(StorageFault) -> (events: [HeldEvent], next: Int64?) {
+        var ids: Set<Int64> = []
+        var isWhole = true
+        for subject in subjects {
+            let found = try numbers(of: subject, after: id, most: most)
+            if found.count == most { isWhole = false }
+            ids.formUnion(found)
+        }
+        // Behind the first so many there may be some that were not looked at.
+        let page = ids.sorted().prefix(most)
+        var next = isWhole && page.count == ids.count ? nil : page.last
+        var events: [HeldEvent] = []
+        var room = bytes
+        for (index, id) in page.enumerated() where !except(id) {
+            guard let event = try event(id) else { continue }
+            if !events.isEmpty, event.body.count > room {
+                next = page[index - 1]
+                break
+            }
+            room -= event.body.count
+            events.append(event)
+        }
+        return (events, next)
+    }
+
+    private func numbers(of subject: SubjectKey, after id: Int64, most: Int) throws(StorageFault) -> [Int64] {
+        try with(subject, "SELECT event FROM waiting WHERE subject = ?1 AND event > ?2 ORDER BY event LIMIT ?3") {
+            (find) throws(StorageFault) in
+            find.bind(2, id).bind(3, most)
+            defer { find.reset() }
+            var numbers: [Int64] = []
+            while try find.step() { numbers.append(find.int(0)) }
+            return numbers
+        }
+    }
+
+    private func event(_ id: Int64) throws(StorageFault) -> HeldEvent? {
+        let find = try database.statement("SELECT \(HeldFile.columns), sealed, body FROM events WHERE id = ?1").bind(1, id)
+        defer { find.reset() }
+        guard try find.step() else { return nil }
+        let row = row(find)
+        let body: [UInt8]? = find.int(9) == 1 ? options.cipher?.open(find.bytes(10), at: HeldFile.place(id)) : Array(find.bytes(10))
+        return HeldEvent(row: row, body: body.map { $0.count == row.bytes + row.given ? $0 : [] } ?? [])
+    }
+
+    private func row(_ values: Statement) -> HeldRow {
+        var row = HeldRow(
+            arrival: values.int(1), bytes: Int(values.int(2)), subjects: HeldFile.subjects(values.bytes(7)),
+            routes: values.text(3).split(separator: " ").compactMap { UInt16($0) }.compactMap { routes.run($0) }, source: values.text(4))
+        row.id = values.int(0)
+        row.key = values.isNull(5) ? nil : values.text(5)
+        row.level = values.isNull(6) ? nil : values.text(6)
+        row.given = max(0, Int(values.int(8)))
+        return row
+    }
+}
+
+/// What a file of held events comes to, for who only wants to look. Nothing is changed or made, and no key is needed.
+public struct HeldSummary: Sendable, Equatable {
+    public var events = 0
+    public var bytes = 0
+    /// When the oldest came in, in nanoseconds since 1970.
+    public var oldest: Int64?
+    /// Why it could not be read; then the figures say nothing.
+    public var fault: String?
+
+    public init() {}
+
+    /// nil: there is no such file.
+    public init?(in folder: String) {
+        let path = folder + "/" + HeldFile.name
+        guard access(path, F_OK) == 0 else { return nil }
+        do throws(StorageFault) {
+            let database = try Database(path, makes: false, patience: 1000)
+            defer { database.close() }
+            guard try database.isMarked(as: HeldSchema.format) else {
+                throw StorageFault(.foreign, "\(path): holds no held events")
+            }
+            events = Int(try database.number("SELECT count(*) FROM events") ?? 0)
+            bytes = Int(try database.number("SELECT coalesce(sum(bytes), 0) FROM events") ?? 0)
+            oldest = try database.number("SELECT arrival FROM events ORDER BY arrival LIMIT 1")
+        } catch {
+            fault = error.description
+        }
+    }
+}

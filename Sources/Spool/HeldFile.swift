@@ -1,0 +1,212 @@
+// Events that wait for their subjects' consent, in a file of SQLite's, as they came. It promises that what an addition has taken is
+// there after the process was killed, whole or not at all, and that what was removed is overwritten. It knows nothing of consent.
+
+internal import Database
+internal import Glibc
+public import Platform
+public import Policy
+
+/// What is kept of an event besides itself.
+public struct HeldRow: Sendable, Equatable {
+    /// Rises in the order in which events came. 0: it has none yet.
+    public var id: Int64 = 0
+    /// In nanoseconds since 1970.
+    public var arrival: Int64
+    public var bytes: Int
+    public var subjects: [SubjectKey]
+    /// Those that it waits for, by the numbers of the run's `RunNames`.
+    public var routes: [UInt16]
+    public var source: String
+    /// The source's key; nil: none bounds its routes.
+    public var key: String?
+    /// What it owes to the event that it was made of; nil: nothing.
+    public var level: String?
+    /// How long the messageId is, in its quotes, that it was given.
+    public var given = 0
+
+    public init(arrival: Int64, bytes: Int, subjects: [SubjectKey], routes: [UInt16], source: String) {
+        self.arrival = arrival
+        self.bytes = bytes
+        self.subjects = subjects
+        self.routes = routes
+        self.source = source
+    }
+}
+
+public struct HeldEvent: Sendable, Equatable {
+    public var row: HeldRow
+    /// The id that it was given, and the event; empty: it cannot be read any more.
+    public var body: [UInt8]
+}
+
+/// Used by one thread at a time.
+public final class HeldFile: @unchecked Sendable {
+    public static let name = "held.sqlite"
+
+    public struct Options: Sendable {
+        /// Whether an addition returns only when the disk has it.
+        public var isSynced = false
+        /// nil: what is new is kept in the clear.
+        public var cipher: Cipher?
+        /// What the folder as a whole may hold; nil: as much as the disk does.
+        public var budget: DiskBudget?
+        /// Another file system than SQLite's own, for tests.
+        public var vfs: String?
+        public init() {}
+    }
+
+    public let path: String
+    let options: Options
+    let database: Database
+    var routes: FileNumbers
+    /// What the budget knows of.
+    private var told = 0
+    /// Rows of an addition that has failed: they are there all the same if only the answer was lost.
+    private var doubtful: ClosedRange<Int64>?
+
+    /// Opens the file, or makes it when `makes`; nil: there is none. `names`: of the routes of the run.
+    public init?(path: String, makes: Bool = true, names: RunNames, options: Options = Options()) throws(StorageFault) {
+        if !makes, access(path, F_OK) != 0, errno == ENOENT { return nil }
+        self.path = path
+        self.options = options
+        routes = FileNumbers(table: "routes", names: names)
+        try makePrivate(path)
+        database = try Database(path, vfs: options.vfs, patience: 5000)
+        do throws(StorageFault) {
+            try database.settle(as: HeldSchema.format, isSynced: options.isSynced)
+            try routes.read(database)
+            try database.check(options.cipher, sealing: "events")
+            tell(Int(try database.number("SELECT coalesce(sum(bytes), 0) FROM events") ?? 0))
+        } catch {
+            database.close()
+            throw error
+        }
+    }
+
+    private func tell(_ bytes: Int) {
+        options.budget?.hold(bytes)
+        told += bytes
+    }
+
+    // MARK: - Writing
+
+    /// Adds all of these in their order, or none. The body is lent for the call.
+    public func add(_ rows: [HeldRow], body: (Int) -> UnsafeRawBufferPointer) throws(StorageFault) {
+        guard !rows.isEmpty else { return }
+        let growth = rows.reduce(0) { $0 + $1.bytes }
+        try options.budget?.allow(growth)
+        let before = routes
+        var numbers: ClosedRange<Int64>?
+        do throws(StorageFault) {
+            try transaction { () throws(StorageFault) in
+                // A number is never given twice, not even after its event is gone: a sealed body belongs to its number.
+                let first = (try database.number("SELECT seq FROM sqlite_sequence WHERE name = 'events'") ?? 0) + 1
+                numbers = first...first + Int64(rows.count) - 1
+                for (index, row) in rows.enumerated() { try add(row, as: first + Int64(index), body(index)) }
+            }
+        } catch {
+            routes = before
+            doubtful = numbers ?? doubtful
+            throw error
+        }
+        tell(growth)
+    }
+
+    /// What was not acknowledged does not come back.
+    private func transaction(_ body: () throws(StorageFault) -> Void) throws(StorageFault) {
+        let doubtful = doubtful
+        try database.transaction { () throws(StorageFault) in
+            for id in doubtful.map({ Array($0) }) ?? [] { _ = try destroy(id) }
+            try body()
+        }
+        self.doubtful = nil
+    }
+
+    private func add(_ row: HeldRow, as id: Int64, _ body: UnsafeRawBufferPointer) throws(StorageFault) {
+        let insert = try database.statement(
+            "INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, iif(?6, ?7, NULL), iif(?8, ?9, NULL), ?10, ?11, ?12, ?13)")
+        insert.bind(1, id).bind(2, row.arrival).bind(3, row.bytes).bind(4, try text(of: row.routes)).bind(5, row.source)
+        insert.bind(6, row.key == nil ? 0 : 1).bind(7, row.key ?? "").bind(8, row.level == nil ? 0 : 1).bind(9, row.level ?? "")
+        insert.bind(11, row.given).bind(12, options.cipher == nil ? 0 : 1)
+        let sealed = options.cipher?.seal(body, at: HeldFile.place(id))
+        try row.subjects.withUnsafeBufferPointer { (subjects) throws(StorageFault) in
+            insert.bind(10, lending: UnsafeRawBufferPointer(subjects))
+            guard let sealed else { return try insert.bind(13, lending: body).run() }
+            try sealed.withUnsafeBufferPointer { (sealed) throws(StorageFault) in
+                try insert.bind(13, lending: UnsafeRawBufferPointer(sealed)).run()
+            }
+        }
+        for subject in row.subjects {
+            try with(subject, "INSERT INTO waiting VALUES (?1, ?2)") { (wait) throws(StorageFault) in try wait.bind(2, id).run() }
+        }
+    }
+
+    /// Destroys these rows, and leaves others to wait for fewer routes; all of it or nothing. Rows that are not there are passed over.
+    public func change(remove: [Int64], narrow: [(id: Int64, routes: [UInt16])] = []) throws(StorageFault) {
+        if remove.isEmpty, narrow.isEmpty, doubtful == nil { return }
+        var shrunk = 0
+        try transaction { () throws(StorageFault) in
+            for id in remove { shrunk += try destroy(id) }
+            for row in narrow {
+                try database.statement("UPDATE events SET routes = ?2 WHERE id = ?1").bind(1, row.id).bind(2, try text(of: row.routes))
+                    .run()
+            }
+        }
+        tell(-shrunk)
+    }
+
+    private func destroy(_ id: Int64) throws(StorageFault) -> Int {
+        let find = try database.statement("SELECT bytes, subjects FROM events WHERE id = ?1").bind(1, id)
+        guard let (bytes, subjects) = try size(find) else { return 0 }
+        for subject in subjects {
+            try with(subject, "DELETE FROM waiting WHERE subject = ?1 AND event = ?2") { (gone) throws(StorageFault) in
+                try gone.bind(2, id).run()
+            }
+        }
+        try database.statement("DELETE FROM events WHERE id = ?1").bind(1, id).run()
+        return bytes
+    }
+
+    private func size(_ find: Statement) throws(StorageFault) -> (bytes: Int, subjects: [SubjectKey])? {
+        defer { find.reset() }
+        return try find.step() ? (Int(find.int(0)), HeldFile.subjects(find.bytes(1))) : nil
+    }
+
+    /// Gives back the space that nothing needs, and leaves nothing of what was removed in the log.
+    public func tidy() throws(StorageFault) {
+        try database.run("PRAGMA incremental_vacuum")
+        if try database.number("PRAGMA wal_checkpoint(TRUNCATE)") == 1 {
+            throw StorageFault(.taken, "\(path): somebody is reading it, so its log cannot be emptied")
+        }
+    }
+
+    public func close() {
+        try? tidy()
+        database.close()
+        tell(-told)
+    }
+
+    // MARK: - Values
+
+    static func place(_ id: Int64) -> String { "held \(id)" }
+
+    private func text(of numbers: [UInt16]) throws(StorageFault) -> String {
+        var text = ""
+        for number in numbers { text += (text.isEmpty ? "" : " ") + String(try routes.number(of: number, in: database)) }
+        return text
+    }
+
+    static func subjects(_ bytes: UnsafeRawBufferPointer) -> [SubjectKey] {
+        (0..<bytes.count / 16).map { bytes.loadUnaligned(fromByteOffset: $0 * 16, as: SubjectKey.self) }
+    }
+
+    /// A statement whose first value is the subject.
+    func with<R>(
+        _ subject: SubjectKey, _ sql: String, _ body: (Statement) throws(StorageFault) -> R
+    ) throws(StorageFault) -> R {
+        let statement = try database.statement(sql)
+        return try [subject].withUnsafeBufferPointer { (bytes) throws(StorageFault) in
+            try body(statement.bind(1, lending: UnsafeRawBufferPointer(bytes)))
+        }
+    }
+}

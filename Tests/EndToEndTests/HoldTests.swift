@@ -1,0 +1,198 @@
+// Events of unknown subjects, held by the real executable: through a kill, a grant, a refusal, a reload and the end of their time.
+
+import Foundation
+import Glibc
+import Testing
+
+private func routes(hold bounds: String = "{}", extra: String = "", more: String = "") -> String {
+    """
+    { "keys": { "ids": "0123456789abcdef0123456789abcdef", "disk": "fedcba9876543210fedcba9876543210" },
+      "consent": { "ledger": "ids", "unknown": "hold", "hold": \(bounds),
+                   "levels": { "none": [], "essential": ["operations"], "all": ["operations", "analytics"] } },
+      "providers": { "out": { "plugin": "console", "format": "ndjson" } }\(extra),
+      "routes": [ { "name": "all", "consent": "all", "to": ["out"] }\(more) ] }
+    """
+}
+
+extension Yard {
+    @discardableResult fileprivate func consent(_ words: String...) throws -> Result {
+        try run(["consent"] + words + ["--state", path("state")])
+    }
+
+    fileprivate func startAnswering(_ arguments: [String] = []) throws -> Run {
+        let run = try start(arguments)
+        try waitUntil("it answers") { try command("status", "--json").text.contains(#""running":true"#) }
+        return run
+    }
+
+    fileprivate var held: Int {
+        get throws { (try status()["held"] as? NSDictionary)?["events"] as? Int ?? -1 }
+    }
+
+    fileprivate func waitUntilHeld(_ count: Int) throws { try waitUntil("\(count) are held") { try held == count } }
+
+    /// The files of the state folder that hold the text.
+    fileprivate func holding(_ text: String) -> [String] {
+        let folder = path("state")
+        return (try! FileManager.default.contentsOfDirectory(atPath: folder)).filter {
+            FileManager.default.contents(atPath: folder + "/" + $0)?.range(of: Data(text.utf8)) != nil
+        }
+    }
+}
+
+private func event(_ id: String, _ number: Int) -> String { #"{"userId":"\#(id)","note":"planted-\#(id)-\#(number)"}"# }
+
+@Suite("Events of unknown subjects")
+struct HoldTests {
+    @Test("outlive a kill, and leave once and in order when their subject consents", arguments: ["", #", "state": { "encrypt": "disk" }"#])
+    func killed(extra: String) throws {
+        let yard = try Yard(routes: routes(extra: extra))
+        let run = try yard.startAnswering()
+        for number in 0..<20 { run.send(event(number % 2 == 0 ? "ann" : "bob", number) + "\n") }
+        try yard.waitUntilHeld(20)
+        run.end(by: SIGKILL)
+        #expect(try yard.held == 20 && yard.holding("planted").isEmpty == !extra.isEmpty)
+
+        let again = try yard.startAnswering()
+        #expect(try yard.held == 20)
+        try yard.consent("set", "ann", "--level", "all")
+        #expect(again.outputLines(10) == (0..<10).map { event("ann", $0 * 2) })
+        try yard.waitUntilHeld(10)
+        again.send(event("ann", 99) + "\n")
+        #expect(again.outputLines(1) == [event("ann", 99)])
+        let result = again.finish()
+        #expect(result.code == 0 && result.lines == [], "each leaves once")
+        #expect(result.errors.contains("10 events are held for consent"))
+
+        try yard.consent("set", "bob", "--level", "all")
+        let last = try yard.run(["--stats", "json"])
+        #expect(last.lines == (0..<10).map { event("bob", $0 * 2 + 1) }, "what was said while no router ran counts at the next start")
+        let account = try JSONSerialization.jsonObject(with: Data(last.errors.utf8)) as! NSDictionary
+        #expect(account["held"] as? Int == 0 && account["held_resumed"] as? Int == 10)
+        #expect((account["routes"] as? [NSDictionary])?.first?["admitted"] as? Int == 10)
+    }
+
+    @Test("are destroyed when their subject refuses or withdraws, and no file holds them then")
+    func refused() throws {
+        let yard = try Yard(routes: routes())
+        let run = try yard.startAnswering(["--stats", "json"])
+        for number in 0..<30 { run.send(event(["ann", "bob", "cay"][number % 3], number) + "\n") }
+        try yard.waitUntilHeld(30)
+        #expect(!yard.holding("planted-ann").isEmpty)
+        #expect(try yard.consent("withdraw", "ann").code == 0)
+        func receipts() throws -> [NSDictionary] {
+            try JSONSerialization.jsonObject(with: yard.consent("receipts", "--json").output) as! [NSDictionary]
+        }
+        try waitUntil("the receipt is finished") { try receipts().first?["finished"] is String }
+        #expect(yard.holding("planted-ann") == [] && !yard.holding("planted-bob").isEmpty)
+        let places = try receipts()[0]["places"] as? [NSDictionary]
+        #expect(places?.map { $0["place"] as? String } == ["held events"] && places?[0]["events"] as? Int == 10)
+
+        try yard.consent("set", "bob", "--level", "none")
+        try yard.waitUntilHeld(10)
+        waitUntil("nothing of it is left") { yard.holding("planted-bob") == [] }
+        let result = run.finish()
+        let account = try JSONSerialization.jsonObject(with: Data(result.errors.split(separator: "\n").last!.utf8)) as! NSDictionary
+        let route = try #require((account["routes"] as? [NSDictionary])?.first)
+        #expect(route["withdrawn"] as? Int == 10 && route["denied_level"] as? Int == 10 && route["held"] as? Int == 10)
+        #expect(result.lines == [] && result.code == 0)
+    }
+
+    @Test("are destroyed by the next start when a withdrawal was cut off")
+    func withdrawnAtRest() throws {
+        let yard = try Yard(routes: routes())
+        let run = try yard.startAnswering()
+        for number in 0..<10 { run.send(event("ann", number) + "\n") }
+        try yard.waitUntilHeld(10)
+        run.end(by: SIGKILL)
+        try yard.consent("withdraw", "ann")
+        let again = try yard.startAnswering()
+        waitUntil("nothing of it is left") { yard.holding("planted-ann") == [] }
+        try waitUntil("the receipt tells of it") {
+            try yard.consent("receipts").text.contains("held events: 10 events destroyed")
+        }
+        #expect(again.finish().lines == [])
+    }
+
+    @Test("are destroyed at the end of their time, also when that came while no router ran")
+    func expired() throws {
+        let yard = try Yard(routes: routes(hold: #"{ "for": "1ms" }"#))
+        let result = try yard.run(["--stats", "json"], input: event("ann", 1) + "\n")
+        #expect(result.code == 0 && result.lines == [])
+        let again = try yard.startAnswering()
+        try yard.waitUntilHeld(0)
+        waitUntil("nothing of it is left") { yard.holding("planted-ann") == [] }
+        #expect(again.finish().code == 0)
+    }
+
+    @Test("leave when an event of the stream says that their subject consents, in the same run")
+    func stream() throws {
+        let source = #", "sources": { "in": { "plugin": "stdin", "consent": "write" } }"#
+        let yard = try Yard(routes: routes(extra: source))
+        let grant = #"{"type":"consent","userId":"ann","consent":{"level":"all"}}"#
+        let input = [event("ann", 1), event("bob", 1), event("ann", 2), grant].map { $0 + "\n" }.joined()
+        let result = try yard.run(input: input)
+        #expect(result.code == 0 && Set(result.lines) == [event("ann", 1), event("ann", 2), grant], "\(result.text)")
+        #expect(result.lines.filter { $0 != grant } == [event("ann", 1), event("ann", 2)])
+        #expect(try yard.held == 1)
+    }
+
+    @Test("are denied beyond the bounds, which is counted and said once")
+    func bounds() throws {
+        let yard = try Yard(routes: routes(hold: #"{ "events": 5, "subject": { "events": 3 } }"#))
+        let input = (0..<10).map { event($0 < 5 ? "ann" : "bob", $0) + "\n" }.joined()
+        let result = try yard.run(["--stats", "text"], input: input)
+        #expect(result.errors.contains("route all: 5 denied (full), 5 held\n"))
+        #expect(result.errors.contains("held for consent: 5 events, "))
+        #expect(result.errorLines.filter { $0.contains("no more events can be held") }.count == 1)
+    }
+
+    @Test("go on being held over a reload, and leave by the plan of the day")
+    func reload() throws {
+        let yard = try Yard(routes: routes(more: #", { "name": "gone", "consent": "all", "to": ["out"] }"#))
+        let run = try yard.startAnswering(["--stats", "json"])
+        for number in 0..<3 { run.send(event("ann", number) + "\n") }
+        try yard.waitUntilHeld(3)
+        try yard.write(routes(more: #", { "name": "new", "consent": "all", "to": ["out"] }"#), to: "routes.json")
+        #expect(try yard.command("reload").code == 0)
+        #expect(try yard.held == 3)
+        try yard.consent("set", "ann", "--level", "all")
+        #expect(run.outputLines(3) == (0..<3).map { event("ann", $0) }, "by the route that is left, and not by one they never waited for")
+        let result = run.finish()
+        #expect(result.lines == [])
+        let account = try JSONSerialization.jsonObject(with: Data(result.errors.split(separator: "\n").last!.utf8)) as! NSDictionary
+        let found = Dictionary(uniqueKeysWithValues: (account["routes"] as! [NSDictionary]).map { ($0["name"] as! String, $0) })
+        #expect(found["all"]?["admitted"] as? Int == 3 && found["gone"]?["outdated"] as? Int == 3)
+        #expect(found["new"]?["admitted"] as? Int == 0)
+    }
+
+    @Test("are denied when they cannot be stored, which is counted and said once, and the file is left as it is")
+    func broken() throws {
+        let yard = try Yard(routes: routes())
+        try FileManager.default.createDirectory(atPath: yard.path("state"), withIntermediateDirectories: false)
+        try yard.write("this is no database, and long enough to be one of them", to: "state/held.sqlite")
+        let result = try yard.run(["--stats", "text"], input: event("ann", 1) + "\n" + event("ann", 2) + "\n")
+        #expect(result.errors.contains("route all: 2 denied (unstored)\n"), "\(result.errors)")
+        #expect(result.errorLines.filter { $0.contains("events cannot be held for consent") }.count == 1)
+        #expect(yard.read("state/held.sqlite") == "this is no database, and long enough to be one of them")
+    }
+
+    @Test("are shown by explain, check, status and the metrics for what they are")
+    func shown() throws {
+        let yard = try Yard(routes: routes(hold: #"{ "for": "2h", "bytes": "5MB" }"#))
+        let told = try yard.run(["explain", "--json"], input: event("ann", 1)).text
+        #expect(told.contains(#""verdict":"held""#) && told.contains("is held until its subjects are known"), "\(told)")
+        let idless = try yard.run(["explain", "--json"], input: #"{"note":"x"}"#).text
+        #expect(idless.contains(#""verdict":"denied""#) && idless.contains("it has no id whose answer it could wait for"), "\(idless)")
+        let check = try yard.run(["check"]).text
+        #expect(check.contains("unknown subjects are held until they consent\n"))
+        #expect(check.contains("  an event is held for 2h at most; up to 100,000 events and 5,000,000 bytes, of one subject 1,000 and"))
+        let run = try yard.startAnswering()
+        run.send(event("ann", 1) + "\n")
+        try yard.waitUntilHeld(1)
+        #expect(try yard.command("status").text.contains("Held for consent: 1 events, "))
+        #expect(try (yard.status()["held"] as? NSDictionary)?["bytes"] as? Int == event("ann", 1).utf8.count)
+        run.end(by: SIGKILL)
+        #expect(try yard.command("status").text.contains("Held for consent: 1 events, "), "the folder is asked where no router runs")
+    }
+}

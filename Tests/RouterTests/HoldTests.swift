@@ -1,0 +1,295 @@
+import Configuration
+import Delivery
+import Events
+import FaultyFiles
+import Foundation
+import Glibc
+import Platform
+import Policy
+import Spool
+import TestSupport
+import Testing
+
+@testable import Ledger
+@testable import Router
+
+private let subjectKey = [UInt8](0..<16)
+
+private func levels(_ plan: inout Plan) {
+    plan.consent = ConsentPlan()
+    plan.consent!.levels = [.init(name: "none", purposes: []), .init(name: "all", purposes: ["a"])]
+    plan.consent!.subject = [Path(keys: ["userId"]), Path(keys: ["anonymousId"])]
+    plan.consent!.unknown = .hold
+    plan.consent!.ledger = LedgerPlan()
+}
+
+private func shortHash(_ id: [UInt8]) -> ShortHash {
+    let key = SubjectKey(of: id, under: subjectKey)
+    return ShortHash(high: key.high, low: key.low)
+}
+
+/// A provider that keeps the lines it gets.
+private final class TestCollector: Provider, @unchecked Sendable {
+    private let state = Monitor<[String]>([])
+    var lines: [String] { state.withLock { $0 } }
+    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        state.withLock { state in
+            for index in 0..<batch.count { state.append(String(decoding: batch.event(index), as: UTF8.self)) }
+        }
+        state.wake()
+        done(BatchOutcome(.delivered))
+    }
+    func flush(_ done: @escaping @Sendable (Outcome) -> Void) { done(.delivered) }
+    func reopen() {}
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {}
+    func close() {}
+    func wait(for count: Int) { state.wait(while: { $0.count < count }) }
+}
+
+/// A router over a pipe, with a ledger, in a folder that may be that of an earlier one.
+private final class HoldRig: @unchecked Sendable {
+    let router: Router
+    let registry: Registry
+    let out = TestCollector()
+    let said = Monitor<[String]>([])
+    private var ends: [Int32] = [0, 0]
+    private let account = Monitor<Account?>(nil)
+
+    init(_ folder: String, isDurable: Bool = false, clock: Clock = .system, vfs: String? = nil, _ change: (inout Plan) -> Void = { _ in })
+        throws
+    {
+        pipe(&ends)
+        var plan = Plan()
+        plan.providers = [ProviderPlan(name: "out", plugin: "store", settings: Secret([]))]
+        plan.providers[0].delivery.batch.wait = .milliseconds(1)
+        if isDurable { plan.providers[0].delivery.queue.disk = 10_000_000 }
+        var all = RoutePlan(name: "all")
+        all.providers = [0]
+        all.consent = ConsentDemand(level: 1)
+        plan.routes = [all]
+        plan.messageID.add = false
+        levels(&plan)
+        change(&plan)
+        let keys = LedgerKeys(current: LedgerKeys.Key("ids", Array("0123456789abcdef".utf8)))
+        var keeping = LedgerFile.Options(keys: keys, short: shortHash)
+        keeping.clock = clock
+        registry = try Registry(LedgerFile(folder + "/ledger.sqlite", options: keeping)!)
+        var options = RouterOptions(deadLetters: folder + "/dead-letters.sqlite")
+        options.input = ends[0]
+        options.workers = 4
+        options.blockSize = 512
+        options.key = subjectKey
+        options.names = RunNames(plan.routes.map(\.name))
+        options.registry = registry
+        options.held = HeldPlace(path: folder + "/" + HeldFile.name)
+        options.held!.options.vfs = vfs
+        options.clock = clock
+        let said = said
+        var spooling = SpoolFile.Options()
+        spooling.levels = options.levels
+        let store =
+            try isDurable
+            ? SpoolFile(path: folder + "/spool-out.sqlite", names: options.names!, options: spooling) { line in
+                said.withLock { $0.append(line) }
+            } : nil
+        router = Router(plan, outlets: [Outlet(provider: out, concurrency: 1, store: store)], options: options) { line in
+            said.withLock { $0.append(line) }
+        }
+        let (router, account) = (router, account)
+        Platform.Thread.start("router") {
+            let result = router.run()
+            account.withLock { $0 = result }
+            account.wake()
+        }.detach()
+    }
+
+    func send(_ text: String) { Array((text + "\n").utf8).withUnsafeBytes { try? writeAll(ends[1], $0) } }
+    func say(_ id: String, _ level: String) throws {
+        _ = try registry.use { (file) throws(StorageFault) in
+            let outcome = try file.set(LedgerID(id), ConsentTerms(level: level), origin: "test")
+            return (outcome.holds, outcome.changes)
+        }
+    }
+    func waitUntilHeld(_ count: Int) {
+        while router.status.held?.events != count { usleep(1000) }
+    }
+    func finish() -> Account {
+        close(ends[1])
+        let result = account.waitUntilReady { $0.map(Readiness.ready) ?? .notBefore(nil) }
+        close(ends[0])
+        registry.close()
+        return result
+    }
+}
+
+private func withFolder(_ body: (String) throws -> Void) throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try body(folder)
+}
+
+private func event(_ id: String, _ number: Int) -> String { #"{"userId":"\#(id)","n":\#(number)}"# }
+
+@Suite("A router that holds events")
+struct HoldTests {
+    @Test("releases what was held for any of its ids, when one of them answers", arguments: [false, true])
+    func anySubject(isDurable: Bool) throws {
+        try withFolder { folder in
+            let rig = try HoldRig(folder, isDurable: isDurable)
+            let both = #"{"userId":"ann","anonymousId":"x1"}"#
+            for line in [event("ann", 1), both, #"{"anonymousId":"x1"}"#, event("bob", 1)] { rig.send(line) }
+            rig.waitUntilHeld(4)
+            try rig.say("x1", "all")
+            rig.out.wait(for: 2)
+            #expect(rig.out.lines == [both, #"{"anonymousId":"x1"}"#])
+            rig.waitUntilHeld(2)
+            let account = rig.finish()
+            #expect(account.balances && account.held.events == 2 && account.verdicts[0, .held] == 2 && account.verdicts[0, .admitted] == 2)
+        }
+    }
+
+    @Test("sends each event once and in order, whoever answers while they come in and over how many runs", arguments: [false, true])
+    func storm(isDurable: Bool) throws {
+        try withFolder { folder in
+            var sent: [String: [Int]] = [:]
+            var got: [String] = []
+            let ids = (0..<40).map { "user\($0)" }
+            for run in 0..<3 {
+                let rig = try HoldRig(folder, isDurable: isDurable)
+                for number in 0..<600 {
+                    let id = ids[(number * 7 + run) % ids.count]
+                    sent[id, default: []].append(run * 1000 + number)
+                    rig.send(event(id, run * 1000 + number))
+                    // Some answer in the middle of it; the last third does so in the last run.
+                    if number % 20 == 10, run < 2 { try rig.say(ids[(number / 20 + run * 13) % 27], "all") }
+                }
+                if run == 2 { for id in ids { try rig.say(id, "all") } }
+                let account = rig.finish()
+                #expect(account.balances && account.providers[0].undelivered == 0, "run \(run): \(account)")
+                #expect(account.verdicts[0, .held] == account.held.events, "run \(run)")
+                got += rig.out.lines
+            }
+            #expect(got.count == 1800 && Set(got).count == 1800, "each once")
+            for (id, numbers) in sent {
+                let own = Set(got.filter { $0.contains("\"\(id)\"") })
+                #expect(own == Set(numbers.map { event(id, $0) }))
+            }
+        }
+    }
+
+    @Test("sends what was held of a subject in the order in which it came, with its time of then")
+    func order() throws {
+        try withFolder { folder in
+            let rig = try HoldRig(folder)
+            for number in 0..<1000 { rig.send(event(number % 3 == 0 ? "bob" : "ann", number)) }
+            rig.waitUntilHeld(1000)
+            try rig.say("ann", "all")
+            let own = (0..<1000).filter { $0 % 3 != 0 }
+            rig.out.wait(for: own.count)
+            #expect(rig.out.lines == own.map { event("ann", $0) })
+            #expect(rig.finish().held.events == 334)
+        }
+    }
+
+    @Test("destroys what nobody answers for in time, by the clock that it is given, also what an earlier run had left")
+    func expiry() throws {
+        try withFolder { folder in
+            let first = try HoldRig(folder, clock: Clock(now: Clock.system.now, wall: { 1_000_000_000_000 }))
+            first.send(event("ann", 1))
+            first.waitUntilHeld(1)
+            #expect(first.finish().verdicts[0, .held] == 1)
+            // A day less a second later, then a second later still.
+            let early = try HoldRig(folder, clock: Clock(now: Clock.system.now, wall: { 1_000_000_000_000 + 86_399_000_000_000 }))
+            let waiting = early.finish()
+            #expect(waiting.held.events == 1 && waiting.held.resumed == 1 && waiting.balances)
+            let late = try HoldRig(folder, clock: Clock(now: Clock.system.now, wall: { 1_000_000_000_000 + 86_400_000_000_000 }))
+            late.waitUntilHeld(0)
+            let account = late.finish()
+            #expect(account.verdicts[0, .expired] == 1 && account.verdicts[0, .held] == 0 && account.balances)
+        }
+    }
+
+    @Test("brings nothing back of whom withdrew, also when they consent again at once")
+    func consentAgain() throws {
+        try withFolder { folder in
+            let rig = try HoldRig(folder)
+            for number in 0..<20 { rig.send(event("ann", number)) }
+            rig.waitUntilHeld(20)
+            _ = try rig.router.withdrawals!.withdraw(LedgerID("ann"), purposes: nil, origin: "test")
+            try rig.say("ann", "all")
+            rig.waitUntilHeld(0)
+            rig.send(event("ann", 99))
+            let account = rig.finish()
+            #expect(rig.out.lines == [event("ann", 99)])
+            #expect(account.verdicts[0, .withdrawn] == 20 && account.verdicts[0, .held] == 0 && account.balances)
+        }
+    }
+
+    @Test("goes on holding what cannot be decided while what is on record cannot be told")
+    func unreadable() throws {
+        try withFolder { folder in
+            let time = Monitor<Int64>(10_000_000_000_000)
+            let rig = try HoldRig(folder, clock: Clock(now: Clock.system.now, wall: { time.withLock { $0 } }))
+            rig.send(event("ann", 1))
+            rig.waitUntilHeld(1)
+            rig.registry.records.isUnreadable = true
+            rig.registry.publish([LedgerChange(short: shortHash(Array("ann".utf8)), effective: [ConsentTerms(level: "all")])])
+            let account = rig.finish()
+            #expect(account.verdicts[0, .held] == 1 && account.held.events == 1 && rig.out.lines == [])
+        }
+    }
+
+    @Test("denies what it cannot store, says so once, and holds again when the disk has room")
+    func full() throws {
+        faulty_take()
+        defer { faulty_give() }
+        try withFolder { folder in
+            faulty_arm(-1, FAULTY_FULL, 0)
+            let rig = try HoldRig(folder, vfs: FAULTY_FILES)
+            rig.send(event("ann", 1))
+            rig.waitUntilHeld(1)
+            faulty_arm(0, FAULTY_FULL, 1)
+            for number in 2...4 {
+                rig.send(event("ann", number))
+                while rig.router.status.events != number { usleep(1000) }
+            }
+            #expect(rig.router.status.held?.fault != nil && rig.router.status.held?.events == 1)
+            faulty_arm(-1, FAULTY_FULL, 0)
+            var number = 4
+            while rig.router.status.held?.events == 1 {
+                number += 1
+                rig.send(event("ann", number))
+                while rig.router.status.events != number { usleep(1000) }
+            }
+            #expect(rig.router.status.held?.fault == nil)
+            try rig.say("ann", "all")
+            rig.out.wait(for: 2)
+            #expect(rig.out.lines == [event("ann", 1), event("ann", number)])
+            let account = rig.finish()
+            #expect(account.verdicts[0, .denied(.unstored)] == number - 2 && account.balances)
+            #expect(rig.said.withLock { $0.map { $0.contains("cannot be held") } } == [true, false])
+        }
+    }
+
+    @Test("denies what it would hold where it has no place to")
+    func nowhere() throws {
+        var plan = Plan()
+        plan.providers = [ProviderPlan(name: "out", plugin: "store", settings: Secret([]))]
+        var all = RoutePlan(name: "all")
+        all.providers = [0]
+        all.consent = ConsentDemand(level: 1)
+        plan.routes = [all]
+        levels(&plan)
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        var options = RouterOptions(deadLetters: "/nonexistent/dead-letters.sqlite")
+        options.input = ends[0]
+        let router = Router(plan, outlets: [Outlet(provider: TestCollector(), concurrency: 1)], options: options) { _ in }
+        _ = Array((event("ann", 1) + "\n").utf8).withUnsafeBytes { try? writeAll(ends[1], $0) }
+        close(ends[1])
+        let account = router.run()
+        close(ends[0])
+        #expect(account.verdicts[0, .denied(.unstored)] == 1 && account.balances)
+    }
+}
