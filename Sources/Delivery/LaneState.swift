@@ -221,8 +221,10 @@ struct LaneState: ~Copyable {
             takeToDisk(&parcel, receipt, at: now, &effects)
             return effects
         }
-        if let receipt { effects.append(.acknowledge([receipt])) }
-        if phase == .ended || phase == .stopped { return effects + takeTooLate(&parcel) }
+        let acknowledgement = receipt.map { [Effect.acknowledge([$0])] } ?? []
+        // What is kept as dead letters is acknowledged when it is.
+        if phase == .ended || phase == .stopped { return effects + takeTooLate(&parcel) + acknowledgement }
+        effects += acknowledgement
         if !hasRoom(for: parcel.bytes.count), plan.queue.full == .dropNewest || plan.queue.full == .dropOldest {
             if !isDropping { effects.append(.dropping) }
             isDropping = true

@@ -213,6 +213,22 @@ private final class Subjects {
         #expect(store.events == ["bb"] && bench.account() == "3 taken, 2 withdrawn, 1 waiting")
     }
 
+    @Test("is not over by what the store answers that it was asked before")
+    func staleAnswer() {
+        let store = MemoryStore()
+        let bench = Bench(durable(), contents: store.contents, check: subjects.check)
+        bench.take(["a", "bb"], at: 0)
+        _ = work(bench, store, at: 0)
+        func asksToSweep(at time: Int64) -> Bool {
+            if case .sweep = bench.state.diskStep(at: instant(time)) { true } else { false }
+        }
+        _ = sweep(bench, at: 0)
+        #expect(asksToSweep(at: 0))
+        _ = sweep(bench, at: 1)
+        #expect(bench.state.swept(SpoolSwept(), at: instant(1)).isEmpty)
+        #expect(asksToSweep(at: 1))
+    }
+
     @Test("that the end of the lane cuts off is told as such")
     func cutOff() {
         let store = MemoryStore()

@@ -34,6 +34,16 @@ struct Delivery {
     var due: Int64?
 }
 
+/// Events on their way to the dead letters, and who is told when they are there.
+struct Burial {
+    var batch: Batch
+    var reason: LaneAccount.Fate
+    var answer: Answer
+    var attempts: Int
+    var share: Backlog.Share?
+    var receipts: [Receipt] = []
+}
+
 final class LaneLife {
     var state: LaneState
     let store: SpoolFile?
@@ -47,7 +57,7 @@ final class LaneLife {
     /// Under way at the store.
     var disk: LaneState.DiskStep?
     var deliveries: [UInt64: Delivery] = [:]
-    var burials: [(batch: Batch, reason: LaneAccount.Fate, answer: Answer, attempts: Int, share: Backlog.Share?)] = []
+    var burials: [Burial] = []
     var flushDone: Int64?
     /// The counts that the account is held against.
     var taken = 0

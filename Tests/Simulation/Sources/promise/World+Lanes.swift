@@ -174,12 +174,20 @@ extension World {
 
     func carryOut(_ effects: [LaneState.Effect], _ lane: LaneLife) throws {
         lane.wake()
+        var isBurying = false
         for effect in effects {
             switch effect {
             case .bury(let batch, let reason, let answer, let attempts, let share):
                 tell("\(Words.lanes[lane.index]) gives up \(copies(of: batch, lane.index).map(\.event)): \(reason.rawValue)")
-                lane.burials.append((batch, reason, answer, attempts, share))
-            case .acknowledge(let receipts): for receipt in receipts { receipt.settle() }
+                lane.burials.append(Burial(batch: batch, reason: reason, answer: answer, attempts: attempts, share: share))
+                isBurying = true
+            case .acknowledge(let receipts):
+                // One after the other, as the router has it.
+                if isBurying {
+                    lane.burials[lane.burials.count - 1].receipts += receipts
+                } else {
+                    for receipt in receipts { receipt.settle() }
+                }
             case .swept(let swept, let done):
                 tell("\(Words.lanes[lane.index]) has swept \(swept)")
                 let destroyed = lane.state.account.total(.withdrawn)
@@ -203,6 +211,7 @@ extension World {
         for copy in copies(of: burial.batch, lane.index) { copy.isBuried = true }
         if dies(in: 20) { return try die() }
         lane.state.buried(burial.share, lost: lost)
+        for receipt in burial.receipts { receipt.settle() }
         lane.wake()
     }
 }
