@@ -63,7 +63,7 @@ crash: ## Kill it at random moments KILLS=1000 times, and prove that nothing it 
 	Tests/Crash/crash --planted --kills 10 --router .build/debug/switchyard; \
 	Tests/Crash/crash --kills $(KILLS) --router .build/debug/switchyard
 
-simulate: ## Play lanes by SEEDS=100000 on a clock of its own, after planted bugs were found (ARGS="--seed N" plays one again)
+simulate: ## Play lanes and consent by SEEDS=100000 on a clock of its own, after planted bugs (ARGS="--seed N" or "--consent --seed N" plays one again)
 	@Scripts/packages.sh build
 	@$(toolchain); Scripts/simulate.sh $(SEEDS) $(ARGS)
 

@@ -141,8 +141,13 @@ let package = Package(
         // A program, since it reads the cases of the specification from a folder of the user's.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
         tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
-        tests("RouterTests", ["Router", "TestSupport", "Spool", "Ingest", "Delivery", "Policy", "Configuration", "Events", "Platform"]),
-        tests("EndToEndTests", ["TestSupport", "CSQLite"]),
+        tests(
+            "RouterTests",
+            [
+                "Router", "TestSupport", "FaultyFiles", "Ledger", "Spool", "Ingest", "Delivery", "Policy", "Configuration", "Events",
+                "Platform",
+            ]),
+        tests("EndToEndTests", ["TestSupport", "CSQLite", "CZlib", "CZstd"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),

@@ -1,26 +1,38 @@
 #!/usr/bin/env bash
-# Plays lanes by seeds, after planted bugs that it must find. Run by `make simulate`, which puts swift on PATH.
+# Plays lanes, and the promise of consent, by seeds, after planted bugs that each must find. Run by `make simulate`, which puts swift on
+# PATH.
 #
-# usage: Scripts/simulate.sh SEEDS [--seed SEED [--plant NAME]]
+# usage: Scripts/simulate.sh SEEDS [[--consent] --seed SEED [--plant NAME]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-seeds=${1:?usage: Scripts/simulate.sh SEEDS [--seed SEED]}
+seeds=${1:?usage: Scripts/simulate.sh SEEDS [[--consent] --seed SEED]}
 shift
 swift build --package-path Tests/Simulation --scratch-path .build-simulate -c release
-simulate=$(swift build --package-path Tests/Simulation --scratch-path .build-simulate -c release --show-bin-path)/simulate
-if [ $# -gt 0 ]; then
-    exec "$simulate" "$@"
+programs=$(swift build --package-path Tests/Simulation --scratch-path .build-simulate -c release --show-bin-path)
+if [ "${1:-}" = --consent ]; then
+    shift
+    exec "$programs/promise" "$@"
+elif [ $# -gt 0 ]; then
+    exec "$programs/simulate" "$@"
 fi
 
-for plant in loss twice sleep; do
-    status=0
-    "$simulate" --plant $plant --seeds 1000 >/dev/null 2>&1 || status=$?
-    # 1 is a finding; anything else says that it did not look.
-    if [ $status -ne 1 ]; then
-        echo "switchyard: the simulation is not alive: it did not find the planted bug '$plant' (exit $status)" >&2
-        exit 70
-    fi
-done
-echo "switchyard: the simulation found the planted bugs; now $seeds seeds in earnest"
-"$simulate" --seeds "$seeds" --jobs "$(nproc)"
+alive() { # program, plants ...
+    local program=$1 plant status
+    shift
+    for plant in "$@"; do
+        status=0
+        "$programs/$program" --plant "$plant" --seeds 1000 >/dev/null 2>&1 || status=$?
+        # 1 is a finding; anything else says that it did not look.
+        if [ $status -ne 1 ]; then
+            echo "switchyard: the simulation is not alive: it did not find the planted bug '$plant' (exit $status)" >&2
+            exit 70
+        fi
+    done
+}
+alive simulate loss twice sleep
+alive promise unchecked retries revive resume early letters settle
+echo "switchyard: the simulations found the planted bugs; now $seeds seeds of lanes in earnest"
+"$programs/simulate" --seeds "$seeds" --jobs "$(nproc)"
+echo "switchyard: and $seeds seeds of the promise of consent"
+"$programs/promise" --seeds "$seeds" --jobs "$(nproc)"

@@ -9,5 +9,7 @@ public struct FileSourcePlan: Sendable, Equatable {
     public var idle = Duration.seconds(10)
     /// How often the patterns are looked through when the system does not tell of changes.
     public var poll = Duration.seconds(30)
+    /// What its events may do to the ledger.
+    public var consent: ConsentRight?
     public init() {}
 }

@@ -15,6 +15,8 @@ public struct HTTPSourcePlan: Sendable, Equatable {
     public var dialects: [String]?
     /// Whether events get the client's address as `context.ip`.
     public var addsIP = false
+    /// What its events may do to the ledger, whatever key they come with.
+    public var consent: ConsentRight?
     /// Whether events of the native dialect get `receivedAt`, as those of all others do.
     public var addsReceivedAt = false
     public var limits = HTTPLimits()
@@ -39,7 +41,12 @@ public struct AccessKey: Sendable, Equatable, CustomStringConvertible {
     public var dialects: [String]?
     /// The names of those that its events may take; nil: all.
     public var routes: [String]?
-    public init(name: String, secrets: [[UInt8]], dialects: [String]? = nil, routes: [String]? = nil) {
+    /// What its events may do to the ledger; nil: what the source's may.
+    public var consent: ConsentRight?
+    public init(
+        name: String, secrets: [[UInt8]], dialects: [String]? = nil, routes: [String]? = nil, consent: ConsentRight? = nil
+    ) {
+        self.consent = consent
         self.name = name
         self.secrets = secrets
         self.dialects = dialects

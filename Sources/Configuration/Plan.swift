@@ -103,6 +103,8 @@ public struct SourcePlan: Sendable, Equatable {
     public var http: HTTPSourcePlan?
     /// Of the plugin `file`.
     public var file: FileSourcePlan?
+    /// What events from here may do to the ledger; nil: they may refuse, and no more. A key may have more.
+    public var consent: ConsentRight?
     public init(name: String, plugin: String) {
         self.name = name
         self.plugin = plugin
@@ -180,6 +182,12 @@ public struct LedgerPlan: Sendable, Equatable {
         self.key = key
         self.previous = previous
     }
+}
+
+/// What events from somewhere may do to the ledger.
+public enum ConsentRight: String, Sendable, Equatable, CaseIterable {
+    /// Grant, refuse, withdraw, tie and untie.
+    case write
 }
 
 /// What a route demands. Without a consent section there is none, and the gate is off.

@@ -14,7 +14,7 @@ public final class DeadLetters: Sendable {
     private let divert: Divert?
     private let state = Monitor(State())
 
-    private struct State {
+    fileprivate struct State {
         var file: DeadLetterFile?
         /// Told when the oldest event came in of those that were buried, in nanoseconds since 1970.
         var onBurial: (@Sendable (Int64) -> Void)?
@@ -22,6 +22,10 @@ public final class DeadLetters: Sendable {
         var isUntidy = false
         /// The kind of fault that was told last; it is not told again until events could be kept.
         var told: SpoolFault.Kind?
+        /// Whether events may still be kept; nil: nobody asks.
+        var check: SecondCheck?
+        /// What was destroyed instead of being kept, since the last sweep.
+        var refused = Swept()
     }
 
     /// Takes what is given up instead of the file; how many could not be kept.
@@ -41,16 +45,21 @@ public final class DeadLetters: Sendable {
         self.warn = warn
     }
 
+    /// From now on only what may still go is kept: who withdraws while an event is on its way here is asked for under the lock of the file,
+    /// so that the event is either swept or not written.
+    public func guarded(by check: SecondCheck) { state.withLock { $0.check = check } }
+
     /// Keeps the events of a batch; how many could not be kept.
     func bury(
         _ batch: Batch, provider: String, routes: [String], reason: LaneAccount.Fate, _ answer: Answer, attempts: Int
     ) -> Int {
         if let divert { return divert(batch) }
         return state.withLock { state in
+            guard let kept = state.allowed(of: batch) else { return 0 }
             do throws(SpoolFault) {
                 if state.file == nil { state.file = try open() }
                 try state.file?.bury(
-                    batch, at: clock.wall(), provider: provider, routes: routes, levels: levels.all, reason: reason.rawValue,
+                    kept, at: clock.wall(), provider: provider, routes: routes, levels: levels.all, reason: reason.rawValue,
                     code: answer.code, answer: answer.message, attempts: attempts)
                 state.told = nil
                 if let oldest = batch.entries.map(\.arrival).min() { state.onBurial?(oldest) }
@@ -59,10 +68,10 @@ public final class DeadLetters: Sendable {
                 // It may have been moved away, or may be there again.
                 state.file = nil
                 if state.told != error.kind {
-                    warn("dead letters of \(provider) cannot be kept: \(error); events lost: \(grouped(batch.count)), and more may follow")
+                    warn("dead letters of \(provider) cannot be kept: \(error); events lost: \(grouped(kept.count)), and more may follow")
                 }
                 state.told = error.kind
-                return batch.count
+                return kept.count
             }
         }
     }
@@ -86,9 +95,11 @@ public final class DeadLetters: Sendable {
         return try state.withLock { (state) throws(SpoolFault) in
             var file = state.file
             if file == nil { file = try DeadLetterFile(path, makes: false, cipher: cipher) }
-            guard let file else { return Swept() }
+            let found = try file?.sweep(check, routes) ?? (events: 0, bytes: 0)
             var swept = Swept()
-            (swept.events, swept.bytes) = try file.sweep(check, routes)
+            swap(&swept, &state.refused)
+            swept.events += found.events
+            swept.bytes += found.bytes
             return swept
         }
     }
@@ -122,4 +133,16 @@ public final class DeadLetters: Sendable {
 
     /// Opens the file anew with the next event, since it may have been moved away.
     public func reopen() { state.withLock { $0.file = nil } }
+}
+
+extension DeadLetters.State {
+    /// The batch, or what of it may be kept; nil: nothing.
+    fileprivate mutating func allowed(of batch: Batch) -> Batch? {
+        guard case .refused(let indices)? = check?.check(batch) else { return batch }
+        let gone = batch.subset(indices)
+        refused.events += gone.count
+        refused.bytes += gone.bytes.count
+        let left = Set(batch.entries.indices).subtracting(indices).sorted()
+        return left.isEmpty ? nil : batch.subset(left)
+    }
 }

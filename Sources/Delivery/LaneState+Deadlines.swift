@@ -46,6 +46,7 @@ extension LaneState {
             unanswered.insert(token)
             var waiting = waiting
             waiting.isUnknown = true
+            guard let waiting = rest(of: waiting) else { continue }
             again(waiting, Answer("no answer within \(plan.deadline.configured)"), after: nil, at: now, &effects)
         }
         if let call = calling, call.due <= now {

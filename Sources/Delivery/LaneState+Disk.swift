@@ -91,9 +91,12 @@ extension LaneState {
     mutating func sealWhatIsDue(at now: Instant, always: Bool) {
         sealAssembly(at: now, always: always)
         // What is still away comes behind what has been gathered, and may fill its batch.
-        guard isDurable else { return }
+        if isDurable { sealGathered(at: now, always: always && !backlog.hasMore) }
+    }
+
+    mutating func sealGathered(at now: Instant, always: Bool) {
         var sealed: [Waiting] = []
-        backlog.sealIfDue(at: now, always: always && !backlog.hasMore) { sealed.append(Waiting($0, $1, $2, $3, epoch)) }
+        backlog.sealIfDue(at: now, always: always) { sealed.append(Waiting($0, $1, $2, $3, epoch)) }
         for waiting in sealed { queue.append(waiting) }
     }
 
@@ -227,7 +230,13 @@ extension LaneState {
 
     mutating func storeClosed() -> [Effect] {
         isStoreClosed = true
-        let unswept = sweeping.map { [Effect.swept($0.swept, $0.done)] } ?? []
+        var unswept: [Effect] = []
+        if let sweeping {
+            // Some of it may be in the file still.
+            var swept = told(sweeping.swept)
+            swept.isCut = true
+            unswept = [.swept(swept, sweeping.done)]
+        }
         sweeping = nil
         let left = account.totalWaiting
         return unswept + (left > 0 ? [.left(left)] : [])
@@ -248,6 +257,7 @@ extension LaneState {
         all += queue.removeAll()
         inFlight.removeAll()
         inFlightBytes = 0
+        all = all.compactMap { rest(of: $0) }
         for waiting in all { heldBytes -= waiting.batch.bytes.count }
         backlog.leaveGathered()
         keepInOrder(all)

@@ -17,8 +17,7 @@ extension LaneState {
     mutating func lookForAged(at now: Instant) {
         ageDue = nil
         guard retention.shortest != nil else { return }
-        var none = Swept()
-        sweepMemory(broom(nil, at: now), at: now, &none)
+        sweepMemory(broom(nil, at: now), at: now)
         guard canStore else { return }
         if sweeping == nil {
             sweeping = Sweeping(row: backlog.position, swept: Swept(), done: [])

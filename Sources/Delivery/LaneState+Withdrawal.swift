@@ -12,6 +12,10 @@ public struct Swept: Sendable, Equatable {
     public var bytes = 0
     /// In the provider's hands when it began: they may have been delivered.
     public var inHands = 0
+    /// It did not come to its end: something may be left.
+    public var isCut = false
+    /// Something may still come back from where it is: from the provider's hands, or from its way to the dead letters.
+    public var isLoose = false
     public init() {}
 }
 
@@ -30,8 +34,12 @@ extension LaneState {
         guard let check else { return [.swept(Swept(), [done])] }
         var swept = sweeping?.swept ?? Swept()
         swept.inHands = refusedInHands
-        sweepMemory(broom(check, at: now), at: now, &swept)
-        guard canStore else { return [.swept(swept, [done])] }
+        sweepMemory(broom(check, at: now), at: now)
+        guard canStore else {
+            swept = told(swept)
+            swept.isCut = isDurable
+            return [.swept(swept, [done])]
+        }
         sweeping = Sweeping(row: backlog.position, swept: swept, done: (sweeping?.done ?? []) + [done])
         return []
     }
@@ -61,7 +69,7 @@ extension LaneState {
             return []
         }
         // What came back from disk meanwhile, or was on its way there.
-        sweepMemory(broom(sweeping.isForWithdrawal ? check : nil, at: now), at: now, &sweeping.swept)
+        sweepMemory(broom(sweeping.isForWithdrawal ? check : nil, at: now), at: now)
         sweeping.row = nil
         tidyAt = now
         self.sweeping = sweeping
@@ -72,38 +80,61 @@ extension LaneState {
     mutating func finishSweep() -> [Effect] {
         guard let sweeping, sweeping.row == nil, !backlog.hasWork else { return [] }
         self.sweeping = nil
-        return [.swept(sweeping.swept, sweeping.done)]
+        return [.swept(sweeping.isForWithdrawal ? told(sweeping.swept) : sweeping.swept, sweeping.done)]
     }
 
-    mutating func sweepMemory(_ broom: Broom, at now: Instant, _ swept: inout Swept) {
-        sealWhatIsDue(at: now, always: true)
-        for waiting in inFlight.values { noteDue(broom.finds(in: waiting.batch).flatMap { $0.aged.isEmpty ? $0.due : .min }, at: now) }
-        for waiting in queue.removeAll() {
-            guard let finds = broom.finds(in: waiting.batch) else {
-                queue.append(waiting)
-                continue
-            }
-            noteDue(finds.due, at: now)
-            swept.events += finds.refused.count
-            swept.bytes += finds.refused.isEmpty ? 0 : waiting.part(finds.refused).batch.bytes.count
-            if let left = finds.isEmpty ? waiting : destroy(finds, of: waiting) { queue.append(left) }
-        }
-        let (gone, due) = backlog.sweep(broom, at: now)
-        noteDue(due, at: now)
-        for (batch, isRefused) in gone {
-            if isRefused {
-                swept.events += batch.count
-                swept.bytes += batch.bytes.count
-            }
-            settle(batch, isRefused ? .withdrawn : .aged)
-        }
+    /// With all that was destroyed in memory, or on its way, since the last time.
+    mutating func told(_ swept: Swept) -> Swept {
+        var whole = swept
+        whole.events += untold.events
+        whole.bytes += untold.bytes
+        whole.isLoose = whole.isLoose || refusedInHands > 0 || isBurying
+        untold = Swept()
+        return whole
+    }
+
+    /// What of a batch may wait on. Events whose subject has refused are destroyed; nil: all of them.
+    mutating func rest(of waiting: Waiting) -> Waiting? {
+        guard let finds = Broom(check).finds(in: waiting.batch), !finds.isEmpty else { return waiting }
+        return destroy(finds, of: waiting)
     }
 
     /// What is left of it; nil: nothing.
     mutating func destroy(_ finds: Broom.Finds, of waiting: Waiting) -> Waiting? {
-        if !finds.refused.isEmpty { settle(waiting.part(finds.refused), .withdrawn) }
+        if !finds.refused.isEmpty {
+            let refused = waiting.part(finds.refused)
+            note(withdrawn: refused.batch)
+            settle(refused, .withdrawn)
+        }
         if !finds.aged.isEmpty { settle(waiting.part(finds.aged), .aged) }
         let left = finds.left(of: waiting.batch.count)
         return left.isEmpty ? nil : waiting.part(left)
+    }
+
+    private mutating func note(withdrawn batch: Batch) {
+        untold.events += batch.count
+        untold.bytes += batch.bytes.count
+    }
+
+    mutating func sweepMemory(_ broom: Broom, at now: Instant) {
+        sealAssembly(at: now, always: true)
+        if isDurable { sealGathered(at: now, always: true) }
+        for waiting in queue.removeAll() {
+            let finds = broom.finds(in: waiting.batch) ?? Broom.Finds()
+            noteDue(finds.due, at: now)
+            if let left = finds.isEmpty ? waiting : destroy(finds, of: waiting) { queue.append(left) }
+        }
+        for waiting in inFlight.values {
+            guard let finds = broom.finds(in: waiting.batch) else { continue }
+            noteDue(finds.aged.isEmpty ? finds.due : .min, at: now)
+            // What is in the provider's hands never waits again, whatever comes of it, so that it need not stay on disk.
+            if !finds.refused.isEmpty, let share = waiting.part(finds.refused).share { backlog.release(share) }
+        }
+        let (gone, due) = backlog.sweep(broom, at: now)
+        noteDue(due, at: now)
+        for (batch, isRefused) in gone {
+            if isRefused { note(withdrawn: batch) }
+            settle(batch, isRefused ? .withdrawn : .aged)
+        }
     }
 }

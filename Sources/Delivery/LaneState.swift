@@ -154,6 +154,8 @@ struct LaneState: ~Copyable {
     var routeRetention: [UInt16: Int64] = [:]
     /// When to look for events that are too old; nil: none is here, or any age will do.
     var ageDue: Instant?
+    /// What was destroyed since a receipt was told.
+    var untold = Swept()
     /// Nanoseconds since 1970 at the instant 0, to keep the time of a first try.
     let epoch: Int64
 
@@ -436,10 +438,17 @@ struct LaneState: ~Copyable {
     private mutating func apply(
         _ outcome: Outcome, to waiting: Waiting, isVerdictOnEvents: Bool = false, at now: Instant, _ effects: inout [Effect]
     ) {
-        switch outcome {
-        case .delivered:
+        if case .delivered = outcome {
             noteDelivery(of: waiting.batch, at: now)
-            settle(waiting, .delivered)
+            return settle(waiting, .delivered)
+        }
+        // What the provider did not take may not wait on if its subject has refused meanwhile.
+        guard let waiting = rest(of: waiting) else {
+            if case .closed(let answer) = outcome { effects += close(answer) }
+            return
+        }
+        switch outcome {
+        case .delivered: break
         case .rejected(let answer):
             if waiting.batch.count > 1, !isVerdictOnEvents {
                 halve(waiting)
@@ -579,12 +588,15 @@ struct LaneState: ~Copyable {
         self.phase = phase
         sealAssembly(at: Instant(nanoseconds: .max), always: true)
         let left =
-            inFlight.sorted { $0.key < $1.key }.map { (batch: $0.value.batch, fate: inHand, attempts: $0.value.attempts) }
-            + queue.removeAll().map { (batch: $0.batch, fate: $0.isUnknown ? inHand : .undelivered, attempts: $0.attempts) }
+            inFlight.sorted { $0.key < $1.key }.map { ($0.value, inHand) }
+            + queue.removeAll().map { ($0, $0.isUnknown ? inHand : .undelivered) }
         inFlight.removeAll()
         inFlightBytes = 0
-        for waiting in left { settle(waiting.batch, waiting.fate) }
-        return left
+        return left.compactMap { waiting, fate in
+            guard let rest = rest(of: waiting) else { return nil }
+            settle(rest.batch, fate)
+            return (rest.batch, fate, rest.attempts)
+        }
     }
 }
 

@@ -14,7 +14,7 @@ public struct Block: ~Copyable, Sendable {
     public var arrival: Int64 = 0
     /// Which source it came from: an index into the plan's sources.
     public var source: Int = 0
-    /// Which of the source's keys bounds the routes it may take, counted from 1; 0: none does.
+    /// Which of the source's keys says what it may, counted from 1; 0: none does.
     public var key: Int = 0
 
     public init(capacity: Int = 0) { text = ByteBuffer(capacity: capacity + Block.padding + 1) }

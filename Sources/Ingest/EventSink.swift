@@ -6,7 +6,7 @@ public import Events
 /// Where a listener's events go.
 public protocol EventSink: AnyObject, Sendable {
     /// Takes whole lines, each one event, none blank. `answer` is called once, from any thread, perhaps before this returns.
-    /// `key`: which of the source's keys bounds the routes that they may take, counted from 1; 0: none does.
+    /// `key`: which of the source's keys says what they may, counted from 1; 0: none does.
     /// False, taking nothing and calling nothing, when there is no room now: the client is told to come back.
     func submit(_ lines: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void) -> Bool
 }

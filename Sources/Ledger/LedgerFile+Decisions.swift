@@ -10,6 +10,9 @@ public struct LedgerChange: Hashable, Sendable {
     public var short: ShortHash
     /// What was said for the id and those tied to it, sorted, each once; the strictest of them holds. None: it is unknown.
     public var effective: [ConsentTerms]
+
+    /// The key under which the gate knows the id.
+    public var key: SubjectKey { SubjectKey(short) }
 }
 
 public struct LedgerOutcome: Sendable {
@@ -69,6 +72,7 @@ extension LedgerFile {
     /// The rows of one person, before and after.
     private func changes(_ before: [SubjectRow], _ after: [SubjectRow]) throws(StorageFault) -> [LedgerChange] {
         let effective = try effective(after)
-        return effective == (try self.effective(before)) ? [] : after.map { LedgerChange(short: $0.id.short, effective: effective) }
+        let isSame = effective == (try self.effective(before))
+        return isSame && !tellsAll ? [] : after.map { LedgerChange(short: $0.id.short, effective: effective) }
     }
 }

@@ -61,6 +61,27 @@ extension LedgerFile {
         }
     }
 
+    /// What was said for this id alone, and when; nil: nothing.
+    public func lastDecision(of id: LedgerID) throws(StorageFault) -> (terms: ConsentTerms, decided: Int64)? {
+        try LedgerFile.advised { () throws(StorageFault) in
+            guard let row = try row(of: id), let number = row.terms else { return nil }
+            return (try names.terms(number, in: database), row.decided)
+        }
+    }
+
+    /// The same of the ids that are tied to it, where nothing was said for it alone; under their own names.
+    public func lastDecisions(of id: LedgerID) throws(StorageFault) -> [(id: LedgerID, terms: ConsentTerms, decided: Int64)] {
+        try LedgerFile.advised { () throws(StorageFault) in
+            guard let row = try row(of: id) else { return [] }
+            var found: [(id: LedgerID, terms: ConsentTerms, decided: Int64)] = []
+            for member in row.terms == nil ? try members(of: row) : [row] {
+                guard let number = member.terms else { continue }
+                found.append((.hashed(member.id), try names.terms(number, in: database), member.decided))
+            }
+            return found
+        }
+    }
+
     /// What was said for each of these ids and for those tied to it, at one moment; none: nothing is on record.
     public func terms(of shorts: [ShortHash]) throws(StorageFault) -> [[ConsentTerms]] {
         try LedgerFile.advised { () throws(StorageFault) in

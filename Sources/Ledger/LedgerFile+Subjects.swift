@@ -2,7 +2,7 @@
 
 internal import Database
 internal import Platform
-internal import Policy
+public import Policy
 
 /// An id's row.
 struct SubjectRow {
@@ -30,6 +30,9 @@ extension LedgerFile {
         case .hashed(let id): id.short
         }
     }
+
+    /// The key under which the gate knows the id.
+    public func key(of id: LedgerID) -> SubjectKey { SubjectKey(short(id)) }
 
     /// The id's row; nil: it has none.
     func row(of id: LedgerID) throws(StorageFault) -> SubjectRow? {

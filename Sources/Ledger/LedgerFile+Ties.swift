@@ -15,12 +15,12 @@ extension LedgerFile {
     public func tie(_ ids: [LedgerID]) throws(StorageFault) -> TieOutcome {
         try write { () throws(StorageFault) in
             var groups: [[SubjectRow]] = []
-            var fresh: [ShortHash: LedgerID] = [:]
+            var fresh: Set<ShortHash> = []
             for id in ids {
                 if let row = try row(of: id) {
                     if !groups.contains(where: { $0.contains { $0.number == row.number } }) { groups.append(try members(of: row)) }
                 } else {
-                    fresh[short(id)] = id
+                    fresh.insert(short(id))
                 }
             }
             let count = fresh.count + groups.reduce(0) { $0 + $1.count }
@@ -28,8 +28,10 @@ extension LedgerFile {
                 return .refused("would tie \(count) ids together, and a person can have no more than \(options.mostTied)")
             }
             guard fresh.count + groups.count > 1 else { return .tied([]) }
-            for id in ids where fresh.removeValue(forKey: short(id)) != nil { groups.append([try rowToWrite(id)]) }
-            for id in ids { _ = try rowToWrite(id) }
+            for id in ids {
+                let row = try rowToWrite(id)
+                if fresh.remove(short(id)) != nil { groups.append([row]) }
+            }
             return .tied(try join(groups))
         }
     }
@@ -56,6 +58,7 @@ extension LedgerFile {
             guard let row = try row(of: id), row.person != nil else { return [] }
             let group = try members(of: row)
             let before = try effective(group)
+            unties += 1
             let rest = group.filter { $0.number != row.number }
             var changes: [LedgerChange] = []
             for part in [[row], rest] {

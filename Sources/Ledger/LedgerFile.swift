@@ -40,6 +40,10 @@ public final class LedgerFile: @unchecked Sendable {
     private var lastReceived: Int64 = 0
     /// The time of the write that is under way.
     private(set) var now: Int64 = 0
+    /// Whether changes tell also of ids of which nothing else holds than before.
+    var tellsAll = false
+    /// How often ids were set apart so far, also in writes that were not kept.
+    var unties = 0
     private var isWriting = false
     /// Why the write that is under way cannot be kept.
     private var broken: StorageFault?
@@ -238,6 +242,12 @@ public final class LedgerFile: @unchecked Sendable {
             names = LedgerNames()
             throw error
         }
+    }
+
+    /// What comes next in the write that is under way is later than all that was written before, by as little as there is.
+    public func advance() {
+        precondition(isWriting)
+        now += 1
     }
 
     // MARK: - Time

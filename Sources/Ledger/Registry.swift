@@ -24,6 +24,7 @@ public final class Registry: Sendable {
 
     public let records: ConsentRecords
     private let file: Monitor<LedgerFile>
+    private let untieCount = Monitor(0)
     private let watching: Monitor<Watch>
 
     /// Reads all of the file into a table.
@@ -39,18 +40,64 @@ public final class Registry: Sendable {
     /// Lets the body read or write the file; what it changed takes effect before this returns. One at a time.
     public func use<R: Sendable>(_ body: @Sendable (LedgerFile) throws(StorageFault) -> (R, [LedgerChange])) throws(StorageFault) -> R {
         try file.withLock { (ledger) throws(StorageFault) in
-            defer {
-                let last = ledger.lastWritten
-                watching.withLock { $0.last = last }
-                note(time: ledger.options.clock.wall())
-            }
-            do throws(StorageFault) {
+            try noting(ledger) { () throws(StorageFault) in
                 let (result, changes) = try body(ledger)
                 publish(changes)
                 return result
+            }
+        }
+    }
+
+    /// The same in one transaction, for one who has the turn: what it changes is on disk before it takes effect. `took` is told then,
+    /// before anyone else can write.
+    public func write(
+        _ body: (LedgerFile) throws(StorageFault) -> [LedgerChange], took: ([LedgerChange]) -> Void
+    ) throws(StorageFault) {
+        try file.withLock { (ledger) throws(StorageFault) in
+            try noting(ledger) { () throws(StorageFault) in
+                let changes = try ledger.write { () throws(StorageFault) in try body(ledger) }
+                publish(changes)
+                took(changes)
+            }
+        }
+    }
+
+    /// Whatever the body does with the ledger, what that tells of it is known afterwards.
+    private func noting<R>(_ ledger: LedgerFile, _ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
+        defer {
+            let (last, unties) = (ledger.lastWritten, ledger.unties)
+            watching.withLock { $0.last = last }
+            untieCount.withLock { $0 = unties }
+            note(time: ledger.options.clock.wall())
+        }
+        do throws(StorageFault) {
+            return try body()
+        } catch {
+            if error.kind == .damaged { note(damage: error) }
+            throw error
+        }
+    }
+
+    /// Rises with every id that is set apart from others: what was known of ties before may not be so any more.
+    public var unties: Int { untieCount.withLock { $0 } }
+
+    /// What cannot be written holds in memory all the same, for the id and those tied to it, until something of theirs is written or the
+    /// router ends. The body makes it of what holds so far; nil: it stays.
+    public func enforce(_ id: LedgerID, _ body: ([ConsentTerms]) -> [ConsentTerms]?) -> [SubjectKey] {
+        file.withLock { ledger in
+            // The file does not know what memory holds then.
+            ledger.tellsAll = true
+            let person: [SubjectKey]
+            do throws(StorageFault) {
+                person = try ledger.person(of: id).map { SubjectKey($0) }
             } catch {
-                if error.kind == .damaged { note(damage: error) }
-                throw error
+                person = [ledger.key(of: id)]
+            }
+            return person.filter { key in
+                let known = records.terms(of: key)
+                guard let terms = body(known), terms != known else { return false }
+                records.set(key, terms)
+                return true
             }
         }
     }

@@ -58,7 +58,8 @@ struct KeyRing: Sendable {
         isOpen = plan.isOpen || plan.keys.isEmpty
     }
 
-    /// Whether who sends this key may use the dialect. Which key it is, counted from 1, when it bounds the routes; else 0.
+    /// Whether who sends this key may use the dialect. Which key it is, counted from 1, when it bounds the routes or may
+    /// write the ledger; else 0.
     @discardableResult func judge(_ sent: [UInt8]?, dialect: String) throws(Refusal) -> Int {
         if isOpen { return 0 }
         guard let sent else { throw .noKey }
@@ -68,7 +69,7 @@ struct KeyRing: Sendable {
         }
         guard let found else { throw .wrongKey }
         if let dialects = keys[found].dialects, !dialects.contains(dialect) { throw .otherKey }
-        return keys[found].routes == nil ? 0 : found + 1
+        return keys[found].routes == nil && keys[found].consent == nil ? 0 : found + 1
     }
 
     /// As long for any two keys as what was sent is long.

@@ -35,6 +35,8 @@ public struct Broom: Sendable {
         /// When the next of the others is too old, in nanoseconds since 1970; nil: none ever is.
         public var due: Int64?
 
+        public init() {}
+
         public var isEmpty: Bool { refused.isEmpty && aged.isEmpty }
         public func left(of count: Int) -> [Int] {
             let gone = Set(refused + aged)

@@ -162,5 +162,15 @@ public final class ConsentRecords: @unchecked Sendable {
         return (place, false)
     }
 
+    /// What is on record of the subject and of all that are tied to it, each once.
+    public func terms(of key: SubjectKey) -> [ConsentTerms] {
+        let number = number(of: key)
+        if number == ConsentRecords.unreadable { return [.withdrawn] }
+        return number == 0 ? [] : terms(number)
+    }
+
+    /// The number by which these terms are known from now on.
+    func number(of terms: [ConsentTerms]) -> Number { state.withLock { number(of: terms, &$0) } }
+
     func terms(_ number: Number) -> [ConsentTerms] { state.withLock { $0.terms[Int(number)] } }
 }

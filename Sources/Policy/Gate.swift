@@ -188,6 +188,29 @@ struct Gate: ~Copyable {
         return standings.pointee.of(subjects.read(event))
     }
 
+    // MARK: - What changes while a block is judged
+
+    /// Whether what was judged since `forgetAsked` may hang on what is on record of the subject.
+    func hasAsked(for key: SubjectKey) -> Bool {
+        let standings = standings
+        return rules != nil && standings.pointee.asked.mayContain(key)
+    }
+
+    func forgetAsked() {
+        let standings = standings
+        if rules != nil { standings.pointee.forgetAsked() }
+    }
+
+    func foresee(_ key: SubjectKey, _ terms: [ConsentTerms]) {
+        let standings = standings
+        if rules != nil { standings.pointee.foresee(key, terms) }
+    }
+
+    func forgetForeseen() {
+        let standings = standings
+        if rules != nil { standings.pointee.forgetForeseen() }
+    }
+
     /// The level that the event's name demands on every route.
     mutating func raise(of event: ScannedEvent, _ name: inout EventName, _ nameSlot: Int) -> Int {
         guard let rules, !rules.pointee.raises.isEmpty else { return 0 }

@@ -40,11 +40,17 @@ extension Judge {
         return SampleRule.usual
     }
 
-    @inline(never) private func rate(following target: TargetRule, _ rule: UnsafePointer<SampleRule>) -> Int {
-        rule.pointee.memory._withUnsafeGuaranteedRef { $0.rung(at: around.now, target, rule.pointee.rates, isTrial: isTrial) }
+    @inline(never) private mutating func rate(following target: TargetRule, _ rule: UnsafePointer<SampleRule>) -> Int {
+        let (now, isTrial) = (around.now, isTrial)
+        return draws.draw(rule, isLimit: false, turn: turn) {
+            rule.pointee.memory._withUnsafeGuaranteedRef { $0.rung(at: now, target, rule.pointee.rates, isTrial: isTrial) }
+        }
     }
 
-    @inline(never) private func isWithin(_ limit: LimitRule, _ rule: UnsafePointer<SampleRule>) -> Bool {
-        rule.pointee.memory._withUnsafeGuaranteedRef { $0.takes(at: around.now, limit, isTrial: isTrial) }
+    @inline(never) private mutating func isWithin(_ limit: LimitRule, _ rule: UnsafePointer<SampleRule>) -> Bool {
+        let (now, isTrial) = (around.now, isTrial)
+        return draws.draw(rule, isLimit: true, turn: turn) {
+            rule.pointee.memory._withUnsafeGuaranteedRef { $0.takes(at: now, limit, isTrial: isTrial) ? 1 : 0 }
+        } == 1
     }
 }

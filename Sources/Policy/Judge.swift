@@ -34,6 +34,9 @@ public struct Judge: ~Copyable {
     private var bounds: UnsafePointer<Bool>?
     /// A route took the event: its filter let it in, whatever consent and the sample said then.
     private var isTaken = false
+    /// Nil: no ledger is kept, and no event speaks to it.
+    var speech: SpeechReader?
+    var draws = Draws()
     private let immediate: UnsafeMutablePointer<Immediate>
 
     private struct Immediate: BitwiseCopyable {
@@ -55,6 +58,9 @@ public struct Judge: ~Copyable {
         evaluator = Evaluator(ruleset.conditions, sources: ruleset.sources)
         sessions = SessionWriter(ruleset.sessionPaths, key: rules.subjectKey)
         emitter = Emitter(rules.emits, markSlot: rules.markSlot, messageIDSlot: rules.messageIDSlot, paths: ruleset.paths)
+        if let speech = rules.speech, let gate = rules.gate {
+            self.speech = SpeechReader(speech.pointee, gate.pointee.consent, subjects: rules.subjects)
+        }
         immediate = .allocate(capacity: max(1, rules.immediate.count))
         immediate.initialize(repeating: Immediate(), count: max(1, rules.immediate.count))
     }
@@ -64,7 +70,7 @@ public struct Judge: ~Copyable {
     /// Judges one event by every route; the admitted copies, edited, are appended to the parcels of their lanes.
     /// `parcels` holds one for each provider of the plan, in order. The event must have been scanned with the
     /// ruleset's paths.
-    /// `source` is an index into the plan's sources; `key` tells which of its keys bounds the routes, counted from 1; 0: none does.
+    /// `source` is an index into the plan's sources; `key` tells which of its keys says what the event may, counted from 1; 0: none does.
     public mutating func judge(
         _ event: ScannedEvent, arrival: Int64, source: Int = 0, key: Int = 0, into parcels: UnsafeMutablePointer<Parcel>,
         tally: inout Tally

@@ -47,4 +47,6 @@ struct Rules: @unchecked Sendable {
     /// How many digests of edited values there are.
     var rooms: Int
     var keys: UnsafeBufferPointer<HMACKey>
+    /// Nil: no ledger is kept.
+    var speech: UnsafePointer<SpeechRules>?
 }

@@ -74,7 +74,7 @@ struct RulesCompiler {
             emits: store.list(emits), markSlot: paths.slot(of: WantedPaths.mark) ?? 0,
             sampled: store.list(sampled), subjects: store.list(subjects), subjectKey: subjectKey,
             edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), rooms: edits.rooms,
-            keys: keys)
+            keys: keys, speech: compileSpeech())
         return (rules, programs)
     }
 
@@ -106,6 +106,13 @@ struct RulesCompiler {
     }
 
     private func slot(_ path: Path) -> Int { paths.slot(of: path)! }
+
+    /// nil: no ledger is kept.
+    private func compileSpeech() -> UnsafePointer<SpeechRules>? {
+        guard let section = plan.consent, section.ledger != nil else { return nil }
+        let tiesUsers = ["userId", "anonymousId"].allSatisfy { section.subject.contains(Path(keys: [$0])) }
+        return store.one(SpeechRules(SpeechRules.paths.map { slot(Path(keys: $0)) }, tiesUsers: tiesUsers))
+    }
 
     private func compileConsent() -> Gate.Rules? {
         guard let section = plan.consent else { return nil }

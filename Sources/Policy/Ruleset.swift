@@ -29,6 +29,10 @@ public final class Ruleset: Sendable {
     let records: ConsentRecords?
     /// Where routes write the ids of sessions.
     let sessionPaths: PathTrie
+    /// The plan's levels and purposes; nil: it has no consent section.
+    public let vocabulary: ConsentVocabulary?
+    /// By source, then by key, counted from 1, 0 for those without: whether events from there may write the ledger.
+    private let writers: [[Bool]]
 
     /// The subjects' keys are made under `subjectKey`, sixteen bytes; by default chance, so that they mean nothing
     /// outside of this process. `locatesMessageIDs` tells where each event's `messageId` stands, also when no rule asks.
@@ -65,8 +69,20 @@ public final class Ruleset: Sendable {
         let (rules, programs) = compiler.compile(
             subjectKey: SipKey(subjectKey ?? Ruleset.chance()), numbers: numbers, conditions: conditions, memories: self.memories)
         self.rules = rules
+        vocabulary = plan.consent.map { section in
+            let names = rules.gate.map { $0.pointee.consent.names.map { String(decoding: $0.bytes, as: UTF8.self) } }
+            return ConsentVocabulary(section, purposes: names ?? [])
+        }
+        writers = plan.sources.map { source in
+            [source.consent == .write] + (source.http?.keys ?? []).map { ($0.consent ?? source.consent) == .write }
+        }
         stages = programs.stages
         self.programs = programs.programs
+    }
+
+    /// Whether events of the source, sent with this key of it, may write the ledger.
+    public func mayWrite(source: Int, key: Int) -> Bool {
+        source < writers.count && key < writers[source].count && writers[source][key]
     }
 
     static func chance() -> [UInt8] {
@@ -136,6 +152,7 @@ struct WantedPaths {
         }
         if let section {
             paths += section.subject + section.fields.map(\.path)
+            if section.ledger != nil { paths += SpeechRules.paths.map(Path.init(keys:)) }
             if consent {
                 paths += ConsentRules.Members.paths.map(Path.init(keys:))
                 if let by = section.unknownBy { paths.append(by.path) }

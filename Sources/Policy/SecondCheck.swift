@@ -1,6 +1,7 @@
 // The second check: what waited passes the gate once more at the moment of hand-over, by its subjects alone, without being parsed. It
-// promises that no event is handed over of a subject who has since refused what the event was admitted under. When it cannot tell it
-// holds back and destroys nothing: what is on record may be readable again.
+// promises that no event is handed over of a subject who has since refused what the event was admitted under, also when the subject
+// consents again before the event could be destroyed. When it cannot tell it holds back and destroys nothing: what is on record may be
+// readable again.
 
 internal import Configuration
 internal import Platform
@@ -23,6 +24,7 @@ public final class SecondCheck: Sendable {
         var today: Today?
         /// What the routes of the plans so far demanded last, by their numbers: those that are gone go on demanding it of what waits.
         var demands: [UInt16: RouteDemand] = [:]
+        var bans = Bans()
     }
 
     /// `levels`: the names of the levels that entries speak of; `look`: sees to it before each check that the records know whether they
@@ -41,6 +43,14 @@ public final class SecondCheck: Sendable {
         }
     }
 
+    /// Until it is lifted no event of these subjects may go that came in by then, whatever they say later: of these purposes, or nil, of
+    /// any.
+    public func ban(_ number: Int64, _ subjects: [SubjectKey], purposes: [String]?, until time: Int64) {
+        state.withLock { $0.bans.add(Bans.Ban(number: number, time: time, purposes: purposes), of: subjects) }
+    }
+
+    public func lift(_ number: Int64) { state.withLock { $0.bans.lift(number) } }
+
     public func check(_ batch: Batch) -> Answer { check(batch.entries, batch.subjects) }
 
     /// How an entry says that level, as a file has it; nil: as much as there is.
@@ -49,11 +59,11 @@ public final class SecondCheck: Sendable {
         return name.isEmpty ? EntryLevel.none : EntryLevel.entry(of: levels.number(of: name))
     }
 
-    /// Of one event of these subjects that was admitted under that level, whatever its route demands.
-    public func check(level: UInt8, subjects: [SubjectKey]) -> Answer {
+    /// Of one event of these subjects that came in then and was admitted under that level, whatever its route demands.
+    public func check(level: UInt8, arrival: Int64, subjects: [SubjectKey]) -> Answer {
         state.withLock { state in
             subjects.withUnsafeBufferPointer { subjects in
-                switch state.today?.check(Today.Demand(level: 0, purposes: nil), level, subjects) ?? .pass {
+                switch state.today?.check(Today.Demand(level: 0, purposes: nil), level, arrival, subjects, state.bans) ?? .pass {
                 case .pass: .pass
                 case .refused: .refused([0])
                 case .unreadable: .unreadable
@@ -62,12 +72,12 @@ public final class SecondCheck: Sendable {
         }
     }
 
-    /// Of one event of these subjects that came by this route, and was admitted under that level.
-    public func check(route: UInt16?, level: UInt8, subjects: [SubjectKey]) -> Answer {
+    /// Of one event of these subjects that came in then and by this route, and was admitted under that level.
+    public func check(route: UInt16?, level: UInt8, arrival: Int64, subjects: [SubjectKey]) -> Answer {
         let subjects = subjects.prefix(Int(UInt8.max))
         let entry = Entry(
             end: 0, route: route ?? .max, isImmediate: false, level: level, subjectCount: UInt8(subjects.count), firstSubject: 0,
-            messageIDOffset: 0, messageIDCount: 0, arrival: 0)
+            messageIDOffset: 0, messageIDCount: 0, arrival: arrival)
         return withUnsafePointer(to: entry) { entry in
             subjects.withUnsafeBufferPointer { check(UnsafeBufferPointer(start: entry, count: 1), $0) }
         }
@@ -76,7 +86,7 @@ public final class SecondCheck: Sendable {
     /// The same, without the events themselves.
     public func check(_ entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Answer {
         look()
-        return state.withLock { $0.today?.check(entries, subjects) ?? .pass }
+        return state.withLock { $0.today?.check(entries, subjects, $0.bans) ?? .pass }
     }
 }
 
@@ -159,12 +169,12 @@ private final class Today {
         return store.list((0..<consent.width).map { word in sets.reduce(0) { $0 | $1[word] } }).baseAddress
     }
 
-    func check(_ entries: UnsafeBufferPointer<Entry>, _ all: UnsafeBufferPointer<SubjectKey>) -> SecondCheck.Answer {
+    func check(_ entries: UnsafeBufferPointer<Entry>, _ all: UnsafeBufferPointer<SubjectKey>, _ bans: Bans) -> SecondCheck.Answer {
         var refused: [Int] = []
         for (index, entry) in entries.enumerated() {
             let first = Int(entry.firstSubject)
             let subjects = UnsafeBufferPointer(rebasing: all[first..<first + Int(entry.subjectCount)])
-            switch check(demands[entry.route] ?? strictest, entry.level, subjects) {
+            switch check(demands[entry.route] ?? strictest, entry.level, entry.arrival, subjects, bans) {
             case .pass: break
             case .refused: refused.append(index)
             case .unreadable: return .unreadable
@@ -176,9 +186,12 @@ private final class Today {
     enum Passage { case pass, refused, unreadable }
 
     /// Of one event, of a route that demands this and admitted under that level.
-    func check(_ demand: Demand, _ entryLevel: UInt8, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Passage {
+    func check(
+        _ demand: Demand, _ entryLevel: UInt8, _ arrival: Int64, _ subjects: UnsafeBufferPointer<SubjectKey>, _ bans: Bans
+    ) -> Passage {
         let level = max(demand.level, levels[Int(entryLevel)])
         guard level > 0 || demand.purposes != nil else { return .pass }
+        if !bans.isEmpty, isBanned(arrival, subjects, bans, Demand(level: level, purposes: demand.purposes)) { return .refused }
         let standing = standings.of(subjects)
         switch standing.kind {
         case .unreadable: return .unreadable
@@ -189,6 +202,17 @@ private final class Today {
             // It was admitted by what it said itself, or by what is assumed; a refusal that is too old to count as consent counts.
             let isRefused = consent.meet(standing.refused, consent.levels[level].purposes)
             return isRefused || demand.purposes.map({ consent.meet(standing.refused, $0) }) ?? false ? .refused : .pass
+        }
+    }
+
+    private func isBanned(_ arrival: Int64, _ subjects: UnsafeBufferPointer<SubjectKey>, _ bans: Bans, _ demand: Demand) -> Bool {
+        func isDemanded(_ purpose: String) -> Bool {
+            guard let bit = consent.purpose(named: purpose) else { return false }
+            func holds(_ set: Purposes) -> Bool { set[bit / 64] & 1 << UInt64(bit % 64) != 0 }
+            return holds(consent.levels[demand.level].purposes) || demand.purposes.map(holds) ?? false
+        }
+        return subjects.contains { subject in
+            bans[subject].contains { ban in arrival <= ban.time && ban.purposes.map { $0.contains(where: isDemanded) } ?? true }
         }
     }
 }

@@ -34,6 +34,13 @@ public final class SeenIDs: Sendable {
         }
     }
 
+    /// What was noted is as if it had never come: its events go back to whoever sent them.
+    public func forget(_ sightings: some Sequence<Sighting>) {
+        ring.withLock { ring in
+            for sighting in sightings { ring.forget(sighting.key) }
+        }
+    }
+
     /// Notes the id; nil: it was there already.
     func note(_ id: ByteRun, at time: Int64) -> Sighting? {
         let (low, high) = hashKey.hash128(id)
@@ -94,8 +101,32 @@ private struct Ring: ~Copyable {
     private func home(_ key: SubjectKey) -> Int { Int(truncatingIfNeeded: key.low) & mask }
 
     private mutating func forgetOldest() {
-        var hole = home(sightings[oldest].key)
-        while Int(table[hole]) != oldest + 1 { hole = (hole + 1) & mask }
+        if sightings[oldest].key != Ring.nobody { empty(oldest) }
+        oldest = (oldest + 1) % capacity
+        count -= 1
+    }
+
+    /// Its place in the ring goes on as nobody's.
+    mutating func forget(_ key: SubjectKey) {
+        var at = home(key)
+        while table[at] != 0 {
+            let place = Int(table[at]) - 1
+            if sightings[place].key == key {
+                empty(place)
+                sightings[place].key = Ring.nobody
+                return
+            }
+            at = (at + 1) & mask
+        }
+    }
+
+    /// No id has this hash, but by a chance of one in 2 to the 128th.
+    private static let nobody = SubjectKey(high: 0, low: 0)
+
+    /// Takes the sighting of the ring's place out of the table.
+    private func empty(_ place: Int) {
+        var hole = home(sightings[place].key)
+        while Int(table[hole]) != place + 1 { hole = (hole + 1) & mask }
         // What would not be found any more past the hole moves into it.
         var at = (hole + 1) & mask
         while table[at] != 0 {
@@ -107,8 +138,6 @@ private struct Ring: ~Copyable {
             at = (at + 1) & mask
         }
         table[hole] = 0
-        oldest = (oldest + 1) % capacity
-        count -= 1
     }
 }
 

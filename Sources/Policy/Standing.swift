@@ -24,14 +24,20 @@ struct Standings: ~Copyable {
     private var owned: [UnsafeMutablePointer<UInt64>] = []
     private let none: Standing
     private let unreadable: Standing
-    /// Room for two sets.
+    /// What is on its way into the record, and holds for this judge already.
+    private var foreseen: [SubjectKey: ConsentRecords.Number] = [:]
+    /// Whom it was asked for since that was last forgotten.
+    private(set) var asked = AskedSubjects()
+    /// Room for two sets, where the subjects of an event are taken together, and for two where what one of them said is worked out.
     private let scratch: UnsafeMutablePointer<UInt64>
+    private let spare: UnsafeMutablePointer<UInt64>
 
     init(_ rules: ConsentRules, _ records: ConsentRecords?) {
         self.rules = rules
         self.records = records
-        scratch = .allocate(capacity: rules.width * 2)
-        scratch.initialize(repeating: 0, count: rules.width * 2)
+        scratch = .allocate(capacity: rules.width * 4)
+        scratch.initialize(repeating: 0, count: rules.width * 4)
+        spare = scratch + rules.width * 2
         none = Standing(granted: rules.nothing, refused: rules.nothing)
         unreadable = Standing(kind: .unreadable, granted: rules.nothing, refused: rules.nothing)
     }
@@ -60,15 +66,15 @@ struct Standings: ~Copyable {
         var whole = first
         for key in keys.dropFirst() {
             let next = of(key, records)
-            whole = join(whole, next)
+            whole = join(whole, next, in: scratch)
         }
         return whole
     }
 
-    /// Into the scratch space, which may be that of the first.
-    private func join(_ one: Standing, _ other: Standing) -> Standing {
+    /// Into memory for two sets, which may be that of the first.
+    private func join(_ one: Standing, _ other: Standing, in memory: UnsafeMutablePointer<UInt64>) -> Standing {
         if one.kind == .unreadable || other.kind == .unreadable { return unreadable }
-        let (granted, refused) = (scratch, scratch + rules.width)
+        let (granted, refused) = (memory, memory + rules.width)
         var whole = Standing(kind: .known, level: min(one.level, other.level), granted: granted, refused: refused)
         switch (one.kind, other.kind) {
         case (.nothing, .nothing): whole.kind = .nothing
@@ -88,18 +94,28 @@ struct Standings: ~Copyable {
     }
 
     @inline(__always) private mutating func of(_ key: SubjectKey, _ records: ConsentRecords) -> Standing {
-        let number = records.number(of: key)
+        asked.note(key)
+        let number = foreseen.isEmpty ? records.number(of: key) : foreseen[key] ?? records.number(of: key)
         if number <= ConsentRecords.nothing { return none }
         if Int(number) < known.count, let standing = known[Int(number)] { return standing }
         return compile(number, records)
     }
+
+    mutating func forgetAsked() { asked.removeAll() }
+
+    /// From now on this holds of the subject, for this judge alone, until it is on record or forgotten.
+    mutating func foresee(_ key: SubjectKey, _ terms: [ConsentTerms]) {
+        if let records { foreseen[key] = records.number(of: terms) }
+    }
+
+    mutating func forgetForeseen() { foreseen.removeAll(keepingCapacity: true) }
 
     private mutating func compile(_ number: ConsentRecords.Number, _ records: ConsentRecords) -> Standing {
         guard number != ConsentRecords.unreadable else { return unreadable }
         let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: rules.width * 2)
         owned.append(memory)
         var whole = none
-        for terms in records.terms(number) { whole = join(whole, rules.standing(of: terms, in: memory)) }
+        for terms in records.terms(number) { whole = join(whole, rules.standing(of: terms, in: memory), in: spare) }
         memory.update(from: whole.granted, count: rules.width)
         (memory + rules.width).update(from: whole.refused, count: rules.width)
         (whole.granted, whole.refused) = (Purposes(memory), Purposes(memory + rules.width))
@@ -145,7 +161,7 @@ extension ConsentRules {
         return standing
     }
 
-    private func purpose(named name: String) -> Int? {
+    func purpose(named name: String) -> Int? {
         var name = name
         return name.withUTF8 { text in text.baseAddress.flatMap { purpose(ByteRun(base: $0, count: text.count)) } }
     }

@@ -15,6 +15,7 @@ public final class LedgerView: Sendable {
     private struct State {
         var file: LedgerFile?
         var fault: StorageFault?
+        var unfinished: [WithdrawalReceipt] = []
     }
 
     /// `file`: nil: nothing is on record of anybody yet.
@@ -26,6 +27,9 @@ public final class LedgerView: Sendable {
     /// Why it could not be read.
     public var fault: StorageFault? { state.withLock { $0.fault } }
 
+    /// Withdrawals whose destruction was not done when something was looked up last.
+    var unfinished: [WithdrawalReceipt] { state.withLock { $0.unfinished } }
+
     /// From now on what is on record of these subjects is known as it is now.
     func look(up subjects: some Sequence<SubjectKey>) {
         let subjects = Set(subjects)
@@ -35,6 +39,7 @@ public final class LedgerView: Sendable {
             do throws(StorageFault) {
                 let terms = try file.terms(of: keys.map { ShortHash(high: $0.high, low: $0.low) })
                 for (key, terms) in zip(keys, terms) { records.set(key, terms) }
+                state.unfinished = try file.unfinishedReceipts()
                 records.isClockBehind = file.isClockBehind
                 records.isUnreadable = false
             } catch {

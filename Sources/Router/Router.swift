@@ -71,6 +71,8 @@ public final class Router: Sendable {
     private let acks: AckWriter?
     private let frontier = Frontier()
     private let withdrawing = Monitor<Withdrawals?>(nil)
+    /// nil: no ledger is kept.
+    private let clerk: ConsentClerk?
     private let totals = Monitor(Totals())
     private let consentNews: ConsentNews
     let letterKeeper: LetterKeeper
@@ -137,6 +139,9 @@ public final class Router: Sendable {
         consentNews = ConsentNews(say: say)
         letterKeeper = LetterKeeper(deadLetters, clock: options.clock, say: say)
         self.names = names
+        self.clerk = options.registry.map { [withdrawing] registry in
+            ConsentClerk(registry, destroy: { receipts in withdrawing.withLock { $0 }?.adopt(receipts) }, say: say)
+        }
         sources = plan.sources
         lineLimit = plan.limits.line
         ending = Monitor(Ending(shutdown: options.shutdown))
@@ -177,6 +182,7 @@ public final class Router: Sendable {
 
     private func makeWithdrawals() -> Withdrawals? {
         guard let registry = options.registry, let check = workshop.check else { return nil }
+        deadLetters.guarded(by: check)
         return Withdrawals(
             registry, check: check, deadLetters: deadLetters, names: names, lanes: { [roster] in roster.posts.map(\.lane) },
             settle: { [turns] in turns.settle() }, clock: options.clock, say: say)
@@ -276,7 +282,8 @@ public final class Router: Sendable {
         return Account(
             received: total.tally.events + total.tally.duplicates + rejected, rejected: rejected,
             unkeptRejects: logs.reduce(0) { $0 + $1.unkept },
-            inputFault: total.inputFault, routes: names.all, ownRoutes: roster.routes.map(Int.init), verdicts: total.tally,
+            inputFault: total.inputFault, consent: total.consent,
+            routes: names.all, ownRoutes: roster.routes.map(Int.init), verdicts: total.tally,
             judged: total.judged,
             providers: roster.posts.map { post in
                 .init(
@@ -309,6 +316,7 @@ public final class Router: Sendable {
             case .lines:
                 worker.block.arrival = options.clock.wall()
                 options.registry?.note(time: worker.block.arrival)
+                clerk?.prepare(&worker, generation.ruleset)
                 pulse.begin()
                 worker.work()
                 pulse.end()
@@ -316,7 +324,10 @@ public final class Router: Sendable {
             case .stopped: beginEnding(within: ending.withLock { $0.shutdown })
             case .end, .failed: beginEnding()
             }
-            turns.pass(turn) { handOver(&worker, generation, logs) }
+            turns.pass(turn) {
+                let isWritten = clerk?.settle(&worker, generation.ruleset, source: sources[worker.block.source].name) ?? true
+                if isWritten || worker.portions.isEmpty { handOver(&worker, generation, logs, isWritten) } else { giveBack(worker) }
+            }
             roster.leave(generation)
             worker.reset()
             switch intake {
@@ -327,10 +338,10 @@ public final class Router: Sendable {
     }
 
     /// In turn: what a worker made goes to the lanes, and the account is kept.
-    private func handOver(_ worker: inout Worker, _ generation: Generation, _ logs: [FaultLog]) {
+    private func handOver(_ worker: inout Worker, _ generation: Generation, _ logs: [FaultLog], _ isWritten: Bool) {
         // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
         let parcels = worker.parcels
-        let receipt = receipt(for: worker)
+        let receipt = receipt(for: worker, isWritten)
         for (index, post) in generation.posts.enumerated() {
             let own = parcels[index].isEmpty ? nil : receipt
             own?.add()
@@ -339,16 +350,28 @@ public final class Router: Sendable {
             post.lane.waitAndTake(&parcels[index], own)
             pace.waitEnds()
         }
-        totals.withLock { $0.add(worker.tally, rejected: worker.faults.count, source: worker.block.source, of: generation) }
+        totals.withLock { totals in
+            totals.add(worker.tally, rejected: worker.faults.count, heard: worker.heard, source: worker.block.source, of: generation)
+        }
         consentNews.tell(broken: worker.takeBrokenSignals())
         // Told before they are answered for.
         logs[worker.block.source].note(worker.faults, lines: worker.lines, in: worker.block)
         receipt?.settle()
     }
 
-    /// Of a block: settled when all that came of it is safe. nil: nobody asks.
-    private func receipt(for worker: borrowing Worker) -> Receipt? {
-        let acknowledge = worker.block.source == inputSource ? acks?.next(lines: worker.lines) : nil
+    /// Of a block whose consent the ledger could not take: whoever sent it is to send it again, and nothing of it counts as seen.
+    private func giveBack(_ worker: borrowing Worker) {
+        worker.removeParcels()
+        seen?.forget(worker.sightings)
+        for portion in worker.portions { portion.answer(.overloaded(retryAfter: options.inbox.pause)) }
+    }
+
+    /// Of a block: settled when all that came of it is safe. nil: nobody asks. Where the ledger does not have what its events said, nothing
+    /// from there on is acknowledged.
+    private func receipt(for worker: borrowing Worker, _ isWritten: Bool) -> Receipt? {
+        let entered = worker.block.source == inputSource ? acks?.next(lines: worker.lines) : nil
+        guard isWritten else { return nil }
+        let acknowledge = entered
         let answer = Answers.make(worker.portions, worker.faults)
         let sightings = worker.sightings
         // With duplicates let go, a block is not safe by itself: the first of the two may be on its way still.

@@ -22,16 +22,21 @@ final class SecondLook: Sendable {
 
     /// By what the letter was admitted under, which may be more than its route demands; its subjects have been looked up. nil: it may go on.
     func judge(_ letter: DeadLetter) -> Judgement? {
-        switch check.check(level: check.entryLevel(letter.level), subjects: letter.subjects) {
+        heedWithdrawals()
+        return switch check.check(level: check.entryLevel(letter.level), arrival: letter.arrival, subjects: letter.subjects) {
         case .pass: nil
         case .refused: .denied
         case .unreadable: .undecided
         }
     }
 
+    /// What is to be destroyed is not sent, also if its subject has consented again since.
+    private func heedWithdrawals() { for receipt in ledger.unfinished { check.ban(receipt) } }
+
     /// Which events of a batch may go now, by index.
     func allowed(_ batch: Batch) -> [Int] {
         ledger.look(up: batch.subjects)
+        heedWithdrawals()
         switch check.check(batch) {
         case .pass: return Array(0..<batch.count)
         case .unreadable: return []

@@ -13,11 +13,13 @@ struct Totals {
     /// By lane and route: how many events were admitted for it.
     private(set) var routed: [[Int]] = []
     var inputFault: SystemFault?
+    var consent: ConsentCounts { sources.reduce(into: ConsentCounts()) { $0.add($1.consent) } }
 
-    mutating func add(_ block: Tally, rejected: Int, source: Int, of generation: Generation) {
+    mutating func add(_ block: Tally, rejected: Int, heard: ConsentCounts, source: Int, of generation: Generation) {
         while sources.count <= source { sources.append(SourceCounts()) }
         sources[source].events += block.events + block.duplicates
         sources[source].rejected += rejected
+        sources[source].consent.add(heard)
         tally.add(block, numbers: generation.routes)
         guard block.events > 0 else { return }
         for (route, number) in generation.routes.enumerated() {
@@ -43,4 +45,30 @@ public struct SourceCounts: Sendable, Equatable {
     public var events = 0
     /// Lines that were no valid event.
     public var rejected = 0
+    public var consent = ConsentCounts()
+}
+
+/// What came of events that speak to the ledger. Each is one of these.
+public struct ConsentCounts: Sendable, Equatable {
+    /// All that it said was done.
+    public var taken = 0
+    /// It said what its source may not; what it refused was done.
+    public var forbidden = 0
+    /// It made no sense, or the ledger does not allow it.
+    public var broken = 0
+    /// The ledger could not be written; what it refused holds until the router ends.
+    public var unwritten = 0
+    public init() {}
+
+    /// By the words that accounts and metrics use.
+    public var named: [(name: String, count: Int)] {
+        [("taken", taken), ("forbidden", forbidden), ("broken", broken), ("unwritten", unwritten)]
+    }
+
+    mutating func add(_ other: ConsentCounts) {
+        taken += other.taken
+        forbidden += other.forbidden
+        broken += other.broken
+        unwritten += other.unwritten
+    }
 }

@@ -9,19 +9,15 @@ public import Policy
 
 public final class Withdrawals: Sendable {
     fileprivate struct State {
-        /// Receipts whose destruction is not done, in the order of their withdrawals, with what was destroyed for them so far.
-        var waiting: [(receipt: Int64, places: [String: Swept])] = []
+        /// Receipts whose destruction is not done, in the order of their withdrawals.
+        var waiting: [Int64] = []
         var isWorking = false
     }
 
-    private let registry: Registry
-    private let check: SecondCheck
-    private let deadLetters: DeadLetters
-    private let names: RunNames
+    private let steps: WithdrawalSteps
     private let lanes: @Sendable () -> [Lane]
     /// Waits until every block has been handed over that was judged before.
     private let settle: @Sendable () -> Void
-    private let clock: Clock
     private let say: @Sendable (String) -> Void
     private let state = Monitor(State())
 
@@ -29,50 +25,60 @@ public final class Withdrawals: Sendable {
         _ registry: Registry, check: SecondCheck, deadLetters: DeadLetters, names: RunNames, lanes: @escaping @Sendable () -> [Lane],
         settle: @escaping @Sendable () -> Void, clock: Clock, say: @escaping @Sendable (String) -> Void
     ) {
-        self.registry = registry
-        self.check = check
-        self.deadLetters = deadLetters
-        self.names = names
+        steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: clock)
         self.lanes = lanes
         self.settle = settle
-        self.clock = clock
         self.say = say
     }
 
     /// Goes on with what an earlier run began.
     func resume() throws(StorageFault) {
-        let unfinished = try registry.use { (file) throws(StorageFault) in (try file.unfinishedReceipts().map(\.number), []) }
-        for receipt in unfinished { enqueue(receipt, [:]) }
+        for receipt in try steps.unfinished() { enqueue(receipt) }
     }
 
     /// Withdraws consent, all of it or to these purposes; whether it is on record now, and the number of the receipt.
     public func withdraw(_ id: LedgerID, purposes: [String]?, origin: String) throws(StorageFault) -> (holds: Bool, receipt: Int64?) {
-        let (holds, receipt): (Bool, Int64?) = try registry.use { (file) throws(StorageFault) in
-            try file.write { () throws(StorageFault) in
-                let outcome = try file.withdraw(id, purposes: purposes, origin: origin)
-                let receipt = outcome.holds ? try file.beginReceipt(of: id, purposes: purposes, origin: origin) : nil
-                return ((outcome.holds, receipt), outcome.changes)
-            }
-        }
+        let (holds, receipt) = try steps.record(id, purposes: purposes, origin: origin)
         guard let receipt else { return (holds, nil) }
-        // What is in a provider's hands is told as of now.
-        var places: [String: Swept] = [:]
-        for lane in lanes() { places[Withdrawals.place(lane), default: Swept()].inHands = lane.refusedInHands }
-        enqueue(receipt, places)
+        begin([receipt])
         return (holds, receipt)
+    }
+
+    /// Of withdrawals that the stream has brought, and the ledger has for good.
+    func adopt(_ receipts: [Int64]) {
+        if receipts.isEmpty { return }
+        do throws(StorageFault) {
+            try steps.ban(receipts)
+        } catch {
+            say("withdrawal \(receipts[0]): \(error); whoever consents again before the next start may get events of before back")
+        }
+        begin(receipts)
+    }
+
+    private func begin(_ receipts: [Int64]) {
+        var inHands: [String: Int] = [:]
+        for lane in lanes() { inHands[Withdrawals.place(lane), default: 0] += lane.refusedInHands }
+        for receipt in receipts {
+            do throws(StorageFault) {
+                try steps.note(inHands: inHands, receipt)
+            } catch {
+                say("withdrawal \(receipt): what is in providers' hands could not be written down: \(error)")
+            }
+            enqueue(receipt)
+        }
     }
 
     /// What waits of these subjects in memory alone, by provider, with the names of the routes that it came by.
     public func inMemory(of subjects: Set<SubjectKey>) -> [(provider: String, batch: Batch, routes: [String])] {
-        let known = names.all
+        let known = steps.names.all
         return lanes().flatMap { lane in
             lane.inMemory(of: subjects).map { (lane.name, $0, $0.entries.map { known[Int($0.route)] }) }
         }
     }
 
-    private func enqueue(_ receipt: Int64, _ places: [String: Swept]) {
+    private func enqueue(_ receipt: Int64) {
         let isIdle = state.withLock { state in
-            state.waiting.append((receipt, places))
+            state.waiting.append(receipt)
             defer { state.isWorking = true }
             return !state.isWorking
         }
@@ -80,29 +86,14 @@ public final class Withdrawals: Sendable {
     }
 
     private func work() {
-        while let next = state.withLock({ $0.next() }) { destroy(next.receipt, next.places) }
+        while let next = state.withLock({ $0.next() }) { destroy(next) }
     }
 
-    private func destroy(_ receipt: Int64, _ before: [String: Swept]) {
+    private func destroy(_ receipt: Int64) {
         settle()
-        var places = before
-        for (place, swept) in sweepLanes() { places[place, default: Swept()].add(swept) }
         do throws(StorageFault) {
-            let letters = try deadLetters.sweep(check, names)
-            if letters.events > 0 { places["dead letters"] = letters }
-            let lines = places.sorted { $0.key < $1.key }.filter { $0.value != Swept() }
-            let now = clock.wall()
-            try registry.use { (file) throws(StorageFault) in
-                try file.write { () throws(StorageFault) in
-                    for (place, swept) in lines {
-                        try file.add(
-                            WithdrawalReceipt.Line(
-                                place: place, at: now, events: swept.events, bytes: swept.bytes, inHands: swept.inHands), to: receipt)
-                    }
-                    try file.finishReceipt(receipt)
-                    return ((), [])
-                }
-            }
+            guard try !steps.finish(receipt, sweepLanes()) else { return }
+            say("withdrawal \(receipt): a lane ended before everything was destroyed; the next start goes on with it")
         } catch {
             say("withdrawal \(receipt): not everything is destroyed yet: \(error); the next start goes on with it")
         }
@@ -128,7 +119,7 @@ public final class Withdrawals: Sendable {
 }
 
 extension Withdrawals.State {
-    fileprivate mutating func next() -> (receipt: Int64, places: [String: Swept])? {
+    fileprivate mutating func next() -> Int64? {
         guard !waiting.isEmpty else {
             isWorking = false
             return nil
@@ -141,7 +132,7 @@ extension Swept {
     fileprivate mutating func add(_ other: Swept) {
         events += other.events
         bytes += other.bytes
-        // None came into hands since: those that are there were counted before.
-        inHands = max(inHands, other.inHands)
+        isCut = isCut || other.isCut
+        isLoose = isLoose || other.isLoose
     }
 }

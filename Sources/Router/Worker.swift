@@ -1,5 +1,6 @@
 // What a worker does to a block: each line is scanned once, judged by every route, and its edited copies are laid into
-// a parcel for each lane. Everything it needs is made once and used for every block.
+// a parcel for each lane. Everything it needs is made once and used for every block. An event that speaks to the ledger ends what is done
+// in parallel: the rest of its block is judged in turn.
 
 internal import Events
 internal import Glibc
@@ -17,6 +18,15 @@ struct Worker: ~Copyable {
     var portions: [Inbox.Portion] = []
     /// The message ids that came for the first time.
     private(set) var sightings: [SeenIDs.Sighting] = []
+    /// How it hears what events say to the ledger; nil: none is kept.
+    var hearing: Hearing?
+    /// What it heard in the block.
+    var heard = ConsentCounts()
+    /// Where in the block it stands: behind its last line, or at an event that has something to say when its turn has come.
+    private var position = 0
+    /// How many lines were judged before the block was begun again, and which of them came before, by their `messageId`.
+    private var judgedBefore = 0
+    private var repeated: Set<Int> = []
 
     private let blockSize: Int
     private let lineLimit: Int
@@ -60,18 +70,64 @@ struct Worker: ~Copyable {
         parcels.deallocate()
     }
 
-    /// Works on the lines of the block. What came of them is in `parcels`, `tally`, `faults` and `lines`.
+    /// Works on the lines of the block, up to one that must wait for its turn to speak to the ledger. What came of them is in `parcels`,
+    /// `tally`, `faults` and `lines`.
     mutating func work() {
         block.seal()
-        var at = 0
-        while at < block.count {
+        if hearing != nil { judge.beginBlock() }
+        goOn()
+    }
+
+    /// The same from where it stands.
+    mutating func goOn() { advance(inTurn: false) { _, _, _ in } }
+
+    /// Whether an event of the block waits for its turn.
+    var isWaiting: Bool { position < block.count }
+
+    /// In turn: works on what is left of the block. What an event says to the ledger is told to the body before it is judged.
+    mutating func finish<E: Error>(_ hear: (inout Judge, ScannedEvent, ConsentSpeech) throws(E) -> Void) throws(E) {
+        try advance(inTurn: true, hear)
+    }
+
+    /// From the first line again: of what came so far nothing remains but which ids and limits were met.
+    mutating func beginAgain() {
+        judgedBefore = max(judgedBefore, lines)
+        (lines, position) = (0, 0)
+        faults.removeAll(keepingCapacity: true)
+        tally = Tally(routes: routeCount)
+        heard = ConsentCounts()
+        removeParcels()
+        hearing?.trustedTies = false
+        judge.beginBlockAgain()
+    }
+
+    /// Nothing of the block goes anywhere.
+    func removeParcels() {
+        // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
+        let parcels = parcels
+        for index in parcels.indices { parcels[index].removeAll() }
+    }
+
+    @inline(__always) private mutating func advance<E: Error>(
+        inTurn: Bool, _ hear: (inout Judge, ScannedEvent, ConsentSpeech) throws(E) -> Void
+    ) throws(E) {
+        let hears = hearing != nil
+        while position < block.count {
+            let at = position
             lines += 1
             let end: Int
             if let event = scanner.scan(block.bytes, UInt32(truncatingIfNeeded: at)) {
                 end = Int(scanner.lineEnd)
+                let speech = hears ? judge.speech(event) : .none
                 if end - at > lineLimit {
                     noteOverlong(end - at, text: at..<end)
+                } else if speech != .none, !inTurn, mustWait(event, speech) {
+                    lines -= 1
+                    return
                 } else if !isDuplicate(event) {
+                    if speech != .none {
+                        if inTurn, !isForbidden(speech) { try hear(&judge, event, speech) } else { count(speech) }
+                    }
                     judge.judge(
                         event, arrival: block.arrival, source: block.source, key: block.key, into: parcels.baseAddress!, tally: &tally)
                 }
@@ -79,17 +135,43 @@ struct Worker: ~Copyable {
                 end = lineEnd(from: at)
                 noteFault(scanner.fault, line: at..<end)
             }
-            at = end + 1
+            position = end + 1
         }
     }
 
+    @inline(never) private mutating func mustWait(_ event: ScannedEvent, _ speech: ConsentSpeech) -> Bool {
+        if isForbidden(speech) { return false }
+        guard let hearing, speech == .identify else { return true }
+        let subjects = judge.tiedSubjects(of: event)
+        guard let subjects, hearing.ties.knows(subjects.0, subjects.1) else { return true }
+        self.hearing?.trustedTies = true
+        return false
+    }
+
+    /// Who may not write may refuse, but say nothing of ties.
+    private func isForbidden(_ speech: ConsentSpeech) -> Bool { speech.concernsTies && hearing?.mayWrite != true }
+
+    private mutating func count(_ speech: ConsentSpeech) {
+        if isForbidden(speech) { heard.forbidden += 1 } else { heard.taken += 1 }
+    }
+
     @inline(__always) private mutating func isDuplicate(_ event: ScannedEvent) -> Bool {
+        seen == nil ? false : isRepeated(event)
+    }
+
+    private mutating func isRepeated(_ event: ScannedEvent) -> Bool {
         guard let seen else { return false }
+        if lines <= judgedBefore {
+            guard repeated.contains(lines) else { return false }
+            tally.countDuplicate()
+            return true
+        }
         switch judge.note(event, in: seen, at: block.arrival) {
         case .none: return false
         case .new(let sighting): sightings.append(sighting)
         case .duplicate:
             tally.countDuplicate()
+            if hearing != nil { repeated.insert(lines) }
             return true
         }
         return false
@@ -110,6 +192,10 @@ struct Worker: ~Copyable {
         faults.removeAll(keepingCapacity: true)
         sightings.removeAll(keepingCapacity: true)
         portions.removeAll(keepingCapacity: true)
+        hearing = nil
+        (position, judgedBefore) = (0, 0)
+        repeated.removeAll(keepingCapacity: true)
+        heard = ConsentCounts()
         tally = Tally(routes: routeCount)
         // One huge line must not cost its memory for good.
         if block.text.capacity > 8 * blockSize { block = Block(capacity: blockSize) }

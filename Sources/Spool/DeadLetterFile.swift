@@ -217,7 +217,10 @@ public final class DeadLetterFile: @unchecked Sendable {
         var last: Int64 = 0
         while true {
             let select = try database.statement(
-                "SELECT id, route, subjects, length(event), level FROM letters WHERE id > ?1 ORDER BY id LIMIT \(DeadLetterFile.sweepLetters)"
+                """
+                SELECT id, route, subjects, length(event), level, arrival FROM letters WHERE id > ?1 ORDER BY id
+                LIMIT \(DeadLetterFile.sweepLetters)
+                """
             ).bind(1, last)
             var gone: [Int64] = []
             var seen = 0
@@ -226,7 +229,7 @@ public final class DeadLetterFile: @unchecked Sendable {
                 last = select.int(0)
                 let level = check.entryLevel(select.isNull(4) ? nil : select.text(4))
                 let subjects = DeadLetterFile.subjects(select.bytes(2))
-                switch check.check(route: routes.number(of: select.text(1)), level: level, subjects: subjects) {
+                switch check.check(route: routes.number(of: select.text(1)), level: level, arrival: select.int(5), subjects: subjects) {
                 case .pass: break
                 case .refused:
                     gone.append(last)

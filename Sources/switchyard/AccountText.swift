@@ -21,6 +21,8 @@ extension Account {
         let repeated = duplicates == 0 ? "" : ", \(grouped(duplicates)) duplicates"
         let made = emitted == 0 ? "" : "; \(grouped(emitted)) emitted"
         var lines = ["received \(grouped(received)): \(grouped(valid)) valid, \(grouped(rejected)) rejected\(repeated)\(made)"]
+        let heard = consent.named.filter { $0.count > 0 }.map { "\(grouped($0.count)) \($0.name)" }
+        if !heard.isEmpty { lines.append("events of consent: \(heard.joined(separator: ", "))") }
         for route in ownRoutes {
             let parts = Tally.columns.compactMap { column -> String? in
                 let count = verdicts[route, column]
@@ -75,8 +77,10 @@ extension Account {
             ("received", received), ("valid", valid), ("rejected", rejected), ("duplicates", duplicates), ("emitted", emitted),
             ("emit_errors", verdicts.emitErrors),
         ]
+        let heard = consent.named.map { "\"\($0.name)\":\($0.count)" }.joined(separator: ",")
         let head = counts.map { "\"\($0.0)\":\($0.1)," }.joined()
-        return "{\(head)\"routes\":[\(routeParts.joined(separator: ","))],\"providers\":[\(providerParts.joined(separator: ","))]}"
+        let parts = [("routes", routeParts), ("providers", providerParts)].map { "\"\($0)\":[\($1.joined(separator: ","))]" }
+        return "{\(head)\"consent\":{\(heard)},\(parts.joined(separator: ","))}"
     }
 }
 

@@ -133,7 +133,9 @@ extension Plan {
 }
 
 extension SourcePlan {
-    fileprivate var summary: String {
+    fileprivate var summary: String { words + (consent == .write ? "; its events may write the ledger" : "") }
+
+    private var words: String {
         if let file {
             return "\(plugin) \(file.paths.joined(separator: ", "))\(file.drains ? ", removed when all of it was taken in" : "")"
         }
@@ -148,7 +150,10 @@ extension SourcePlan {
 }
 
 extension AccessKey {
-    fileprivate var summary: String { routes.map { "\(name) (to \($0.joined(separator: ", ")))" } ?? name }
+    fileprivate var summary: String {
+        let bounds = [routes.map { "to \($0.joined(separator: ", "))" }, consent.map { _ in "may write the ledger" }].compactMap { $0 }
+        return bounds.isEmpty ? name : "\(name) (\(bounds.joined(separator: "; ")))"
+    }
 }
 
 extension DeliveryPlan.Queue.Durability {

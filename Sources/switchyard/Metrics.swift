@@ -41,6 +41,13 @@ struct Metrics {
         }
         family("switchyard_source_events_total", "counter", "Valid events, by source.", sources(\.events))
         family("switchyard_source_rejected_total", "counter", "Lines that were no valid event, by source.", sources(\.rejected))
+        family(
+            "switchyard_consent_events_total", "counter", "What came of events that speak to the ledger, by source.",
+            router.sources.flatMap { source in
+                source.counts.consent.named.map {
+                    ("source=\(quoted(source.name)),outcome=\(quoted($0.name))", Double($0.count))
+                }
+            })
         family("switchyard_duplicates_total", "counter", "Events that came before and were let go.", [("", Double(router.duplicates))])
         family("switchyard_emitted_total", "counter", "Events that were made of others.", [("", Double(router.emitted))])
         if let inbox = router.inbox {

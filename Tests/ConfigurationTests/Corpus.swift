@@ -460,6 +460,32 @@ extension Broken {
                 "1:94: sources.web.keys.app.routes[1]: unknown route 'x', expected the name of one of 'routes'",
             ]),
         Broken(
+            "rights to write a ledger that there is not",
+            #"""
+            {"sources":{"stdin":{"plugin":"stdin","consent":"write"},"log":{"plugin":"file","paths":["a"],"consent":"write"},
+            "web":{"plugin":"http","keys":{"app":{"secret":"${env:SECRET}","consent":"write"}}}},
+            "consent":{"levels":["none","all"],"default":"all"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:49: sources.stdin.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
+                "1:105: sources.log.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
+                "2:74: sources.web.keys.app.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
+            ]),
+        Broken(
+            "a right that there is not",
+            #"""
+            {"sources":{"stdin":{"plugin":"stdin","consent":"writes"}},
+            "keys":{"ids":"0123456789abcdef"},
+            "consent":{"levels":["none","all"],"default":"all","ledger":"ids"},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:49: sources.stdin.consent must be "write", is "writes", did you mean "write"?"#
+            ]),
+        Broken(
             "an unknown kind of source",
             #"""
             {"sources":{"web":{"plugin":"httpd"}},

@@ -99,14 +99,19 @@ struct SourceTests {
             ),
             (#""keys":{"a":{"secret":1}}"#, "47: web.keys.a.secret must be ${env:NAME} or ${file:PATH}, is a number"),
             (
-                #""keys":{"a":{"secret":"${env:SECRET}","consent":"write"}}"#,
-                "63: web.keys.a: unknown key 'consent', expected secret, dialects or routes"
+                #""keys":{"a":{"secret":"${env:SECRET}","limit":"1/s"}}"#,
+                "63: web.keys.a: unknown key 'limit', expected secret, dialects, routes or consent"
             ),
             (
                 #""keys":{"a":{"secret":"${env:SECRET}","dialects":["nativ"]}}"#,
                 #"75: web.keys.a.dialects[0] must be "native", "segment" or "otlp", is "nativ", did you mean "native"?"#
             ),
             (#""dialects":["otpl"]"#, #"37: web.dialects[0] must be "native", "segment" or "otlp", is "otpl", did you mean "otlp"?"#),
+            (#""consent":"read""#, #"35: web.consent must be "write", is "read""#),
+            (
+                #""keys":{"a":{"secret":"${env:SECRET}","consent":true}}"#,
+                #"73: web.keys.a.consent must be "write", is true"#
+            ),
             (#""dialects":"otlp""#, #"36: web.dialects must be a list of dialects, is "otlp""#),
             (#""ip":1"#, "30: web.ip must be true or false, is 1"),
             (#""received_at":"now""#, #"39: web.received_at must be true or false, is "now""#),

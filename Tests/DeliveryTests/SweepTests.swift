@@ -27,6 +27,13 @@ private final class Subjects {
     }
 
     func withdraw(_ length: UInt64) { records.set(SubjectKey(high: length, low: 7), [.withdrawn]) }
+    func consent(_ length: UInt64) { records.set(SubjectKey(high: length, low: 7), [ConsentTerms(level: "all")]) }
+
+    /// With a receipt that is not finished; the events of these tests came in at 5.
+    func withdraw(_ length: UInt64, receipt: Int64, purposes: [String]? = nil, at time: Int64 = 5) {
+        withdraw(length)
+        check.ban(receipt, [SubjectKey(high: length, low: 7)], purposes: purposes, until: time)
+    }
 }
 
 @Suite("A sweep") struct SweepTests {
@@ -52,6 +59,65 @@ private final class Subjects {
         _ = bench.complete(.init(.delivered), at: 4)
         #expect(bench.account() == "7 taken, 4 delivered, 3 withdrawn, 0 waiting")
         #expect(bench.heldBytes == 0)
+    }
+
+    @Test("reaches what came in before the withdrawal, also when the person has consented again, and nothing that came in later")
+    func consentingAgain() {
+        let bench = Bench(plan(events: 2), check: subjects.check)
+        bench.take(["a", "bb"], at: 0)
+        subjects.withdraw(1, receipt: 1)
+        subjects.withdraw(2, receipt: 2, at: 4)
+        subjects.consent(1)
+        subjects.consent(2)
+        #expect(sweep(bench, at: 1) == ["swept 1"])
+        #expect(bench.step(at: 200) == "deliver bb")
+        subjects.check.lift(1)
+        bench.take(["c"], at: 300)
+        _ = bench.complete(.init(.delivered), at: 300)
+        #expect(bench.step(at: 400) == "deliver c")
+    }
+
+    @Test("of one purpose reaches only what demands it, also when that was granted again", arguments: ["p", "of no level"])
+    func onePurpose(_ purpose: String) {
+        let bench = Bench(plan(events: 1), check: subjects.check)
+        bench.take(["a"], at: 0)
+        subjects.withdraw(1, receipt: 1, purposes: [purpose])
+        subjects.consent(1)
+        #expect(sweep(bench, at: 1) == ["swept \(purpose == "p" ? 1 : 0)"])
+    }
+
+    @Test("is followed by nothing that the provider gives back: it is destroyed, and no dead letter")
+    func backFromTheProvider() {
+        for outcome in [Outcome.rejected(Answer("no")), .retry(Answer("busy"), after: nil), .unknown(Answer("reset"))] {
+            let subjects = Subjects()
+            let bench = Bench(plan(events: 2), check: subjects.check)
+            bench.take(["a", "bb"], at: 0)
+            #expect(bench.step(at: 0) == "deliver a bb")
+            subjects.withdraw(1)
+            #expect(sweep(bench, at: 1) == ["swept 0, 1 in hands"])
+            #expect(!bench.complete(.init(outcome), at: 2).contains { $0.hasPrefix("bury a") })
+            #expect(bench.laneAccount.total(.withdrawn) == 1 && bench.laneAccount.total(.delivered) == 0)
+        }
+    }
+
+    @Test("is followed by no dead letter when the lane is given up")
+    func givenUp() {
+        let bench = Bench(plan(events: 1), check: subjects.check)
+        bench.take(["a", "bb", "c", "dd"], at: 0)
+        #expect(bench.step(at: 0) == "deliver a")
+        subjects.withdraw(1)
+        #expect(bench.giveUp("time is up") == ["bury bb undelivered time is up 0", "bury dd undelivered time is up 0"])
+        #expect(bench.account() == "4 taken, 2 undelivered, 2 withdrawn, 0 waiting")
+    }
+
+    @Test("tells of what was destroyed at the moment of its hand-over, once")
+    func untold() {
+        let bench = Bench(plan(events: 1), check: subjects.check)
+        bench.take(["a", "bb"], at: 0)
+        subjects.withdraw(1)
+        #expect(bench.step(at: 200) == "deliver bb")
+        #expect(sweep(bench, at: 201) == ["swept 1"])
+        #expect(sweep(bench, at: 202) == ["swept 0"])
     }
 
     @Test("without a ledger is over at once")
@@ -126,5 +192,36 @@ private final class Subjects {
         #expect(sweep(bench, at: 0) == [])
         bench.take(["cc"], at: 0)
         #expect(work(bench, store, at: 0).contains("acknowledge 1"))
+    }
+
+    @Test("leaves nothing on disk of what is in the provider's hands, or was read and waits for its batch to fill")
+    func inHands() {
+        let store = MemoryStore()
+        let bench = Bench(durable(), contents: store.contents, check: subjects.check)
+        bench.take(["a", "bb"], at: 0)
+        _ = work(bench, store, at: 0)
+        #expect(bench.step(at: 0) == "deliver a bb")
+        bench.take(["c"], at: 0)
+        _ = work(bench, store, at: 0)
+        #expect(Set(store.events) == ["a", "bb", "c"])
+        subjects.withdraw(1)
+        #expect(sweep(bench, at: 1) == [])
+        #expect(work(bench, store, at: 1) == ["swept 1, 1 in hands"])
+        #expect(store.events == ["bb"])
+        _ = bench.complete(.init(.retry(Answer("busy"), after: nil)), at: 2)
+        _ = work(bench, store, at: 3)
+        #expect(store.events == ["bb"] && bench.account() == "3 taken, 2 withdrawn, 1 waiting")
+    }
+
+    @Test("that the end of the lane cuts off is told as such")
+    func cutOff() {
+        let store = MemoryStore()
+        let bench = Bench(durable(), contents: store.contents, check: subjects.check)
+        bench.take(["a"], at: 0)
+        subjects.withdraw(1)
+        nonisolated(unsafe) var told: Swept?
+        _ = bench.state.sweep(at: instant(0)) { told = $0 }
+        for case .swept(let swept, let done) in bench.state.storeClosed() { for done in done { done(swept) } }
+        #expect(told?.isCut == true)
     }
 }

@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 /// A router that listens at a port of the system's choice.
-private final class Post: Sendable {
+final class Post: Sendable {
     let run: Run
     let port: UInt16
 

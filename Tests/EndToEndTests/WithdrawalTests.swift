@@ -5,11 +5,11 @@ import Glibc
 import Testing
 
 /// To a provider that nobody answers at, with everything on disk; and through a file's refusal to the dead letters.
-private func routes(_ delivery: String = "") -> String {
+private func routes(_ delivery: String = "", provider: String = "") -> String {
     """
     { "keys": { "ids": "0123456789abcdef0123456789abcdef" },
       "consent": { "ledger": "ids", "levels": { "none": [], "essential": ["operations"], "all": ["operations", "analytics"] } },
-      "providers": { "far": { "plugin": "http", "url": "http://127.0.0.1:9",
+      "providers": { "far": { "plugin": "http", "url": "http://127.0.0.1:9",\(provider)
                      "delivery": { "queue": { "disk": "100MB" }\(delivery) } } },
       "routes": [ { "consent": "all", "to": ["far"] } ] }
     """
@@ -25,15 +25,8 @@ extension Yard {
         return try JSONSerialization.jsonObject(with: json) as! [NSDictionary]
     }
 
-    /// The files of the state folder that hold the text, raw or with every character escaped.
-    fileprivate func holding(_ text: String) -> [String] {
-        let escaped = text.unicodeScalars.map { "\\u00" + String($0.value, radix: 16) }.joined()
-        let folder = path("state")
-        return (try! FileManager.default.contentsOfDirectory(atPath: folder)).filter { name in
-            guard let data = FileManager.default.contents(atPath: folder + "/" + name) else { return false }
-            return data.range(of: Data(text.utf8)) != nil || data.range(of: Data(escaped.utf8)) != nil
-        }
-    }
+    /// The files of the state folder that hold the text, however it is written there.
+    fileprivate func holding(_ text: String) -> [String] { Remains(folder: path("state")).holding(text) }
 
     fileprivate func startWaiting(_ events: [String]) throws -> Run {
         let run = try startRouter()
@@ -76,6 +69,8 @@ struct WithdrawalTests {
         run.end(by: SIGKILL)
         #expect(try yard.consent("withdraw", "ann").code == 0)
         #expect(try yard.receipts()[0]["finished"] is NSNull)
+        // A kill leaves it there, and a command that does not wait for the new one would take the folder itself.
+        unlink(yard.path("state/control.sock"))
         let again = try yard.startRouter()
         try waitUntil("the receipt is finished") { try yard.receipts().first?["finished"] is String }
         #expect(yard.holding("planted-ann") == [] && !yard.holding("planted-bob").isEmpty)
@@ -96,5 +91,36 @@ struct WithdrawalTests {
         #expect(yard.holding("planted-ann") == [] && yard.holding("planted-bob") == ["dead-letters.sqlite"])
         #expect(try (yard.receipts()[0]["places"] as? [NSDictionary])?.map { $0["place"] as? String } == ["dead letters"])
         _ = run.finish()
+    }
+
+    @Test("finds the person's events also where characters are escaped, and leaves none of those", arguments: ["none", "gzip", "zstd"])
+    func escaped(compress: String) throws {
+        let yard = try Yard(routes: routes(provider: #" "compression": "\#(compress)","#))
+        let events = events.enumerated().map { number, event in
+            guard number % 3 > 0 else { return event }
+            let all = "planted".unicodeScalars.map { "\\u00" + String($0.value, radix: 16) }.joined()
+            return event.replacing("planted", with: number % 3 == 1 ? all : #"pl\u0061nte\u0064"#)
+        }
+        let run = try yard.startWaiting(events)
+        for number in [2, 4, 6] { #expect(!yard.holding("planted-ann-\(number)").isEmpty) }
+        #expect(try yard.consent("withdraw", "ann").code == 0)
+        try waitUntil("the receipt is finished") { try yard.receipts().first?["finished"] is String }
+        #expect(yard.holding("planted-ann") == [] && !yard.holding("planted-bob").isEmpty)
+        run.end(by: SIGKILL)
+        #expect(yard.holding("planted-ann") == [])
+    }
+
+    @Test("is held against a search that sees through escapes and compression")
+    func search() throws {
+        let yard = try Yard()
+        let remains = Remains(folder: yard.folder)
+        let noise = Data((0..<1000).map { UInt8($0 % 251) })
+        func write(_ data: Data, to name: String) throws { try (noise + data + noise).write(to: URL(fileURLWithPath: yard.path(name))) }
+        try write(Remains.zipped(String(repeating: "x", count: 500) + "planted"), to: "zipped")
+        try write(Remains.packed(String(repeating: "x", count: 500) + #"pl\u0061nted"#), to: "packed")
+        try yard.write(#"{"note":"pl\u0061nt\u0065d"}"#, to: "escaped")
+        try yard.write("plain planted", to: "plain")
+        try yard.write("plant ed", to: "other")
+        #expect(remains.holding("planted") == ["escaped", "packed", "plain", "zipped"])
     }
 }

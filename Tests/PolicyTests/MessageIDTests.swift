@@ -121,16 +121,23 @@ struct SeenIDsTests {
     func model(most: Int) {
         var chance = SystemLikeChance(state: UInt64(most))
         let seen = seen(most, seconds: 300)
-        var model: [(id: Int, time: Int64)] = []
+        var model: [(id: Int?, time: Int64, sighting: SeenIDs.Sighting)] = []
         for step in 0..<20_000 {
             let time = Int64(step) * 1_000_000_000
             let id = Int(chance.next() % UInt64(most * 3))
             model.removeAll { time - $0.time >= 300_000_000_000 }
             let isNew = !model.contains { $0.id == id }
-            #expect((note(seen, "\(id)", at: time) != nil) == isNew)
-            if isNew {
+            let sighting = note(seen, "\(id)", at: time)
+            #expect((sighting != nil) == isNew)
+            if let sighting {
                 if model.count == most { model.removeFirst() }
-                model.append((id, time))
+                model.append((id, time, sighting))
+            }
+            // What is given back to its sender is seen by nobody; its place stays taken.
+            if chance.next() % 5 == 0, !model.isEmpty {
+                let index = Int(chance.next() % UInt64(model.count))
+                if model[index].id != nil { seen.forget([model[index].sighting]) }
+                model[index].id = nil
             }
         }
     }

@@ -81,6 +81,16 @@ private struct Gatehouse {
         #expect(gate.passes(#"{"userId":"tied"}"#) == ["none", "essential", "operations"])
     }
 
+    @Test("is the strictest of three, also when what the third said was never asked for before")
+    func third() {
+        var gate = Gatehouse()
+        gate.consent = section { $0.subject = ["userId", "anonymousId", "groupId"].map { path($0) } }
+        gate.say("ann", .withdrawn)
+        gate.say("phone", .withdrawn)
+        gate.say("club", ConsentTerms(level: "standard"))
+        #expect(gate.passes(#"{"userId":"ann","anonymousId":"phone","groupId":"club"}"#) == ["none"])
+    }
+
     @Test("that refuses everything lets nothing pass that demands something, whatever else is said or assumed")
     func refused() {
         var gate = Gatehouse()

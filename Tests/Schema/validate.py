@@ -34,6 +34,7 @@ EXCEPTIONS = {
     "a socket for admin": ADDRESS,
     "rules that would get round the consent of the event they are made of": NAMES,
     "keys for routes that there are not": NAMES,
+    "rights to write a ledger that there is not": NEEDS,
     "an unknown provider": NAMES,
     "an unknown provider without a near name": NAMES,
     "two routes of a name": EQUAL,

@@ -20,6 +20,7 @@ let package = Package(
     targets: [
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Spool", ["Policy", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
+        module("Ledger", ["Policy", "Events", "Database", "Platform", "CJansson", "CCrypto"]),
         module("Database", ["Platform", "CSQLite"]),
         module("Policy", ["Signals", "Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
         module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
@@ -33,6 +34,12 @@ let package = Package(
         .systemLibrary(name: "CJansson", pkgConfig: "jansson"),
         .target(name: "CCrypto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
+        module("Seeds", ["Platform"]),
         .executableTarget(
-            name: "simulate", dependencies: ["Delivery", "Spool", "Policy", "Configuration", "Platform"], swiftSettings: inside),
+            name: "simulate", dependencies: ["Seeds", "Delivery", "Spool", "Policy", "Configuration", "Platform"], swiftSettings: inside),
+        // The steps of a withdrawal are the router's own file, by a link: the rest of the router is threads.
+        .executableTarget(
+            name: "promise",
+            dependencies: ["Seeds", "Delivery", "Ledger", "Spool", "Policy", "Configuration", "Events", "Platform"],
+            swiftSettings: inside),
     ])

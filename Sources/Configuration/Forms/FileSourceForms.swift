@@ -12,6 +12,7 @@ enum FileSourceForms {
                 "paths", Forms.set("paths", of: path), required: true, "Which files, as patterns: var/*.ndjson.", into: \.paths),
             Member("drain", Forms.boolean, "Whether a file is removed when all of it was taken in safely.", into: \.drains),
             Member("idle", Forms.time(100...(24 * hour)), "How long it must not have been written for that; 10s.", into: \.idle),
+            Member("consent", SourceForms.right, "What its events may do to the ledger: \"write\", or refuse only.", into: \.consent),
             Member("poll", Forms.time(100...hour), "How often to look where the system tells of no changes; 30s.", into: \.poll),
         ]
     ).then { plan, _, _ -> FileSourcePlan? in plan }

@@ -26,6 +26,7 @@ enum RootForm {
     ).then { plan, node, reading in
         EmitForms.check(plan, node, reading)
         SourceForms.checkRoutes(plan, node, reading)
+        SourceForms.checkLedger(plan, node, reading)
         ConsentForms.checkKeys(plan, node, reading)
         return plan
     }

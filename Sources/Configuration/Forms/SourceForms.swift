@@ -47,18 +47,26 @@ enum SourceForms {
             guard let http = http.read(node, reading) else { return nil }
             var plan = SourcePlan(name: "", plugin: kind.rawValue)
             plan.http = http
+            plan.consent = http.consent
             return plan
         case .file:
             guard let file = FileSourceForms.file.read(node, reading) else { return nil }
             var plan = SourcePlan(name: "", plugin: kind.rawValue)
             plan.file = file
+            plan.consent = file.consent
             return plan
         }
     }
 
     private static let standard = Form<SourcePlan>.object(
         SourcePlan(name: "", plugin: Kind.stdin.rawValue),
-        [Member("plugin", Forms.choice(Standard.self), required: true, "Standard input.")])
+        [
+            Member("plugin", Forms.choice(Standard.self), required: true, "Standard input."),
+            Member("consent", right, "What its events may do to the ledger: \"write\", or refuse only.", into: \.consent),
+        ])
+
+    /// Of a source or a key; without it events may refuse, and no more.
+    static let right = Forms.choice(ConsentRight.self)
 
     // MARK: - HTTP
 
@@ -74,6 +82,7 @@ enum SourceForms {
             Member("open", Forms.boolean, "Whether anyone on the network may send without a key.", into: \.isOpen),
             Member("origins", Forms.set("origins", of: origin), "The web pages that may send; * is every page.", into: \.origins),
             Member("dialects", Forms.set("dialects", of: dialect), "The dialects that it takes; all when left out.", into: \.dialects),
+            Member("consent", right, "What its events may do to the ledger, whatever key they come with.", into: \.consent),
             Member("ip", Forms.boolean, "Whether events get the client's address as context.ip.", into: \.addsIP),
             Member(
                 "received_at", Forms.boolean, "Whether native events without receivedAt get it, as all others do.",
@@ -159,10 +168,13 @@ enum SourceForms {
         var secrets: [[UInt8]] = []
         var dialects: [String]?
         var routes: [String]?
+        var consent: ConsentRight?
     }
 
     private static let keys = Forms.table("keys", by: Forms.anyKey, of: key).then { table, _, _ -> [AccessKey]? in
-        table.map { AccessKey(name: $0.key, secrets: $0.value.secrets, dialects: $0.value.dialects, routes: $0.value.routes) }
+        table.map { name, key in
+            AccessKey(name: name, secrets: key.secrets, dialects: key.dialects, routes: key.routes, consent: key.consent)
+        }
     }
 
     private static let key = Form<KeyDraft>.object(
@@ -171,6 +183,7 @@ enum SourceForms {
             Member("secret", secrets, required: true, "The key, or two while one takes over from the other.", into: \.secrets),
             Member("dialects", Forms.set("dialects", of: dialect), "The dialects it is good for; all when left out.", into: \.dialects),
             Member("routes", Forms.set("routes", of: Forms.name), "The routes its events may take; all when left out.", into: \.routes),
+            Member("consent", right, "What its events may do to the ledger; what the source's may when left out.", into: \.consent),
         ])
 
     /// The routes that keys name are there. Asked when the routes are known.
@@ -185,6 +198,15 @@ enum SourceForms {
                     reading.unknown("route", route, among: shown, otherwise: "expected the name of one of 'routes'")
                 }
             }
+        }
+    }
+
+    /// Who may write has something to write to.
+    static func checkLedger(_ plan: Plan, _ node: Node, _ reading: Reading) {
+        guard plan.consent?.ledger == nil, node["consent"]?["ledger"] == nil else { return }
+        for source in node["sources"]?.entries ?? [] {
+            let places = [source.node["consent"]] + (source.node["keys"]?.entries ?? []).map { $0.node["consent"] }
+            for case let place? in places { reading.fault(place, "there is no ledger to write to, expected 'ledger' in 'consent'") }
         }
     }
 

@@ -393,7 +393,7 @@ final class World {
                 tell("\(effect)".prefix(60) + "…")
                 for token in life.deliveries.keys.sorted() { letGo(token, excused: true) }
                 if !life.isEnding { end(within: Int64(roll(20_000)) * World.millisecond) }
-            case .failing, .recovered, .dropping, .storing, .damaged, .left: tell("\(effect)".prefix(60) + "…")
+            case .failing, .recovered, .dropping, .storing, .damaged, .left, .swept: tell("\(effect)".prefix(60) + "…")
             }
         }
         if let words = breachOfPromise { throw Breach(words: words) }
@@ -411,7 +411,7 @@ final class World {
             let age = now - (events[number].firstHanded ?? now)
             try require(age >= plan.retry.total.nanoseconds || !setup.reloads.isEmpty, "event \(number) expired after \(age) ns")
         case .unknown, .undelivered: break
-        case .delivered, .dropped, .damaged: throw Breach(words: "event \(number) was buried as \(reason)")
+        case .delivered, .dropped, .damaged, .withdrawn: throw Breach(words: "event \(number) was buried as \(reason)")
         }
     }
 

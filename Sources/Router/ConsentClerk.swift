@@ -1,0 +1,120 @@
+// Consent that comes in the stream of events, in turn. It promises that what an event says holds for it and for every later line of its
+// stream, whoever worked on that meanwhile; that a block is not answered for before the ledger has what its events said; and that when
+// the ledger cannot be written what they refuse holds all the same, and nothing that they grant.
+
+internal import Events
+internal import Ledger
+internal import Platform
+internal import Policy
+
+final class ConsentClerk: Sendable {
+    private struct Told {
+        var remarks: Set<String> = []
+        /// The ledger could not be written the last time.
+        var isFailing = false
+    }
+
+    private let registry: Registry
+    private let changes = ConsentChanges()
+    private let ties: KnownTies
+    /// Destroys what waits of withdrawals that the ledger has.
+    private let destroy: @Sendable ([Int64]) -> Void
+    private let say: @Sendable (String) -> Void
+    private let told = Monitor(Told())
+
+    init(_ registry: Registry, destroy: @escaping @Sendable ([Int64]) -> Void, say: @escaping @Sendable (String) -> Void) {
+        self.registry = registry
+        self.destroy = destroy
+        self.say = say
+        ties = KnownTies { registry.unties }
+    }
+
+    /// Before the worker works on the block.
+    func prepare(_ worker: inout Worker, _ ruleset: Ruleset) {
+        worker.hearing = Hearing(
+            mayWrite: ruleset.mayWrite(source: worker.block.source, key: worker.block.key), epoch: changes.epoch, ties: ties,
+            unties: registry.unties)
+    }
+
+    /// In turn, before what the worker made goes anywhere. False: the ledger could not be written, and what is in it is not what the
+    /// events of the block have granted.
+    func settle(_ worker: inout Worker, _ ruleset: Ruleset, source: String) -> Bool {
+        guard let hearing = worker.hearing, let vocabulary = ruleset.vocabulary else { return true }
+        if hearing.epoch != changes.epoch, changes.concern(worker.judge, since: hearing.epoch) || hearing.isOutdated {
+            worker.beginAgain()
+            worker.goOn()
+        }
+        defer { if worker.heard.forbidden > 0 { tell(.forbidden, source) } }
+        guard worker.isWaiting else { return true }
+        let speaker = Speaker(source: source, mayWrite: hearing.mayWrite, vocabulary: vocabulary)
+        do throws(StorageFault) {
+            try write(&worker, speaker)
+            tell(failing: nil)
+            return true
+        } catch {
+            tell(failing: error)
+            enforce(&worker, vocabulary)
+            return false
+        }
+    }
+
+    private func write(_ worker: inout Worker, _ speaker: Speaker) throws(StorageFault) {
+        var deeds = ConsentDeeds(speaker)
+        try registry.write(
+            { (file) throws(StorageFault) in
+                try worker.finish { (judge, event, speech) throws(StorageFault) in
+                    for change in try deeds.carryOut(judge.deed(event, speech), on: file) { judge.foresee(change.key, change.effective) }
+                }
+                return deeds.changes
+            }, took: { taken in if !taken.isEmpty { changes.note(taken.map(\.key)) } })
+        worker.judge.forgetForeseen()
+        worker.heard.add(deeds.counts)
+        for (one, other) in deeds.ties { ties.learn(one, other) }
+        destroy(deeds.receipts)
+        for remark in deeds.remarks { tell(remark, speaker.source) }
+    }
+
+    /// Judges the block by what its events refuse, in memory alone.
+    private func enforce(_ worker: inout Worker, _ vocabulary: ConsentVocabulary) {
+        var changed: [SubjectKey] = []
+        var unwritten = 0
+        worker.beginAgain()
+        worker.finish { judge, event, speech in
+            let deed = judge.deed(event, speech)
+            unwritten += 1
+            for id in deed.ids { changed += registry.enforce(.raw(id)) { vocabulary.lowered($0, by: deed.act) } }
+        }
+        worker.heard.unwritten += unwritten
+        if !changed.isEmpty { changes.note(changed) }
+    }
+
+    // MARK: - Words
+
+    private func tell(_ remark: ConsentDeeds.Remark, _ source: String) {
+        let words =
+            switch remark {
+            case .forbidden:
+                "\(source): an event grants consent or ties ids, which only a source or key with \"consent\": \"write\" may; "
+                    + "such events are routed and counted, and what they refuse holds"
+            case .broken(let words): "\(source): an event of consent is passed over by the ledger: \(words); it is routed and counted"
+            }
+        if told.withLock({ $0.remarks.insert(words).inserted }) { say(words) }
+    }
+
+    /// nil: it could be written.
+    private func tell(failing fault: StorageFault?) {
+        let isNews = told.withLock { told in
+            defer { told.isFailing = fault != nil }
+            return told.isFailing != (fault != nil)
+        }
+        guard isNews else { return }
+        say(
+            fault.map { "the ledger cannot be written: \($0); what events refuse holds until the router ends, and they grant nothing" }
+                ?? "the ledger can be written again")
+    }
+}
+
+extension Hearing {
+    /// Ids that it took to be tied may have been set apart.
+    fileprivate var isOutdated: Bool { trustedTies && unties != ties.unties() }
+}

@@ -1,0 +1,135 @@
+// What the events of one block do to the ledger: all of it in one transaction, each as far as its source may. From a source that may not
+// write only refusals count: they stop what is sent from now on, and destroy nothing.
+
+internal import Ledger
+internal import Platform
+internal import Policy
+
+/// Where the events of a block come from.
+struct Speaker {
+    let source: String
+    let mayWrite: Bool
+    let vocabulary: ConsentVocabulary
+
+    var origin: String { "source \(source)" }
+}
+
+struct ConsentDeeds {
+    /// What a person should know of an event.
+    enum Remark: Hashable {
+        case forbidden
+        case broken(String)
+    }
+
+    private let speaker: Speaker
+    private(set) var changes: [LedgerChange] = []
+    /// Of withdrawals, whose events are destroyed once the ledger has them.
+    private(set) var receipts: [Int64] = []
+    private(set) var ties: [(SubjectKey, SubjectKey)] = []
+    private(set) var counts = ConsentCounts()
+    private(set) var remarks: Set<Remark> = []
+
+    init(_ speaker: Speaker) { self.speaker = speaker }
+
+    /// What it changes holds for the next event of the block.
+    mutating func carryOut(_ deed: ConsentDeed, on file: LedgerFile) throws(StorageFault) -> [LedgerChange] {
+        let before = changes.count
+        // Of two decisions of one block the later one holds.
+        file.advance()
+        let ids = deed.ids.map(LedgerID.raw)
+        switch deed.act {
+        case .broken(let words): note(broken: words)
+        case .tie: try tie(ids, file)
+        case .untie:
+            for id in ids { changes += try file.untie(id) }
+            counts.taken += 1
+        case .refuse(let purposes): try refuse(deed, destroying: nil, file) { ($0 ?? ConsentTerms()).refusing(purposes) }
+        case .withdraw(nil): try withdraw(deed, file)
+        case .withdraw(let purposes?): try refuse(deed, destroying: purposes, file) { ($0 ?? ConsentTerms()).refusing(purposes) }
+        case .state(let terms) where !speaker.mayWrite: try lower(deed, terms, file)
+        case .state(let terms): try set(deed, terms, file)
+        }
+        return Array(changes[before...])
+    }
+
+    private mutating func noteForbidden() {
+        counts.forbidden += 1
+        remarks.insert(.forbidden)
+    }
+
+    private mutating func note(broken words: String) {
+        counts.broken += 1
+        remarks.insert(.broken(words))
+    }
+
+    private mutating func tie(_ ids: [LedgerID], _ file: LedgerFile) throws(StorageFault) {
+        switch try file.tie(ids) {
+        case .tied(let changes):
+            self.changes += changes
+            ties.append((file.key(of: ids[0]), file.key(of: ids[1])))
+            counts.taken += 1
+        case .refused(let words): note(broken: "it \(words)")
+        }
+    }
+
+    private mutating func withdraw(_ deed: ConsentDeed, _ file: LedgerFile) throws(StorageFault) {
+        for id in deed.ids.map(LedgerID.raw) {
+            let decided = deed.decided(after: try file.lastDecision(of: id)?.decided)
+            changes += try file.withdraw(id, decided: decided, origin: speaker.origin).changes
+            try begin(of: id, nil, file)
+        }
+        counts.taken += 1
+    }
+
+    /// A receipt; nobody's who may not write.
+    private mutating func begin(of id: LedgerID, _ purposes: [String]?, _ file: LedgerFile) throws(StorageFault) {
+        guard speaker.mayWrite else { return }
+        receipts.append(try file.beginReceipt(of: id, purposes: purposes, origin: speaker.origin))
+    }
+
+    private mutating func set(_ deed: ConsentDeed, _ terms: ConsentTerms, _ file: LedgerFile) throws(StorageFault) {
+        for id in deed.ids.map(LedgerID.raw) {
+            let decided = deed.decided(after: try file.lastDecision(of: id)?.decided)
+            changes += try file.set(id, terms, decided: decided, origin: speaker.origin).changes
+        }
+        counts.taken += 1
+    }
+
+    /// Only what the terms refuse.
+    private mutating func lower(_ deed: ConsentDeed, _ terms: ConsentTerms, _ file: LedgerFile) throws(StorageFault) {
+        let vocabulary = speaker.vocabulary
+        var asksForMore = false
+        try refuse(deed, destroying: nil, file) { known in
+            asksForMore = asksForMore || terms.grants && terms != known
+            return vocabulary.lowered(known, by: terms)
+        }
+        guard asksForMore else { return }
+        counts.taken -= 1
+        noteForbidden()
+    }
+
+    /// What is refused is taken from what was said, by whichever of the person's ids that was: for an id of its own it would grant nothing
+    /// else either. An unknown id is left unknown where one beside it is not and the unknown are denied anyway.
+    private mutating func refuse(
+        _ deed: ConsentDeed, destroying purposes: [String]?, _ file: LedgerFile, _ body: (ConsentTerms?) -> ConsentTerms?
+    ) throws(StorageFault) {
+        var unknown: [LedgerID] = []
+        for id in deed.ids.map(LedgerID.raw) {
+            let known = try file.lastDecisions(of: id)
+            if known.isEmpty { unknown.append(id) }
+            for (id, terms, decided) in known {
+                guard let lowered = body(terms), lowered != terms else { continue }
+                changes += try file.set(id, lowered, decided: deed.time.map { max($0, decided) }, origin: speaker.origin).changes
+            }
+            if let purposes, !known.isEmpty { try begin(of: id, purposes, file) }
+        }
+        if speaker.vocabulary.assumes || unknown.count == deed.ids.count {
+            for id in unknown {
+                guard let lowered = body(nil) else { continue }
+                changes += try file.set(id, lowered, decided: deed.time, origin: speaker.origin).changes
+                if let purposes { try begin(of: id, purposes, file) }
+            }
+        }
+        counts.taken += 1
+    }
+}

@@ -1,0 +1,115 @@
+// Consent that comes in the stream of events, through the real executable: on standard input, over HTTP with keys, and over a kill.
+
+import Foundation
+import Glibc
+import Testing
+
+private func routes(_ sources: String) -> String {
+    """
+    { "keys": { "ids": "0123456789abcdef0123456789abcdef" }, "sources": { \(sources) },
+      "consent": { "ledger": "ids", "default": "standard",
+                   "levels": { "none": [], "essential": ["operations"], "standard": ["operations", "analytics"] } },
+      "providers": { "out": { "plugin": "console", "format": "ndjson", "delivery": { "batch": { "wait": "1ms" } } } },
+      "routes": [ { "to": ["out"] } ] }
+    """
+}
+
+private let web =
+    #""web": { "plugin": "http", "listen": "127.0.0.1:0", "keys": { "center": { "secret": "${env:CENTER}", "consent": "write" }, "app": { "secret": "${env:APP}" } } }"#
+private let secrets = ["CENTER": "center-secret-0001", "APP": "app-secret-0000001"]
+
+extension Yard {
+    fileprivate func record(of id: String) throws -> NSDictionary? {
+        let json = try run(["consent", "get", id, "--json", "--state", path("state")], environment: secrets).output
+        return (try JSONSerialization.jsonObject(with: json) as? NSDictionary)?["record"] as? NSDictionary
+    }
+
+    fileprivate func receipts() throws -> [NSDictionary] {
+        let json = try run(["consent", "receipts", "--json", "--state", path("state")], environment: secrets).output
+        return try JSONSerialization.jsonObject(with: json) as! [NSDictionary]
+    }
+}
+
+extension Post {
+    fileprivate func send(_ body: String, as key: String) throws -> Int {
+        try send(body, headers: ["Authorization: Bearer \(secrets[key]!)"]).status
+    }
+}
+
+@Suite("Consent that comes in events")
+struct StreamConsentTests {
+    @Test("holds from its line on in all that standard input brings, whatever the workers", arguments: [1, 3])
+    func standardInput(workers: Int) throws {
+        let yard = try Yard(routes: routes(#""in": { "plugin": "stdin", "consent": "write" }"#))
+        // Blocks of others between, so that workers judge what comes behind before its turn.
+        var lines: [String] = []
+        var admitted = 0
+        func event(_ user: Int, isAdmitted: Bool) {
+            lines.append(#"{"userId":"u\#(user)","event":"e","pad":"\#(String(repeating: "x", count: 300))"}"#)
+            admitted += isAdmitted ? 1 : 0
+        }
+        func consent(_ user: Int, _ words: String, isAdmitted: Bool) {
+            lines.append(#"{"type":"consent","userId":"u\#(user)","consent":{\#(words)}}"#)
+            admitted += isAdmitted ? 1 : 0
+        }
+        for round in 0..<8 {
+            for user in 0..<20 { consent(user, #""level":"standard","version":"\#(round)""#, isAdmitted: true) }
+            for n in 0..<1000 { event(n % 20, isAdmitted: true) }
+            for user in 0..<10 { consent(user, #""denied":["analytics"]"#, isAdmitted: false) }
+            for user in 10..<15 { consent(user, #""withdrawn":true"#, isAdmitted: false) }
+            for n in 0..<1000 { event(n % 20, isAdmitted: n % 20 >= 15) }
+        }
+        let run = try yard.run(["--workers", "\(workers)", "--stats", "json"], input: lines.joined(separator: "\n"))
+        let account = try #require(JSONSerialization.jsonObject(with: Data(run.errorLines.last!.utf8)) as? NSDictionary)
+        let route = (account["routes"] as? [NSDictionary])?.first
+        #expect(route?["admitted"] as? Int == admitted)
+        #expect((account["consent"] as? NSDictionary)?["taken"] as? Int == 8 * 35)
+        #expect(try yard.receipts().count == 40)
+    }
+
+    @Test("may grant, tie and erase by a key that may write, and by another may refuse alone")
+    func keys() throws {
+        let yard = try Yard(routes: routes(web))
+        #expect(try yard.run(["check"], environment: secrets).text.contains("keys center (may write the ledger), app"))
+        let post = try Post(yard, environment: secrets)
+        let grant = #"{"type":"consent","userId":"ann","consent":{"level":"standard"}}"#
+        #expect(try post.send(grant, as: "APP") == 200)
+        #expect(try yard.record(of: "ann") == nil)
+        #expect(try post.send(grant + "\n" + #"{"userId":"ann","event":"granted"}"#, as: "CENTER") == 200)
+        #expect(try yard.record(of: "ann")?["origin"] as? String == "source web")
+        let identify = #"{"type":"identify","userId":"ann","anonymousId":"phone"}"#
+        #expect(try post.send(identify + "\n" + #"{"anonymousId":"phone","event":"not tied"}"#, as: "APP") == 200)
+        #expect(try post.send(identify + "\n" + #"{"anonymousId":"phone","event":"tied"}"#, as: "CENTER") == 200)
+        #expect(try post.send(#"{"type":"reset","anonymousId":"phone"}"#, as: "APP") == 200)
+        #expect(try post.send(#"{"anonymousId":"phone","event":"still tied"}"#, as: "APP") == 200)
+        let lines = post.run.outputLines(7)
+        #expect(
+            lines.filter { $0.contains(#""event":"#) }.map { $0.components(separatedBy: #""event":""#)[1].dropLast(2) } == [
+                "granted", "tied", "still tied",
+            ])
+        let withdrawal = #"{"type":"consent","userId":"ann","consent":{"withdrawn":true}}"#
+        #expect(try post.send(withdrawal, as: "APP") == 200)
+        #expect(try yard.record(of: "ann")?["withdrawn"] as? Bool == true)
+        #expect(try yard.receipts().isEmpty)
+        #expect(try post.send(withdrawal, as: "CENTER") == 200)
+        #expect(try yard.receipts().count == 1)
+        let result = post.finish()
+        #expect(result.errorLines.filter { $0.contains(#"only a source or key with "consent": "write" may"#) }.count == 1)
+        #expect(result.code == 0)
+    }
+
+    @Test("is in the ledger once it was answered for, also when the router is killed then")
+    func killed() throws {
+        let yard = try Yard(routes: routes(web))
+        for round in 0..<5 {
+            let post = try Post(yard, environment: secrets)
+            #expect(try post.send(#"{"type":"consent","userId":"u\#(round)","consent":{"level":"essential"}}"#, as: "CENTER") == 200)
+            #expect(try post.send(#"{"type":"consent","userId":"u\#(round)","consent":{"withdrawn":true}}"#, as: "APP") == 200)
+            #expect(try post.send(#"{"type":"consent","userId":"v\#(round)","consent":{"withdrawn":true}}"#, as: "CENTER") == 200)
+            post.run.end(by: SIGKILL)
+            #expect(try yard.record(of: "u\(round)")?["withdrawn"] as? Bool == true)
+            #expect(try yard.record(of: "v\(round)")?["withdrawn"] as? Bool == true)
+            #expect(try yard.receipts().count == round + 1)
+        }
+    }
+}

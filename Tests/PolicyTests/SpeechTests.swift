@@ -1,0 +1,192 @@
+import Configuration
+import Events
+import Foundation
+import Testing
+
+@testable import Policy
+
+private func plan(_ change: (inout ConsentPlan) -> Void = { _ in }) -> Plan {
+    var consent = ConsentPlan()
+    consent.levels = [
+        .init(name: "none", purposes: []), .init(name: "essential", purposes: ["operations"]),
+        .init(name: "standard", purposes: ["operations", "analytics"]),
+    ]
+    consent.subject = [path("userId"), path("anonymousId"), path("context.household")]
+    consent.ledger = LedgerPlan()
+    consent.map.categories = [.init("analytics", ["C0002"])]
+    change(&consent)
+    var plan = PolicyTests.plan(route())
+    plan.consent = consent
+    return plan
+}
+
+/// What the event says to the ledger; nil: nothing.
+private func deed(_ line: String, _ plan: Plan = plan()) -> ConsentDeed? {
+    let ruleset = Ruleset(plan, subjectKey: Array(0..<16))
+    var judge = Judge(ruleset)
+    var scanner = Scanner(ruleset.paths)
+    var block = Block()
+    block.text.append(line + "\n")
+    block.seal()
+    guard let event = scanner.scan(block.bytes, 0) else { preconditionFailure("no event: \(line)") }
+    let speech = judge.speech(event)
+    return speech == .none ? nil : judge.deed(event, speech)
+}
+
+private func act(_ line: String) -> ConsentDeed.Act? { deed(line)?.act }
+private func own(_ consent: String) -> ConsentDeed.Act? { act(#"{"type":"consent","userId":"u","consent":\#(consent)}"#) }
+private func preferred(_ preferences: String) -> ConsentDeed.Act? {
+    act(
+        #"{"type":"track","event":"Segment Consent Preference Updated","userId":"u","context":{"consent":{"categoryPreferences":"#
+            + preferences + "}}}")
+}
+private func ids(_ line: String) -> [String]? { deed(line).map { $0.ids.map { String(decoding: $0, as: UTF8.self) } } }
+
+@Suite("What an event says to the ledger")
+struct SpeechTests {
+    @Test(
+        "in the router's own form is a state, a refusal or a withdrawal",
+        arguments: [
+            (#"{"level":"standard","version":"2"}"#, .state(ConsentTerms(level: "standard", version: "2"))),
+            (#"{ "granted" : [ "operations" , "C0002" ] }"#, .state(ConsentTerms(granted: ["analytics", "operations"]))),
+            (#"{"level":"standard","denied":["analytics"]}"#, .state(ConsentTerms(level: "standard", denied: ["analytics"]))),
+            (#"{"granted":[],"denied":["operations"]}"#, .state(ConsentTerms(denied: ["operations"]))),
+            (#"{"denied":["analytics"]}"#, .refuse(["analytics"])),
+            (#"{"withdrawn":true}"#, .withdraw(nil)),
+            (#"{"withdrawn":["operations","analytics"]}"#, .withdraw(["analytics", "operations"])),
+            (#"{"level":"none"}"#, .state(ConsentTerms(level: "none"))),
+            (#"{"withdrawn":false,"level":"none"}"#, .state(ConsentTerms(level: "none"))),
+            (#"{"l\u0065vel":"\u006eone"}"#, nil),
+            // A withdrawal is one, whatever stands beside it.
+            (#"{"level":"nonsense","withdrawn":true,"x":[{"y":"}"}]}"#, .withdraw(nil)),
+        ] as [(String, ConsentDeed.Act?)])
+    func ownForm(consent: String, expected: ConsentDeed.Act?) {
+        guard let expected else { return #expect(isBroken(own(consent))) }
+        #expect(own(consent) == expected)
+    }
+
+    @Test(
+        "makes no sense when a part of it does not",
+        arguments: [
+            #"{}"#, #"[]"#, #""standard""#, #"null"#, #"{"level":"Standard"}"#, #"{"level":2}"#, #"{"levle":"standard"}"#,
+            #"{"level":"none","level":"standard"}"#, #"{"granted":"analytics"}"#, #"{"granted":["ads"]}"#, #"{"granted":[1]}"#,
+            #"{"granted":[["analytics"]]}"#, #"{"denied":{"analytics":true}}"#, #"{"denied":["analytics","ads"]}"#, #"{"withdrawn":"yes"}"#,
+            #"{"withdrawn":[]}"#, #"{"withdrawn":["analytics"],"level":"standard"}"#, #"{"version":"2"}"#, #"{"level":"none","version":2}"#,
+            #"{"withdrawn":null}"#, #"{"withdrawn":false}"#, #"{"level":"\ud800"}"#,
+        ])
+    func broken(consent: String) {
+        #expect(isBroken(own(consent)))
+    }
+
+    private func isBroken(_ act: ConsentDeed.Act?) -> Bool { if case .broken? = act { true } else { false } }
+
+    @Test("in Segment's event is what its categories say, and others of its events say nothing")
+    func preferences() {
+        #expect(preferred(#"{"operations":true,"C0002":false}"#) == .state(ConsentTerms(granted: ["operations"], denied: ["analytics"])))
+        #expect(preferred(#"{ "Ads" : true , "operations" : true }"#) == .state(ConsentTerms(granted: ["operations"])))
+        #expect(preferred(#"{"analytics":true,"C0002":false}"#) == .state(ConsentTerms(denied: ["analytics"])))
+        #expect(isBroken(preferred(#"{"operations":1}"#)) && isBroken(preferred("[]")))
+        #expect(isBroken(act(#"{"type":"track","event":"Segment Consent Preference Updated","userId":"u"}"#)))
+        #expect(act(#"{"type":"track","event":"Segment Consent Preference Updates","userId":"u"}"#) == nil)
+        #expect(act(#"{"type":"page","event":"Segment Consent Preference Updated","userId":"u"}"#) == nil)
+        #expect(
+            act(
+                #"{"type":"track","event":"Segment Consent Preference \u0055pdated","userId":"u","#
+                    + #""context":{"consent":{"categoryPreferences":{"analytics":true}}}}"#) == .state(ConsentTerms(granted: ["analytics"]))
+        )
+    }
+
+    @Test("is about every id that the event carries, each once, and about nobody without one")
+    func subjects() {
+        let consent = #""type":"consent","consent":{"level":"none"}"#
+        #expect(ids(#"{\#(consent),"userId":"u","anonymousId":"a","context":{"household":7}}"#) == ["u", "a", "7"])
+        #expect(ids(#"{\#(consent),"userId":"\u0075","anonymousId":"u"}"#) == ["u"])
+        #expect(isBroken(act(#"{\#(consent),"userId":""}"#)))
+    }
+
+    @Test("ties the ids of an alias, and the user and device of an identify, and no household")
+    func ties() {
+        #expect(act(#"{"type":"alias","previousId":"a","userId":"u"}"#) == .tie)
+        #expect(ids(#"{"type":"alias","previousId":"a","userId":"u","anonymousId":"x"}"#) == ["a", "u"])
+        #expect(isBroken(act(#"{"type":"alias","userId":"u"}"#)) && isBroken(act(#"{"type":"alias","previousId":"u","userId":"u"}"#)))
+        #expect(ids(#"{"type":"identify","userId":"u","anonymousId":"a","context":{"household":"h"}}"#) == ["u", "a"])
+        #expect(act(#"{"type":"identify","userId":"u","context":{"household":"h"}}"#) == nil)
+        let users = plan { $0.subject = [path("userId")] }
+        #expect(deed(#"{"type":"identify","userId":"u","anonymousId":"a"}"#, users) == nil)
+    }
+
+    @Test("sets apart the device of a reset, or else its user")
+    func resets() {
+        #expect(act(#"{"type":"reset","anonymousId":"a"}"#) == .untie)
+        #expect(ids(#"{"type":"reset","anonymousId":"a","userId":"u"}"#) == ["a"])
+        #expect(ids(#"{"type":"reset","userId":"u"}"#) == ["u"])
+        #expect(isBroken(act(#"{"type":"reset"}"#)))
+    }
+
+    @Test("is heard however its type is written, and not where no ledger is kept")
+    func types() {
+        #expect(act(#"{"type":"consen\u0074","userId":"u","consent":{"level":"none"}}"#) == .state(ConsentTerms(level: "none")))
+        #expect(act(#"{"type":"\u0061lias","previousId":"a","userId":"u"}"#) == .tie)
+        for type in [#""consents""#, #""Consent""#, #""track""#, #""screen""#, #"["consent"]"#, "7", #""consent\u0074""#] {
+            #expect(act(#"{"type":\#(type),"userId":"u","consent":{"level":"none"}}"#) == nil, "\(type)")
+        }
+        #expect(deed(#"{"type":"consent","userId":"u","consent":{"level":"none"}}"#, plan { $0.ledger = nil }) == nil)
+    }
+
+    @Test("counts from when the person said it, but a refusal is never late")
+    func times() {
+        func deed(_ consent: String, _ time: String) -> ConsentDeed? {
+            PolicyTests.deed(#"{"type":"consent","userId":"u","consent":\#(consent),"timestamp":\#(time)}"#)
+        }
+        let time = #""1970-01-01T00:00:10Z""#
+        #expect(deed(#"{"level":"standard"}"#, time)?.decided(after: 20_000_000_000) == 10_000_000_000)
+        #expect(deed(#"{"withdrawn":true}"#, time)?.decided(after: 20_000_000_000) == 20_000_000_000)
+        #expect(deed(#"{"denied":["analytics"]}"#, time)?.decided(after: nil) == 10_000_000_000)
+        #expect(deed(#"{"granted":[]}"#, time)?.decided(after: 20_000_000_000) == 20_000_000_000)
+        for time in ["12", #""yesterday""#, "null"] { #expect(deed(#"{"level":"standard"}"#, time)?.decided(after: 1) == nil) }
+    }
+}
+
+@Suite("What is left of what was said where only refusals count")
+struct LoweringTests {
+    private let vocabulary = ConsentVocabulary(plan().consent!, purposes: ["operations", "analytics"])
+
+    @Test(
+        "is never more than was there",
+        arguments: [
+            (nil, ConsentTerms(level: "standard"), nil),
+            (nil, ConsentTerms(granted: ["operations", "analytics"]), nil),
+            (nil, ConsentTerms(level: "essential"), ConsentTerms(denied: ["analytics"])),
+            (nil, ConsentTerms(granted: ["operations"], denied: ["analytics"]), ConsentTerms(denied: ["analytics"])),
+            (nil, ConsentTerms(level: "none"), ConsentTerms(level: "none", denied: ["analytics", "operations"])),
+            (nil, .withdrawn, .withdrawn),
+            (ConsentTerms(level: "essential", version: "1"), ConsentTerms(level: "standard", version: "2"), nil),
+            (ConsentTerms(level: "standard"), ConsentTerms(level: "standard"), nil),
+            (
+                ConsentTerms(level: "standard", version: "1"), ConsentTerms(level: "essential", version: "2"),
+                ConsentTerms(level: "essential", denied: ["analytics"], version: "1")
+            ),
+            (
+                ConsentTerms(granted: ["operations"]), ConsentTerms(denied: ["analytics"]),
+                ConsentTerms(granted: ["operations"], denied: ["analytics"])
+            ),
+            (ConsentTerms(denied: ["analytics"]), ConsentTerms(granted: ["analytics", "operations"]), nil),
+            (.withdrawn, ConsentTerms(level: "standard"), nil),
+        ] as [(ConsentTerms?, ConsentTerms, ConsentTerms?)])
+    func lowering(known: ConsentTerms?, said: ConsentTerms, expected: ConsentTerms?) {
+        #expect(vocabulary.lowered(known, by: said) == expected)
+    }
+
+    @Test("of several that are tied is so of each")
+    func several() {
+        let known = [ConsentTerms(level: "standard"), ConsentTerms(level: "essential")]
+        #expect(vocabulary.lowered(known, by: .withdraw(nil)) == [.withdrawn])
+        #expect(
+            vocabulary.lowered(known, by: .refuse(["operations"])) == [
+                ConsentTerms(level: "standard", denied: ["operations"]), ConsentTerms(level: "essential", denied: ["operations"]),
+            ])
+        #expect(vocabulary.lowered([], by: .withdraw(["analytics"])) == [ConsentTerms(denied: ["analytics"])])
+        #expect(vocabulary.lowered([], by: .state(ConsentTerms(level: "standard"))) == nil)
+        #expect(vocabulary.lowered(known, by: .tie) == nil && vocabulary.lowered(known, by: .untie) == nil)
+    }
+}

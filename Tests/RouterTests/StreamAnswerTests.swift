@@ -1,0 +1,139 @@
+import Configuration
+import Delivery
+import Events
+import Glibc
+import Ingest
+import Platform
+import Policy
+import Testing
+
+@testable import Router
+
+/// A provider that keeps what it gets.
+private final class Shelf: Provider, Sendable {
+    private let taken = Monitor<[String]>([])
+    var lines: [String] { taken.withLock { $0 } }
+
+    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        taken.withLock { taken in
+            for index in 0..<batch.count { taken.append(String(decoding: batch.event(index), as: UTF8.self)) }
+        }
+        done(BatchOutcome(.delivered))
+    }
+    func flush(_ done: @escaping @Sendable (Outcome) -> Void) { done(.delivered) }
+    func reopen() {}
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {}
+    func close() {}
+}
+
+/// A router with a ledger, which events are submitted to, or that reads a pipe and acknowledges into another.
+private final class Desk {
+    let ledger: StreamLedger
+    let shelf = Shelf()
+    let router: Router
+    let said = Monitor<[String]>([])
+    private let account = Monitor<Account?>(nil)
+    private var input: [Int32] = [0, 0]
+    private var acks: [Int32] = [0, 0]
+
+    init(listens: Bool) throws {
+        ledger = try StreamLedger(isFaulty: true)
+        pipe(&input)
+        pipe(&acks)
+        let plan = streamPlan { plan in
+            plan.messageID.deduplicate = MessageIDPlan.Deduplication()
+            plan.providers[0].delivery.batch.wait = .milliseconds(1)
+            if listens { plan.namedSources?[0].plugin = "http" }
+        }
+        var options = RouterOptions(deadLetters: ledger.folder + "/dead-letters.sqlite")
+        options.input = input[0]
+        options.acks = listens ? nil : acks[1]
+        options.workers = 2
+        options.key = ledger.key
+        options.registry = ledger.registry
+        let said = said
+        router = Router(plan, outlets: [Outlet(provider: shelf, concurrency: 1)], options: options) { line in
+            said.withLock { $0.append(line) }
+        }
+        let (router, account) = (router, account)
+        Platform.Thread.start("router") {
+            let result = router.run()
+            account.withLock { $0 = result }
+            account.wake()
+        }.detach()
+    }
+
+    deinit { for descriptor in input + acks where descriptor >= 0 { close(descriptor) } }
+
+    func submit(_ lines: String...) -> Submission {
+        let answered = Monitor<Submission?>(nil)
+        var text = ByteBuffer()
+        for line in lines { text.append(line + "\n") }
+        let isTaken = router.sink?.submit(text, source: 0, key: 0) { submission in
+            answered.withLock { $0 = submission }
+            answered.wake()
+        }
+        precondition(isTaken == true)
+        return answered.waitUntilReady { $0.map(Readiness.ready) ?? .notBefore(nil) }
+    }
+
+    func send(_ lines: String...) {
+        Array(lines.map { $0 + "\n" }.joined().utf8).withUnsafeBytes { try? writeAll(input[1], $0) }
+    }
+
+    func finish() -> Account {
+        close(input[1])
+        input[1] = -1
+        if router.sink != nil { router.stopReading() }
+        return account.waitUntilReady { $0.map(Readiness.ready) ?? .notBefore(nil) }
+    }
+
+    /// The last line that was acknowledged; to be asked when the router has ended.
+    var acknowledged: Int {
+        close(acks[1])
+        acks[1] = -1
+        var text: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1000)
+        while true {
+            let count = read(acks[0], &chunk, chunk.count)
+            guard count > 0 else { break }
+            text += chunk[..<count]
+        }
+        return String(decoding: text, as: UTF8.self).split(separator: "\n").last.flatMap { Int($0) } ?? 0
+    }
+}
+
+@Suite("What a router answers for", .serialized)
+struct StreamAnswerTests {
+    @Test("is given back when the ledger cannot be written, and taken when it comes again")
+    func givenBack() throws {
+        let desk = try Desk(listens: true)
+        let grant = #"{"type":"consent","userId":"u","consent":{"level":"standard"},"messageId":"m1"}"#
+        desk.ledger.fail()
+        #expect(desk.submit(grant, event("u", "1", #","messageId":"m2""#)) == .overloaded(retryAfter: 1))
+        #expect(desk.submit(event("u", "2", #","messageId":"m3""#)) == .stored(invalid: []), "what says nothing to the ledger is taken")
+        desk.ledger.heal()
+        #expect(desk.submit(grant, event("u", "1", #","messageId":"m2""#)) == .stored(invalid: []))
+        #expect(try desk.ledger.terms("u") == ConsentTerms(level: "standard"))
+        let account = desk.finish()
+        #expect(account.balances && account.received == 3 && account.duplicates == 0 && account.consent.taken == 1)
+        #expect(desk.shelf.lines.count == 2)
+    }
+
+    @Test("is not acknowledged to a producer from the line on that the ledger could not take, and the run goes on")
+    func notAcknowledged() throws {
+        let desk = try Desk(listens: false)
+        try desk.ledger.set("v", ConsentTerms(level: "standard"))
+        desk.send(event("v", "1"))
+        while desk.shelf.lines.count < 1 { sched_yield() }
+        desk.ledger.fail()
+        desk.send(says("v", withdraws), event("v", "2"))
+        while desk.router.status.events < 3 { sched_yield() }
+        desk.ledger.heal()
+        desk.send(event("v", "3"))
+        let account = desk.finish()
+        #expect(account.balances && account.received == 4 && account.consent.unwritten == 1)
+        #expect(desk.shelf.lines == [event("v", "1")])
+        #expect(desk.acknowledged == 1)
+    }
+}

@@ -1,0 +1,307 @@
+import Configuration
+import Events
+import FaultyFiles
+import Ledger
+import Platform
+import Policy
+import Testing
+
+@testable import Router
+
+@Suite("Consent in the stream")
+struct StreamConsentTests {
+    @Test("holds for every later line of its block, as often as it changes, and for none before")
+    func withinBlock() throws {
+        let stand = try StreamStand()
+        let names = stand.turn(
+            stand.block(
+                event("u", "1"), says("u", grants), event("u", "2"), event("v", "3"), says("u", withdraws), event("u", "4"),
+                says("u", grants), event("u", "5"), says("u", #"{"denied":["analytics"]}"#), event("u", "6")))
+        #expect(names == ["2", "5"])
+        #expect(try stand.ledger.terms("u") == ConsentTerms(level: "standard", denied: ["analytics"]))
+    }
+
+    @Test("that withdraws holds for later lines that another worker has judged already")
+    func overtaken() throws {
+        let stand = try StreamStand()
+        for id in ["u", "v"] { try stand.ledger.set(id, ConsentTerms(level: "standard")) }
+        let first = stand.block(event("u", "1"), says("u", withdraws), event("u", "2"))
+        let second = stand.block(event("u", "3"), event("v", "4"))
+        #expect(second.admitted == ["3", "4"], "it was judged before the withdrawal had its turn")
+        #expect(stand.turn(first) == ["1"])
+        #expect(stand.turn(second) == ["4"])
+        #expect(try stand.ledger.receipts() == 1 && stand.destroyed.withLock { $0 } == [1])
+    }
+
+    @Test("that grants holds for later lines that another worker has denied already")
+    func grantOvertaken() throws {
+        let stand = try StreamStand()
+        let first = stand.block(says("u", grants))
+        let second = stand.block(event("u", "1"), says("u", withdraws), event("u", "2"))
+        let third = stand.block(event("u", "3"))
+        stand.turn(first)
+        #expect(stand.turn(second) == ["1"])
+        #expect(stand.turn(third) == [])
+    }
+
+    @Test("does not hold for lines before it, whichever worker is faster")
+    func before() throws {
+        let stand = try StreamStand()
+        try stand.ledger.set("u", ConsentTerms(level: "standard"))
+        let first = stand.block(event("u", "1"))
+        let second = stand.block(says("u", withdraws))
+        #expect(stand.turn(first) == ["1"])
+        stand.turn(second)
+        #expect(stand.take(event("u", "2")) == [])
+    }
+
+    @Test("that concerns others leaves a block as it was judged")
+    func others() throws {
+        let stand = try StreamStand()
+        try stand.ledger.set("v", ConsentTerms(level: "standard"))
+        let first = stand.block(says("u", grants))
+        let second = stand.block(event("v", "1"))
+        stand.turn(first)
+        // On record, but not by the stream: a block that is not judged again does not know.
+        try stand.ledger.set("v", .withdrawn)
+        #expect(stand.turn(second) == ["1"])
+    }
+
+    @Test("lets no limit be used up twice by events that are judged again")
+    func limits() throws {
+        let stand = try StreamStand(
+            streamPlan { plan in
+                plan.routes[0].sample = SamplePlan(rate: 1)
+                plan.routes[0].sample?.limit = LimitPlan(EventRate(perDay: 1), burst: 3)
+            })
+        try stand.ledger.set("u", ConsentTerms(level: "standard"))
+        let first = stand.block(says("u", #"{"level":"standard","version":"2"}"#))
+        let second = stand.block(event("u", "2"), event("u", "3"))
+        stand.turn(first)
+        #expect(stand.turn(second) == ["2", "3"])
+        // The event that granted took the last.
+        #expect(stand.take(event("u", "4")) == [])
+    }
+
+    @Test("takes no event that is judged again for one that came before, and every one that did")
+    func duplicates() throws {
+        let stand = try StreamStand(streamPlan { $0.messageID.deduplicate = MessageIDPlan.Deduplication() })
+        let first = stand.block(says("u", grants))
+        let second = stand.block(
+            event("u", "1", #","messageId":"m1""#), event("u", "2", #","messageId":"m1""#), event("u", "3", #","messageId":"m3""#))
+        stand.turn(first)
+        #expect(stand.turn(second) == ["1", "3"])
+        #expect(second.tally.duplicates == 1 && second.tally.events == 2 && second.sightings == 2)
+        #expect(stand.take(event("u", "4", #","messageId":"m3""#)) == [])
+    }
+
+    @Test("tells faulty lines once, and counts lines rightly, in a block that is judged again")
+    func faults() throws {
+        let stand = try StreamStand()
+        let first = stand.block(says("u", grants))
+        let second = stand.block("{", event("u", "1"), says("u", withdraws), "}", event("u", "2"))
+        stand.turn(first)
+        #expect(stand.turn(second) == ["1"])
+        #expect(second.faults.map(\.line) == [1, 4] && second.lines == 5 && second.tally.events == 3)
+    }
+
+    private let identify = #"{"type":"identify","userId":"u","anonymousId":"a"}"#
+    private func device(_ name: String) -> String { #"{"anonymousId":"a","event":"\#(name)"}"# }
+
+    @Test("ties ids by identify and alias, and sets them apart by reset")
+    func ties() throws {
+        let stand = try StreamStand()
+        try stand.ledger.set("u", ConsentTerms(level: "standard"))
+        let names = stand.turn(
+            stand.block(
+                device("1"), identify, device("2"), #"{"type":"reset","anonymousId":"a"}"#, device("3"),
+                #"{"type":"alias","previousId":"a","userId":"u"}"#, device("4"), says("u", withdraws), device("5")))
+        #expect(names == ["2", "4"])
+    }
+
+    @Test("that ties what is tied already waits for no turn, until it is not tied any more")
+    func knownTies() throws {
+        let stand = try StreamStand()
+        try stand.ledger.set("u", ConsentTerms(level: "standard"))
+        #expect(stand.take(identify, device("1")) == ["1"])
+        let known = stand.block(identify, device("2"))
+        #expect(!known.isWaiting && stand.turn(known) == ["2"])
+        let reset = stand.block(#"{"type":"reset","anonymousId":"a"}"#, device("3"))
+        let hasty = stand.block(identify, device("4"))
+        #expect(!hasty.isWaiting)
+        #expect(stand.turn(reset) == [])
+        #expect(stand.turn(hasty) == ["4"])
+        #expect(try stand.ledger.effective("a") == [ConsentTerms(level: "standard")])
+    }
+
+    @Test("that refuses leaves the rest, whichever of the person's ids it was said by", arguments: [true, false])
+    func refusals(writes: Bool) throws {
+        let stand = try StreamStand(streamPlan(writes: writes) { $0.routes[0].consent = ConsentDemand(level: 1) })
+        try stand.ledger.set("u", ConsentTerms(level: "standard"))
+        let both = #""userId":"u","anonymousId":"a""#
+        let refusal = #""consent":{"denied":["analytics"]}"#
+        #expect(stand.take(#"{"type":"consent",\#(both),\#(refusal)}"#, "{\(both),\"event\":\"1\"}") == ["1"])
+        #expect(try stand.ledger.terms("u")?.denied == ["analytics"] && stand.ledger.terms("a") == nil)
+        try stand.ledger.registry.use { (file) throws(StorageFault) in
+            guard case .tied(let changes) = try file.tie([.init("u"), .init("a")]) else { preconditionFailure("they can be tied") }
+            return ((), changes)
+        }
+        #expect(stand.take(#"{"type":"consent","anonymousId":"a","consent":{"denied":["operations"]}}"#, event("u", "2")) == [])
+        #expect(try stand.ledger.terms("u")?.denied == ["analytics", "operations"])
+        stand.take(#"{"type":"consent","anonymousId":"new",\#(refusal)}"#)
+        #expect(try stand.ledger.terms("new") == ConsentTerms(denied: ["analytics"]))
+    }
+
+    @Test("that was said earlier, as its time has it, does not hold; but a withdrawal does")
+    func late() throws {
+        let stand = try StreamStand()
+        func dated(_ consent: String, _ year: Int) -> String {
+            #"{"type":"consent","userId":"u","consent":\#(consent),"timestamp":"\#(year)-01-01T00:00:00Z"}"#
+        }
+        #expect(stand.take(dated(grants, 2021), event("u", "1")) == ["1"])
+        #expect(stand.take(dated(#"{"level":"none"}"#, 2020), event("u", "2")) == ["2"])
+        #expect(stand.take(dated(withdraws, 2020), event("u", "3")) == [])
+        #expect(stand.take(dated(grants, 2020), event("u", "4")) == [])
+        #expect(stand.take(dated(grants, 2022), event("u", "5")) == ["5"])
+    }
+
+    @Test("that makes no sense is routed, counted and told once, and changes nothing")
+    func broken() throws {
+        let stand = try StreamStand()
+        try stand.ledger.set("u", ConsentTerms(level: "standard"))
+        let hand = stand.block(
+            says("u", #"{"level":"nonsense"}"#), says("u", #"{"level":"nonsense"}"#), event("u", "1"), #"{"type":"reset"}"#)
+        #expect(stand.turn(hand) == ["1"])
+        #expect(hand.heard.broken == 3 && hand.tally.events == 4)
+        let said = stand.said.withLock { $0 }
+        #expect(said.count == 2 && said.contains { $0.contains("consent.level is none of routes.json") })
+    }
+
+    @Test("is nothing to a router without a ledger")
+    func noLedger() {
+        let plan = streamPlan { $0.consent?.ledger = nil }
+        let ruleset = Ruleset(plan, subjectKey: Array(0..<16))
+        var worker = Worker(ruleset, lineLimit: 1 << 20, depth: 64, blockSize: 4096)
+        worker.block.text.append(says("u", grants) + "\n" + event("u", "1") + "\n")
+        worker.work()
+        let (isWaiting, tally) = (worker.isWaiting, worker.tally)
+        #expect(!isWaiting && tally[0, .denied(.unknown)] == 2)
+    }
+}
+
+@Suite("A source that may not write the ledger")
+struct ForbiddenTests {
+    @Test("cannot grant, and its event is routed and counted, and told once")
+    func grant() throws {
+        let stand = try StreamStand(streamPlan(writes: false))
+        let hand = stand.block(says("u", grants), event("u", "1"), says("u", #"{"granted":["operations","analytics"]}"#), event("u", "2"))
+        #expect(stand.turn(hand) == [])
+        #expect(hand.heard.forbidden == 2 && hand.tally.events == 4)
+        #expect(try stand.ledger.terms("u") == nil)
+        #expect(stand.said.withLock { $0 }.count == 1)
+        try stand.ledger.set("u", ConsentTerms(level: "essential"))
+        #expect(stand.take(says("u", grants), event("u", "3")) == [])
+        #expect(try stand.ledger.terms("u") == ConsentTerms(level: "essential"))
+        try stand.ledger.set("u", .withdrawn)
+        #expect(stand.take(says("u", grants), event("u", "4")) == [])
+        #expect(try stand.ledger.terms("u") == .withdrawn)
+    }
+
+    @Test("can refuse: what it sends later does not go, whatever else it says")
+    func refusal() throws {
+        let stand = try StreamStand(streamPlan(writes: false))
+        for id in ["u", "v", "w"] { try stand.ledger.set(id, ConsentTerms(level: "standard")) }
+        #expect(stand.take(event("u", "1"), says("u", #"{"denied":["analytics"]}"#), event("u", "2")) == ["1"])
+        #expect(stand.take(says("v", #"{"level":"essential","version":"9"}"#), event("v", "3")) == [])
+        #expect(try stand.ledger.terms("v") == ConsentTerms(level: "essential", denied: ["analytics"]))
+        #expect(stand.take(says("w", withdraws), event("w", "4")) == [])
+        #expect(try stand.ledger.terms("w") == .withdrawn)
+    }
+
+    @Test("cannot erase: its withdrawal destroys nothing and has no receipt")
+    func erasure() throws {
+        let stand = try StreamStand(streamPlan(writes: false))
+        try stand.ledger.set("u", ConsentTerms(level: "standard"))
+        stand.take(says("u", withdraws))
+        #expect(try stand.ledger.receipts() == 0 && stand.destroyed.withLock { $0 }.isEmpty)
+    }
+
+    @Test("cannot tie: who is unknown gets nobody else's consent")
+    func tie() throws {
+        let stand = try StreamStand(streamPlan(writes: false))
+        try stand.ledger.set("u", ConsentTerms(level: "standard"))
+        let names = stand.take(
+            #"{"type":"identify","userId":"u","anonymousId":"a"}"#, #"{"type":"alias","previousId":"a","userId":"u"}"#,
+            #"{"anonymousId":"a","event":"1"}"#)
+        #expect(names == [])
+        #expect(try stand.ledger.effective("a") == [])
+        let hand = stand.block(#"{"type":"identify","userId":"u","anonymousId":"a"}"#)
+        #expect(!hand.isWaiting && hand.heard.forbidden == 1, "it waits for nobody's turn")
+    }
+
+    @Test("cannot untie: who withdrew by another id stays withdrawn")
+    func untie() throws {
+        let stand = try StreamStand(streamPlan(writes: false))
+        try stand.ledger.set("u", .withdrawn)
+        try stand.ledger.set("a", ConsentTerms(level: "standard"))
+        try stand.ledger.registry.use { (file) throws(StorageFault) in
+            guard case .tied(let changes) = try file.tie([.init("u"), .init("a")]) else { preconditionFailure("they can be tied") }
+            return ((), changes)
+        }
+        #expect(stand.take(#"{"type":"reset","anonymousId":"a"}"#, #"{"anonymousId":"a","event":"1"}"#) == [])
+        #expect(try stand.ledger.effective("a").contains(.withdrawn))
+    }
+
+    @Test("is one of which the key may, and another key may not")
+    func keys() {
+        let plan = streamPlan { plan in
+            var source = SourcePlan(name: "web", plugin: "http")
+            source.http = HTTPSourcePlan()
+            source.http?.keys = [
+                AccessKey(name: "app", secrets: []), AccessKey(name: "center", secrets: [], consent: .write),
+            ]
+            plan.namedSources = [source]
+        }
+        let ruleset = Ruleset(plan)
+        #expect((0...2).map { ruleset.mayWrite(source: 0, key: $0) } == [false, false, true])
+    }
+}
+
+@Suite("A ledger that cannot be written", .serialized)
+struct UnwritableTests {
+    @Test("lets refusals hold in memory, lets nothing be granted, and says so once")
+    func failing() throws {
+        let stand = try StreamStand(isFaulty: true)
+        for id in ["u", "v"] { try stand.ledger.set(id, ConsentTerms(level: "standard")) }
+        stand.ledger.fail()
+        let hand = stand.block(
+            says("new", grants), event("new", "1"), says("u", withdraws), event("u", "2"), says("v", #"{"level":"essential"}"#),
+            event("v", "3"))
+        let later = stand.block(event("u", "4"), event("v", "5"))
+        #expect(stand.turn(hand) == [] && !hand.isWritten)
+        #expect(hand.heard.unwritten == 3 && hand.tally.events == 6)
+        #expect(stand.turn(later) == [] && later.isWritten)
+        #expect(!stand.turn(stand.block(says("new", grants))).contains("1"))
+        #expect(stand.said.withLock { $0 }.filter { $0.hasPrefix("the ledger cannot be written") }.count == 1)
+
+        stand.ledger.heal()
+        #expect(stand.take(says("u", grants), event("u", "6")) == ["6"])
+        #expect(stand.said.withLock { $0 }.last == "the ledger can be written again")
+        #expect(try stand.ledger.terms("new") == nil)
+    }
+
+    @Test("is not granted by what stands in the same block before the fault")
+    func halfWay() throws {
+        for at in 0..<60 {
+            let stand = try StreamStand(isFaulty: true)
+            faulty_arm(Int64(at), FAULTY_IO, 1)
+            let hand = stand.block(says("u", grants), event("u", "1"), says("v", grants), event("v", "2"))
+            let names = stand.turn(hand)
+            stand.ledger.heal()
+            #expect(names == (hand.isWritten ? ["1", "2"] : []))
+            #expect(try stand.ledger.terms("u") == (hand.isWritten ? ConsentTerms(level: "standard") : nil))
+            if hand.isWritten { return #expect(at > 0) }
+        }
+        Issue.record("it was never written")
+    }
+}

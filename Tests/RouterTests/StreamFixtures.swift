@@ -1,0 +1,149 @@
+import Configuration
+import Events
+import FaultyFiles
+import Foundation
+import Ledger
+import Platform
+import Policy
+
+@testable import Router
+
+let streamLevels: [ConsentPlan.Level] = [
+    .init(name: "none", purposes: []), .init(name: "essential", purposes: ["operations"]),
+    .init(name: "standard", purposes: ["operations", "analytics"]),
+]
+
+/// A plan with a ledger and one route that demands `standard`.
+func streamPlan(writes: Bool = true, _ change: (inout Plan) -> Void = { _ in }) -> Plan {
+    var plan = Plan()
+    var consent = ConsentPlan()
+    consent.levels = streamLevels
+    consent.subject = ["userId", "anonymousId"].map { Path(keys: [$0]) }
+    consent.ledger = LedgerPlan()
+    plan.consent = consent
+    plan.messageID.add = false
+    plan.providers = [ProviderPlan(name: "out", plugin: "store", settings: Secret([]))]
+    var source = SourcePlan(name: "in", plugin: "stdin")
+    source.consent = writes ? .write : nil
+    plan.namedSources = [source]
+    var route = RoutePlan(name: "all")
+    route.providers = [0]
+    route.consent = ConsentDemand(level: 2)
+    plan.routes = [route]
+    change(&plan)
+    return plan
+}
+
+/// A ledger on disk, which can be told to fail.
+final class StreamLedger {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
+    let key = [UInt8](0..<16)
+    let registry: Registry
+    private let isFaulty: Bool
+
+    init(isFaulty: Bool = false) throws {
+        self.isFaulty = isFaulty
+        if isFaulty { faulty_take() }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        let key = key
+        var options = LedgerFile.Options(keys: LedgerKeys(current: LedgerKeys.Key("ids", Array("0123456789abcdef".utf8)))) { id in
+            let short = SubjectKey(of: id, under: key)
+            return ShortHash(high: short.high, low: short.low)
+        }
+        options.levels = streamLevels.map(\.name)
+        options.vfs = isFaulty ? FAULTY_FILES : nil
+        registry = try Registry(LedgerFile(folder + "/ledger.sqlite", options: options)!)
+    }
+
+    deinit {
+        heal()
+        registry.close()
+        if isFaulty { faulty_give() }
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    func fail() { faulty_arm(0, FAULTY_FULL, 1) }
+    func heal() { if isFaulty { faulty_arm(-1, FAULTY_FULL, 0) } }
+
+    func set(_ id: String, _ terms: ConsentTerms) throws {
+        try registry.use { (file) throws(StorageFault) in ((), try file.set(LedgerID(id), terms, origin: "test").changes) }
+    }
+    /// What was said for the id alone.
+    func terms(_ id: String) throws -> ConsentTerms? {
+        try registry.use { (file) throws(StorageFault) in (try file.get(LedgerID(id))?.record?.terms, []) }
+    }
+    /// What holds of it by the file.
+    func effective(_ id: String) throws -> [ConsentTerms] {
+        try registry.use { (file) throws(StorageFault) in (try file.get(LedgerID(id))?.effective ?? [], []) }
+    }
+    func receipts() throws -> Int {
+        try registry.use { (file) throws(StorageFault) in (try file.receipts().count, []) }
+    }
+}
+
+/// Workers whose turns the test gives.
+final class StreamStand {
+    let ledger: StreamLedger
+    let ruleset: Ruleset
+    let seen: SeenIDs?
+    let said = Monitor<[String]>([])
+    let destroyed = Monitor<[Int64]>([])
+    private let clerk: ConsentClerk
+
+    init(_ plan: Plan = streamPlan(), isFaulty: Bool = false) throws {
+        ledger = try StreamLedger(isFaulty: isFaulty)
+        ruleset = Ruleset(plan, subjectKey: ledger.key, records: ledger.registry.records)
+        seen = plan.messageID.deduplicate.map { SeenIDs($0, key: Array(0..<16)) }
+        let (said, destroyed) = (said, destroyed)
+        clerk = ConsentClerk(
+            ledger.registry, destroy: { receipts in destroyed.withLock { $0 += receipts } },
+            say: { line in said.withLock { $0.append(line) } })
+    }
+
+    /// A worker with a block that it has worked on, and whose turn is to come.
+    func block(_ lines: String...) -> Hand {
+        let hand = Hand(Worker(ruleset, lineLimit: 1 << 20, depth: 64, blockSize: 4096, seen: seen))
+        hand.worker.block.text.append(lines.map { $0 + "\n" }.joined())
+        clerk.prepare(&hand.worker, ruleset)
+        hand.worker.work()
+        return hand
+    }
+
+    /// Its turn: the names of the events that go on.
+    @discardableResult func turn(_ hand: Hand) -> [String] {
+        hand.isWritten = clerk.settle(&hand.worker, ruleset, source: "in")
+        return hand.admitted
+    }
+
+    @discardableResult func take(_ lines: String...) -> [String] {
+        lines.flatMap { turn(block($0)) }
+    }
+
+    final class Hand {
+        var worker: Worker
+        var isWritten = true
+        init(_ worker: consuming Worker) { self.worker = worker }
+
+        var isWaiting: Bool { worker.isWaiting }
+        var heard: ConsentCounts { worker.heard }
+        var tally: Tally { worker.tally }
+        var faults: [LineFault] { worker.faults }
+        var lines: Int { worker.lines }
+        var sightings: Int { worker.sightings.count }
+
+        /// The names of the events that were admitted so far.
+        var admitted: [String] {
+            let parcel = worker.parcels
+            let text = String(decoding: parcel[0].bytes.bytes, as: UTF8.self)
+            return text.split(separator: "\n").map { line in
+                let name = line.components(separatedBy: #""event":""#)
+                return name.count > 1 ? String(name[1].prefix { $0 != "\"" }) : ""
+            }.filter { !$0.isEmpty }
+        }
+    }
+}
+
+func event(_ id: String, _ name: String, _ more: String = "") -> String { #"{"userId":"\#(id)","event":"\#(name)"\#(more)}"# }
+func says(_ id: String, _ consent: String) -> String { #"{"type":"consent","userId":"\#(id)","consent":\#(consent)}"# }
+let grants = #"{"level":"standard"}"#
+let withdraws = #"{"withdrawn":true}"#

@@ -1,0 +1,73 @@
+// The gate of one plan, as a worker has it: lines go in, parcels come out. It is the router's own judge.
+
+import Configuration
+import Events
+import Platform
+
+@testable import Policy
+
+final class ParcelBox {
+    var parcel: Parcel
+    init(_ parcel: consuming Parcel) { self.parcel = parcel }
+}
+
+final class Gatehouse {
+    let ruleset: Ruleset
+    private var judge: Judge
+    private var scanner: Scanner
+    private var tally: Tally
+    private let parcels: UnsafeMutablePointer<Parcel>
+
+    init(_ plan: Plan, records: ConsentRecords, levels: RunNames) {
+        ruleset = Ruleset(plan, subjectKey: Gatehouse.key, records: records, levels: levels)
+        judge = Judge(ruleset)
+        scanner = Scanner(ruleset.paths)
+        tally = Tally(routes: ruleset.routeCount)
+        parcels = .allocate(capacity: ruleset.providerCount)
+        for index in 0..<ruleset.providerCount { (parcels + index).initialize(to: Parcel()) }
+    }
+
+    deinit {
+        parcels.deinitialize(count: ruleset.providerCount)
+        parcels.deallocate()
+    }
+
+    static let key = [UInt8](0..<16)
+
+    /// What the lanes get of these lines, in order.
+    func judge(_ lines: [String], arrival: Int64) -> [ParcelBox] {
+        var block = Block()
+        for line in lines { block.text.append(line + "\n") }
+        block.seal()
+        var at: UInt32 = 0
+        for _ in lines {
+            guard let event = scanner.scan(block.bytes, at) else { preconditionFailure("the simulation wrote no event") }
+            judge.judge(event, arrival: arrival, into: parcels, tally: &tally)
+            at = scanner.lineEnd + 1
+        }
+        return (0..<ruleset.providerCount).map { index in
+            var full = Parcel()
+            swap(&full, &parcels[index])
+            return ParcelBox(full)
+        }
+    }
+}
+
+/// Plans are read from texts, as a router reads them.
+enum Plans {
+    private struct Modules: ModuleCatalog {
+        var names: [String] { ["noop"] }
+        func description(of module: String) throws(ModuleFault) -> ModuleDescription? {
+            try ModuleDescription(json: #"{"name":"noop","version":"1","settings":{"type":"object"}}"#)
+        }
+    }
+
+    static func read(_ variation: Variation) -> Plan {
+        do throws(ConfigurationFaults) {
+            return try RoutesFile(environment: { _ in nil }, contents: { _ in .success([]) }, catalog: Modules())
+                .read(Array(variation.text.utf8), file: "routes.json")
+        } catch {
+            fatalError("\(error.faults.map(\.description))")
+        }
+    }
+}

@@ -1,0 +1,157 @@
+// One run of the router, from its start to its end or its death: the objects that a process would have, on a state folder.
+
+import Configuration
+import Platform
+
+@testable import Delivery
+@testable import Ledger
+@testable import Policy
+@testable import Spool
+
+/// The hands of the clock, for those who read it by themselves.
+final class Hands: Sendable {
+    private let time = Monitor(Int64(1))
+    /// The wall clock at the instant 0.
+    static let epoch: Int64 = 1_700_000_000_000_000_000
+
+    var now: Int64 {
+        get { time.withLock { $0 } }
+        set { time.withLock { $0 = newValue } }
+    }
+    var wall: Int64 { now + Hands.epoch }
+    var clock: Clock {
+        Clock(now: { [self] in Instant(nanoseconds: now) }, wall: { [self] in wall })
+    }
+}
+
+/// A delivery under way.
+struct Delivery {
+    var copies: [Copy]
+    var outcome: BatchOutcome
+    var arrives: [Bool]
+    /// nil: never answered.
+    var done: Int64?
+    var due: Int64?
+}
+
+final class LaneLife {
+    var state: LaneState
+    let store: SpoolFile?
+    let index: Int
+    /// What the thread of the lane, that of the store and that of the deadlines wait for. 0: they are to look now; nil: to be woken.
+    var laneWake: Int64? = 0
+    var diskWake: Int64? = 0
+    var watchWake: Int64? = 0
+    var isSourceAsleep = false
+    var isStoreOver: Bool
+    /// Under way at the store.
+    var disk: LaneState.DiskStep?
+    var deliveries: [UInt64: Delivery] = [:]
+    var burials: [(batch: Batch, reason: LaneAccount.Fate, answer: Answer, attempts: Int, share: Backlog.Share?)] = []
+    var flushDone: Int64?
+    /// The counts that the account is held against.
+    var taken = 0
+    let resumed: Int
+    var delivered = 0
+    /// How many destroyed events receipts were told of.
+    var reported = 0
+
+    init(_ state: consuming LaneState, store: SpoolFile?, index: Int) {
+        resumed = state.account.totalResumed
+        self.state = state
+        self.store = store
+        self.index = index
+        isStoreOver = store == nil
+    }
+
+    func wake() {
+        laneWake = 0
+        diskWake = 0
+        isSourceAsleep = false
+    }
+}
+
+/// A block on its way through the workers.
+final class Passing {
+    let events: [Int]
+    let arrival: Int64
+    let gatehouse: Gatehouse
+    /// By lane; nil: it is not judged yet.
+    var parcels: [ParcelBox]?
+    init(events: [Int], arrival: Int64, gatehouse: Gatehouse) {
+        self.events = events
+        self.arrival = arrival
+        self.gatehouse = gatehouse
+    }
+}
+
+/// A withdrawal between its being written down and its receipt.
+struct Withdrawing {
+    enum Stage: Equatable {
+        case waiting
+        /// Until so many blocks have been handed over.
+        case settling(Int)
+        case sweeping, finishing
+    }
+    var receipt: Int64
+    var stage = Stage.waiting
+    var places: [String: Swept] = [:]
+    var lanesLeft = 0
+}
+
+final class Life {
+    let folder: Folder
+    let registry: Registry
+    let names = RunNames(["r0", "r1", "r2"])
+    let levels = RunNames()
+    let check: SecondCheck
+    let deadLetters: DeadLetters
+    let steps: WithdrawalSteps
+    var gatehouse: Gatehouse
+    private(set) var lanes: [LaneLife] = []
+    /// In the order in which they were read.
+    var passing: [Passing] = []
+    var blocksRead = 0
+    var blocksHandedOver = 0
+    /// Written down, and its acknowledgement is still to come.
+    var unacknowledged: Int64?
+    var withdrawals: [Withdrawing] = []
+    var isEnding = false
+    var endsAt: Int64?
+
+    init(_ folder: Folder, _ scenario: Scenario, _ plan: Plan, hands: Hands, seed: UInt64, plant: Plant?) throws {
+        self.folder = folder
+        var options = LedgerFile.Options(
+            keys: LedgerKeys(current: LedgerKeys.Key("ids", Array("0123456789abcdef0123456789abcdef".utf8)))
+        ) { id in
+            let key = SubjectKey(of: id, under: Gatehouse.key)
+            return ShortHash(high: key.high, low: key.low)
+        }
+        options.levels = Words.levels
+        options.clock = hands.clock
+        registry = try Registry(LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!)
+        check = SecondCheck(registry.records, levels: levels)
+        deadLetters = DeadLetters(path: folder.path + "/" + DeadLetterFile.name, levels: levels, clock: hands.clock) { _ in }
+        deadLetters.guarded(by: check)
+        steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: hands.clock)
+        gatehouse = Gatehouse(plan, records: registry.records, levels: levels)
+        check.adopt(gatehouse.ruleset)
+        var chance = Chance(seed: seed)
+        for (index, lane) in scenario.lanes.enumerated() {
+            var store: SpoolFile?
+            if lane.isDurable {
+                var options = SpoolFile.Options()
+                options.clock = hands.clock
+                options.levels = levels
+                options.pageSize = 4096
+                store = try SpoolFile(
+                    path: StateFolder.spool(of: Words.lanes[index], in: folder.path), names: names, options: options
+                ) { _ in }
+            }
+            let state = LaneState(
+                lane.delivery, concurrency: lane.concurrency, routes: names.all.count, chance: Chance(seed: chance.next()),
+                contents: store?.contents, epoch: Hands.epoch, check: plant == .unchecked ? nil : check)
+            lanes.append(LaneLife(state, store: store, index: index))
+        }
+    }
+}

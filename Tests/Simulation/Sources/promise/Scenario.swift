@@ -1,0 +1,135 @@
+// What one seed decides beforehand: the plans that the router goes by, one after the other, and how its lanes keep what waits.
+
+import Configuration
+import Platform
+
+@testable import Delivery
+
+/// Bugs planted on purpose. Each must be found.
+enum Plant: String, CaseIterable {
+    /// Lanes hand over without asking what is on record.
+    case unchecked
+    /// A sweep passes over what waits to be sent again.
+    case retries
+    /// Who consents again before everything is destroyed brings it back.
+    case revive
+    /// What an earlier run began is not gone on with.
+    case resume
+    /// A withdrawal is acknowledged before the ledger has it.
+    case early
+    /// Dead letters are not looked at.
+    case letters
+    /// Blocks that were read and are not handed over yet are not waited for.
+    case settle
+}
+
+/// What a route demands, and which lanes its events go to.
+struct Demand: Hashable {
+    var level = 0
+    var purposes: [String] = []
+    var lanes: [Int]
+}
+
+enum Words {
+    static let levels = ["none", "essential", "standard", "all"]
+    static let purposes = ["operations", "analytics", "marketing"]
+    static let lanes = ["far", "near"]
+    static let members = ["userId", "anonymousId", "groupId"]
+    static let people = (0..<6).map { "u\($0)" }
+
+    /// Each level has one purpose more than the one below it.
+    static func purposes(of level: Int) -> Set<String> { Set(purposes.prefix(level)) }
+}
+
+/// What routes.json has at a time.
+struct Variation: Hashable {
+    /// The level assumed of the unknown; nil: they are denied.
+    var assumed: Int?
+    var routes: [Demand]
+
+    init(_ chance: inout Chance, like other: Variation? = nil) {
+        func roll(_ sides: UInt64) -> Int { Int(chance.next() % sides) }
+        assumed = roll(3) == 0 ? 1 + roll(2) : nil
+        routes = (0..<3).map { index in
+            let lanes = other?.routes[index].lanes ?? [[0], [1], [0, 1]][roll(3)]
+            switch roll(8) {
+            case 0: return Demand(lanes: lanes)
+            case 1..<4: return Demand(purposes: [Words.purposes[roll(3)]], lanes: lanes)
+            case 4: return Demand(level: 1, purposes: [Words.purposes[roll(3)]], lanes: lanes)
+            default: return Demand(level: 1 + roll(3), lanes: lanes)
+            }
+        }
+    }
+
+    /// As a file would have it.
+    var text: String {
+        let levels = Words.levels.indices.map { level in
+            "\"\(Words.levels[level])\":[\(Words.purposes.prefix(level).map { "\"\($0)\"" }.joined(separator: ","))]"
+        }
+        let unknown = assumed.map { "{\"assume\":\"\(Words.levels[$0])\"}" } ?? "\"deny\""
+        let routes = routes.indices.map { index in
+            let demand = self.routes[index]
+            let purposes = demand.purposes.map { "\"\($0)\"" }.joined(separator: ",")
+            let lanes = demand.lanes.map { "\"\(Words.lanes[$0])\"" }.joined(separator: ",")
+            let needs = "\"level\":\"\(Words.levels[demand.level])\"" + (demand.purposes.isEmpty ? "" : ",\"purposes\":[\(purposes)]")
+            return "{\"name\":\"r\(index)\",\"consent\":{\(needs)},\"to\":[\(lanes)]}"
+        }
+        return """
+            {"keys":{"ids":"0123456789abcdef0123456789abcdef"},"message_id":{"add":false},
+             "consent":{"ledger":"ids","levels":{\(levels.joined(separator: ","))},"unknown":\(unknown),"default":"none",
+             "subject":["userId","anonymousId","groupId"]},
+             "providers":{"far":{"plugin":"noop"},"near":{"plugin":"noop"}},
+             "routes":[\(routes.joined(separator: ","))]}
+            """
+    }
+}
+
+struct Scenario {
+    var variations: [Variation]
+    var lanes: [LanePlan]
+    /// How many events there are, and of how many the provider wants none.
+    var events: Int
+    var poison: UInt64
+    /// How many things happen beside the events.
+    var acts: Int
+
+    struct LanePlan {
+        var delivery = DeliveryPlan()
+        var concurrency = 1
+        var isDurable: Bool { delivery.queue.disk != nil }
+    }
+
+    init(_ chance: inout Chance) {
+        func roll(_ sides: UInt64) -> Int { Int(chance.next() % sides) }
+        variations = [Variation(&chance)]
+        for _ in 0..<roll(3) { variations.append(Variation(&chance, like: variations[0])) }
+        lanes = (0..<2).map { _ in
+            var lane = LanePlan()
+            var plan = lane.delivery
+            plan.batch.events = 1 + roll(5)
+            plan.batch.bytes = 200 + roll(1000)
+            plan.batch.wait = .milliseconds(Int64(roll(2) * roll(400)))
+            plan.queue.memory = plan.batch.bytes * (1 + roll(4))
+            if roll(4) > 0 { plan.queue.disk = 1 << 30 }
+            plan.queue.full = plan.queue.disk != nil && roll(3) == 0 ? .spill : .block
+            plan.ordered = roll(2) == 0
+            plan.retry.first = .milliseconds(Int64(1 + roll(500)))
+            plan.retry.most = .milliseconds(Int64(500 + roll(5000)))
+            plan.retry.total = roll(4) == 0 ? .seconds(Int64(1 + roll(20))) : .seconds(100_000)
+            plan.breaker = 1 + roll(6)
+            plan.deadline = .milliseconds(Int64(500 + roll(5000)))
+            plan.abandon = 1000
+            lane.delivery = plan
+            lane.concurrency = 1 + roll(3)
+            return lane
+        }
+        events = 4 + roll(28)
+        poison = UInt64(roll(3) * 10)
+        acts = 3 + roll(14)
+    }
+
+    var description: String {
+        let lanes = lanes.map { "\($0.delivery.queue), batch \($0.delivery.batch), ordered \($0.delivery.ordered)" }
+        return "\(events) events, \(acts) acts, lanes \(lanes)\n\(variations.map(\.text).joined(separator: "\n"))"
+    }
+}

@@ -1,0 +1,1 @@
+../../../../Sources/Router/WithdrawalSteps.swift

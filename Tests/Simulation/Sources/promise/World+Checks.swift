@@ -1,0 +1,91 @@
+// What must hold at every step, when a receipt is finished, and at the end.
+
+import Configuration
+import Platform
+
+@testable import Delivery
+@testable import Ledger
+@testable import Spool
+
+extension World {
+    /// What a copy is held to: what its route demands today, and what it demanded when it was let in.
+    func demanded(_ copy: Copy) -> Set<String> { demands[copy.route].demanded.union(copy.admitted) }
+
+    /// Whether an acknowledged withdrawal forbids that it is ever handed over again.
+    func isDoomed(_ copy: Copy) -> Bool { !copy.dooms.isEmpty && isDoomed(copy, by: copy.dooms) }
+
+    func isDoomed(_ copy: Copy, by dooms: [(receipt: Int64, purposes: Set<String>?)]) -> Bool {
+        let demanded = demanded(copy)
+        return dooms.contains { doom in doom.purposes.map { !$0.isDisjoint(with: demanded) } ?? !demanded.isEmpty }
+    }
+
+    func isRefused(_ copy: Copy) -> Bool { isDoomed(copy) || !promise.keeps(events[copy.event].ids, demanded(copy)) }
+
+    func isMeant(_ copy: Copy, by withdrawal: Withdrawal) -> Bool {
+        events[copy.event].received <= withdrawal.time && !withdrawal.person.isDisjoint(with: events[copy.event].ids)
+    }
+
+    func noteRefusals() {
+        for copy in copies where !copy.wasRefused {
+            let isDue = written.contains { isMeant(copy, by: $0) && isDoomed(copy, by: [($0.receipt, $0.purposes)]) }
+            if isDue || isRefused(copy) { copy.wasRefused = true }
+        }
+    }
+
+    /// The account says what the model knows.
+    func checkAccount(_ lane: LaneLife) throws {
+        let account = lane.state.account
+        try require(account.totalTaken == lane.taken, "the account has \(account.totalTaken) taken, the model \(lane.taken)")
+        try require(account.totalResumed == lane.resumed, "the account has \(account.totalResumed) resumed, not \(lane.resumed)")
+        try require(
+            account.total(.delivered) == lane.delivered, "the account has \(account.total(.delivered)) delivered, not \(lane.delivered)")
+        try require(account.totalWaiting >= 0 && lane.state.heldBytes >= 0, "the account does not balance: \(standing)")
+        try require(account.total(.dropped) + account.total(.damaged) == 0 && account.lost == 0, "events were dropped")
+    }
+
+    /// It tells what was destroyed and what was in hands, and nothing of it is left.
+    func checkReceipt(_ done: Withdrawing) throws {
+        let receipt = try life.registry.use { (file) throws(StorageFault) in
+            (try file.receipts(after: done.receipt - 1, most: 1).first, [])
+        }
+        guard let receipt, receipt.finished != nil else { throw Breach(words: "receipt \(done.receipt) is not finished") }
+        let told = receipt.lines.reduce(0) { $0 + $1.inHands }
+        let were = inHands[done.receipt] ?? 0
+        try require(told == were, "receipt \(done.receipt) names \(told) events in hands, and there were \(were)")
+        for lane in life.lanes {
+            var waiting = (0..<lane.state.queue.count).flatMap { copies(of: lane.state.queue[$0].batch, lane.index) }
+            for block in life.passing { waiting += (block.parcels?[lane.index]).map { copies(of: $0, lane.index) } ?? [] }
+            for copy in waiting where isDoomed(copy) && copy.dooms.contains(where: { $0.receipt <= done.receipt }) {
+                throw Breach(words: "after receipt \(done.receipt) was finished event \(copy.event) waits for \(Words.lanes[lane.index])")
+            }
+        }
+        // It is slow: some of them, and all of the first seeds.
+        guard roll(3) == 0 || seed <= 100 else { return }
+        var hit: Set<Int> = []
+        var others: Set<Int> = []
+        for copy in copies {
+            let isHit = isDoomed(copy) && copy.dooms.contains { $0.receipt <= done.receipt }
+            if isHit { hit.insert(copy.event) } else { others.insert(copy.event) }
+        }
+        if let found = life.folder.finds(hit.subtracting(others)) {
+            throw Breach(words: "after receipt \(done.receipt) was finished \(found.file) holds event \(found.event)")
+        }
+    }
+
+    /// Everything has come to its end: nothing of a consenting person was lost, and nothing was brought back.
+    func checkEnd() throws {
+        let open = try life.registry.use { (file) throws(StorageFault) in (try file.unfinishedReceipts().map(\.number), []) }
+        try require(open.isEmpty, "receipts \(open) were never finished")
+        let file = try DeadLetterFile(life.folder.path + "/" + DeadLetterFile.name, makes: false)
+        let letters = try file?.letters(DeadLetterFile.Choice()).map(copy(of:)) ?? []
+        for copy in letters {
+            try require(!isDoomed(copy), "event \(copy.event) is a dead letter, after receipt \(copy.dooms.map(\.receipt))")
+        }
+        let kept = Set(letters.map(ObjectIdentifier.init))
+        for copy in copies where !copy.isDelivered && !copy.wasRefused && !copy.isGone {
+            try require(
+                kept.contains(ObjectIdentifier(copy)), "event \(copy.event) of \(events[copy.event].ids) by r\(copy.route) was lost")
+        }
+        for lane in life.lanes { try require(lane.state.account.totalWaiting == 0, "events wait at the end: \(standing)") }
+    }
+}

@@ -1,0 +1,207 @@
+// The threads of the lanes, one step at a time, their spools, the dead letters and the providers. At every hand-over the model is asked.
+
+import Configuration
+import Platform
+
+@testable import Delivery
+@testable import Policy
+@testable import Spool
+
+extension World {
+    func laneSteps(_ lane: LaneLife, _ ready: inout [() throws -> Void]) {
+        if let wake = lane.laneWake, wake <= now { ready.append { [self] in try laneLooks(lane) } }
+        if lane.disk != nil {
+            ready.append { [self] in try diskWorks(lane) }
+        } else if !lane.isStoreOver, let wake = lane.diskWake, wake <= now {
+            ready.append { [self] in try diskLooks(lane) }
+        }
+        if let wake = lane.watchWake, wake <= now { ready.append { [self] in try watchLooks(lane) } }
+        if let flush = lane.flushDone, flush <= now {
+            ready.append { [self] in
+                lane.flushDone = nil
+                try carryOut(lane.state.flushed(.delivered), lane)
+            }
+        }
+        for token in lane.deliveries.keys.sorted() where lane.deliveries[token]!.done.map({ $0 <= now }) ?? false {
+            ready.append { [self] in try answer(token, lane) }
+        }
+        if !lane.burials.isEmpty { ready.append { [self] in try bury(lane) } }
+    }
+
+    private func laneLooks(_ lane: LaneLife) throws {
+        lane.laneWake = nil
+        switch lane.state.next(at: instant) {
+        case .deliver(let token, let batch, let attempt):
+            lane.laneWake = 0
+            try hand(token, batch, attempt, lane)
+        case .bury(let effects):
+            lane.laneWake = 0
+            try carryOut(effects, lane)
+        case .wait(let until): lane.laneWake = until?.nanoseconds
+        case .flush: lane.flushDone = now + Int64(roll(100)) * World.millisecond
+        case .end:
+            lane.state.providerClosed()
+            lane.watchWake = nil
+            lane.wake()
+            lane.laneWake = nil
+        }
+    }
+
+    private func watchLooks(_ lane: LaneLife) throws {
+        let effects = lane.state.expire(at: instant)
+        for token in lane.deliveries.keys.sorted() where lane.deliveries[token]!.due.map({ $0 <= now }) ?? false { letGo(token, lane) }
+        try carryOut(effects, lane)
+        if lane.state.phase == .ended || lane.state.phase == .stopped {
+            lane.watchWake = nil
+        } else {
+            lane.watchWake = (lane.state.nextDeadline ?? instant + lane.state.plan.deadline).nanoseconds
+        }
+    }
+
+    private func diskLooks(_ lane: LaneLife) throws {
+        lane.diskWake = nil
+        let step = lane.state.diskStep(at: instant)
+        if case .wait(let until) = step { lane.diskWake = until?.nanoseconds } else { lane.disk = step }
+    }
+
+    /// What was asked of the store some steps ago. A kill may come before it is done, or when it is done and nobody was told.
+    private func diskWorks(_ lane: LaneLife) throws {
+        guard let store = lane.store, let step = lane.disk else { return }
+        lane.disk = nil
+        lane.diskWake = 0
+        switch step {
+        case .wait: break
+        case .close:
+            store.close()
+            lane.isStoreOver = true
+            try carryOut(lane.state.storeClosed(), lane)
+        case .commit(let work):
+            try store.commit(work)
+            if dies(in: 60) { return try die() }
+            try carryOut(lane.state.committed(at: instant), lane)
+        case .read(let row, let most): try carryOut(lane.state.came(try store.read(after: row, most: most), at: instant), lane)
+        case .sweep(let row, let check):
+            let swept = try store.sweep(after: row, check)
+            if dies(in: 20) { return try die() }
+            try carryOut(sparing(lane) { lane.state.swept(swept, at: instant) }, lane)
+        case .tidy:
+            try store.tidy()
+            if dies(in: 60) { return try die() }
+            try carryOut(lane.state.tidied(isDone: true, at: instant), lane)
+        }
+    }
+
+    /// Whether the router is killed in the middle of what it does.
+    func dies(in chances: UInt64) -> Bool {
+        guard actsLeft > 0, roll(chances) == 0 else { return false }
+        actsLeft -= 1
+        return true
+    }
+
+    // MARK: - The provider
+
+    /// The promise, where it counts.
+    func checkHandOver(_ copy: Copy, _ how: String) throws {
+        let event = events[copy.event]
+        try require(
+            !isDoomed(copy), "event \(copy.event) of \(event.ids) is \(how) by r\(copy.route) after receipt \(copy.dooms.map(\.receipt))")
+        try require(
+            promise.keeps(event.ids, demanded(copy)),
+            "event \(copy.event) of \(event.ids) is \(how) by r\(copy.route), refused; on record \(promise.said) of \(promise.persons)")
+    }
+
+    private func hand(_ token: UInt64, _ batch: Batch, _ attempt: Int, _ lane: LaneLife) throws {
+        let copies = copies(of: batch, lane.index)
+        tell("\(Words.lanes[lane.index]) delivers \(token): \(copies.map(\.event)), attempt \(attempt)")
+        try require(!copies.isEmpty, "an empty batch is handed over")
+        for copy in copies {
+            try checkHandOver(copy, "handed over")
+            try require(copy.inHands == 0, "event \(copy.event) is in two deliveries at once")
+            copy.inHands = 1
+        }
+        lane.deliveries[token] = decide(copies, lane)
+    }
+
+    private func decide(_ copies: [Copy], _ lane: LaneLife) -> Delivery {
+        var outcome = BatchOutcome(.delivered)
+        var arrives = copies.map { !events[$0.event].isPoison }
+        var wait: Int64? = Int64(roll(roll(4) == 0 ? 2000 : 60)) * World.millisecond
+        func refuseAll(_ other: Outcome) {
+            outcome = BatchOutcome(other)
+            arrives = copies.map { _ in false }
+        }
+        var mood = isHealed ? .well : moods[lane.index]
+        if mood == .flaky { mood = Mood(rawValue: UInt64(roll(5)))! }
+        switch mood {
+        case .well, .flaky:
+            let bad = copies.indices.filter { events[copies[$0].event].isPoison }
+            if roll(2) == 0 || bad.isEmpty {
+                for index in bad { outcome.events[index] = .rejected(Answer("bad")) }
+            } else {
+                refuseAll(.rejected(Answer("bad")))
+            }
+        case .busy: refuseAll(.retry(Answer("busy"), after: nil))
+        case .down:
+            outcome = BatchOutcome(.unknown(Answer("reset")))
+            if roll(2) == 0 { arrives = copies.map { _ in false } }
+        case .hanging: wait = roll(3) == 0 ? Int64(roll(8000)) * World.millisecond : nil
+        }
+        return Delivery(
+            copies: copies, outcome: outcome, arrives: arrives, done: wait.map { now + $0 },
+            due: now + lane.state.plan.deadline.nanoseconds)
+    }
+
+    /// The lane does not wait for it any more.
+    private func letGo(_ token: UInt64, _ lane: LaneLife) {
+        for copy in lane.deliveries.removeValue(forKey: token)?.copies ?? [] { copy.inHands = 0 }
+    }
+
+    func letGoOfAll(_ lane: LaneLife) { for token in lane.deliveries.keys.sorted() { letGo(token, lane) } }
+
+    private func answer(_ token: UInt64, _ lane: LaneLife) throws {
+        guard let delivery = lane.deliveries[token] else { return }
+        letGo(token, lane)
+        tell("\(Words.lanes[lane.index]) answers \(token): \(delivery.outcome.batch)")
+        for (index, copy) in delivery.copies.enumerated() where (delivery.outcome.events[index] ?? delivery.outcome.batch) == .delivered {
+            copy.isDelivered = true
+            lane.delivered += 1
+        }
+        try carryOut(lane.state.completed(token, delivery.outcome, at: instant), lane)
+    }
+
+    // MARK: - What the lane asks for
+
+    func carryOut(_ effects: [LaneState.Effect], _ lane: LaneLife) throws {
+        lane.wake()
+        for effect in effects {
+            switch effect {
+            case .bury(let batch, let reason, let answer, let attempts, let share):
+                tell("\(Words.lanes[lane.index]) gives up \(copies(of: batch, lane.index).map(\.event)): \(reason.rawValue)")
+                lane.burials.append((batch, reason, answer, attempts, share))
+            case .acknowledge(let receipts): for receipt in receipts { receipt.settle() }
+            case .swept(let swept, let done):
+                tell("\(Words.lanes[lane.index]) has swept \(swept)")
+                let destroyed = lane.state.account.total(.withdrawn)
+                try require(
+                    plant == .unchecked || lane.reported + swept.events == destroyed,
+                    "receipts tell of \(lane.reported + swept.events) events that \(Words.lanes[lane.index]) destroyed, and it is \(destroyed)"
+                )
+                for done in done { done(swept) }
+            case .failing, .recovered, .opened, .left: break
+            case .dropping, .storing, .damaged, .closed, .stopped: throw Breach(words: "\(Words.lanes[lane.index]): \(effect)")
+            }
+        }
+    }
+
+    private func bury(_ lane: LaneLife) throws {
+        let burial = lane.burials.removeFirst()
+        let lost = life.deadLetters.bury(
+            burial.batch, provider: Words.lanes[lane.index], routes: life.names.all, reason: burial.reason, burial.answer,
+            attempts: burial.attempts)
+        try require(lost == 0, "\(lost) dead letters could not be kept")
+        for copy in copies(of: burial.batch, lane.index) { copy.isBuried = true }
+        if dies(in: 20) { return try die() }
+        lane.state.buried(burial.share, lost: lost)
+        lane.wake()
+    }
+}

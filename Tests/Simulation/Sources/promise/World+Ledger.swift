@@ -1,0 +1,255 @@
+// What people say, withdrawals step by step as the router takes them, and everything else that happens beside the events.
+
+import Configuration
+import Platform
+
+@testable import Delivery
+@testable import Ledger
+@testable import Policy
+@testable import Spool
+
+extension World {
+    func ledgerSteps(_ ready: inout [() throws -> Void]) {
+        if actsLeft > 0, nextAct <= now { ready.append(act) }
+        if life.unacknowledged != nil { ready.append(acknowledge) }
+        if let owed { ready.append { [self] in try pay(owed.id, owed.purposes) } }
+        guard let first = life.withdrawals.first else { return }
+        switch first.stage {
+        case .waiting: ready.append { [self] in life.withdrawals[0].stage = .settling(plant == .settle ? 0 : life.blocksRead) }
+        case .settling(let blocks): if life.blocksHandedOver >= blocks { ready.append(sweep) }
+        case .sweeping: if first.lanesLeft == 0 { ready.append { [self] in life.withdrawals[0].stage = .finishing } }
+        case .finishing: ready.append(finish)
+        }
+    }
+
+    private func act() throws {
+        nextAct = now + Int64(roll(roll(3) == 0 ? 4000 : 100)) * World.millisecond
+        switch roll(20) {
+        case 0..<12: try say()
+        case 12..<14:
+            actsLeft -= 1
+            moods[roll(2)] = Mood(rawValue: UInt64(roll(5)))!
+        case 14: try reload()
+        case 15..<17: try replay()
+        case 17..<19:
+            actsLeft -= 1
+            try die()
+        default:
+            actsLeft -= 1
+            if !life.isEnding { end(within: Int64(roll(3000)) * World.millisecond) }
+        }
+    }
+
+    // MARK: - What people say
+
+    func say() throws {
+        actsLeft -= 1
+        now += 1
+        let id = Words.people[roll(UInt64(Words.people.count))]
+        switch roll(10) {
+        case 0..<4: try set(id)
+        case 4..<7: try withdraw(id)
+        case 7..<9:
+            let ids = [id, Words.people[roll(UInt64(Words.people.count))]]
+            tell("tie \(ids)")
+            try life.registry.use { (file) throws(StorageFault) in
+                if case .tied(let changes) = try file.tie(ids.map { LedgerID($0) }) { return ((), changes) }
+                return ((), [])
+            }
+            promise.tie(ids)
+        default:
+            tell("untie \(id)")
+            try life.registry.use { (file) throws(StorageFault) in ((), try file.untie(LedgerID(id))) }
+            promise.untie(id)
+        }
+        noteRefusals()
+    }
+
+    private func set(_ id: String) throws {
+        let level = roll(5) == 0 ? nil : roll(2) == 0 ? 3 : roll(4)
+        let granted = roll(4) == 0 ? [Words.purposes[roll(3)]] : []
+        let denied = roll(6) == 0 ? [Words.purposes[roll(3)]] : []
+        // Some say it later than they did it.
+        let decided = hands.wall - (roll(6) == 0 ? Int64(1 + roll(5_000_000_000)) : 0)
+        let terms = ConsentTerms(level: level.map { Words.levels[$0] }, granted: granted, denied: denied)
+        tell("\(id) says \(terms) at \(decided)")
+        try life.registry.use { (file) throws(StorageFault) in
+            ((), try file.set(LedgerID(id), terms, decided: decided, origin: "play").changes)
+        }
+        promise.set(id, .terms(level: level, granted: Set(granted), denied: Set(denied), at: decided))
+    }
+
+    private func withdraw(_ id: String) throws {
+        guard life.unacknowledged == nil, owed == nil else { return }
+        let purposes = roll(3) == 0 ? [Words.purposes[roll(3)]] : nil
+        if plant == .early {
+            tell("\(id) withdraws \(purposes ?? ["everything"]), and is told that it is done")
+            owed = (id, purposes)
+            note(0, id, purposes)
+            return promised(0)
+        }
+        let (holds, receipt) = try life.steps.record(LedgerID(id), purposes: purposes, origin: "play")
+        tell("\(id) withdraws \(purposes ?? ["everything"]): receipt \(receipt ?? 0)")
+        guard holds, let receipt else { throw Breach(words: "a withdrawal of now does not hold") }
+        note(receipt, id, purposes)
+        life.unacknowledged = receipt
+        if plant == .revive { life.check.lift(receipt) }
+    }
+
+    private func note(_ receipt: Int64, _ id: String, _ purposes: [String]?) {
+        promise.withdraw(id, purposes, at: hands.wall)
+        written.append(
+            Withdrawal(receipt: receipt, person: promise.person(id), purposes: purposes.map { Set($0) }, time: hands.wall))
+        for copy in copies { heed(written[written.count - 1], copy) }
+    }
+
+    /// What came in before a withdrawal may be destroyed from then on, and may not go once it was acknowledged.
+    func heed(_ withdrawal: Withdrawal, _ copy: Copy) {
+        guard isMeant(copy, by: withdrawal) else { return }
+        let doom = (withdrawal.receipt, withdrawal.purposes)
+        if isDoomed(copy, by: [doom]) { copy.wasRefused = true }
+        if withdrawal.isAcknowledged { copy.dooms.append(doom) }
+    }
+
+    private func pay(_ id: String, _ purposes: [String]?) throws {
+        owed = nil
+        now += 1
+        guard let receipt = try life.steps.record(LedgerID(id), purposes: purposes, origin: "play").receipt else { return }
+        life.withdrawals.append(Withdrawing(receipt: receipt))
+    }
+
+    /// From now on it is promised.
+    private func acknowledge() throws {
+        guard let receipt = life.unacknowledged else { return }
+        life.unacknowledged = nil
+        promised(receipt)
+        var told: [String: Int] = [:]
+        for lane in life.lanes {
+            let refused = lane.deliveries.values.flatMap(\.copies).filter(isRefused).count
+            let count = lane.state.refusedInHands
+            try require(
+                plant == .unchecked || count == refused,
+                "\(count) events are said to be in hands at \(Words.lanes[lane.index]), and it is \(refused)")
+            told["queue of \(Words.lanes[lane.index])"] = count
+            inHands[receipt, default: 0] += count
+        }
+        try life.steps.note(inHands: told, receipt)
+        life.withdrawals.append(Withdrawing(receipt: receipt))
+    }
+
+    func promised(_ receipt: Int64) {
+        tell("receipt \(receipt) is acknowledged")
+        let index = written.lastIndex { $0.receipt == receipt }!
+        written[index].isAcknowledged = true
+        for copy in copies { heed(written[index], copy) }
+    }
+
+    // MARK: - What waits is destroyed
+
+    private func sweep() throws {
+        let receipt = life.withdrawals[0].receipt
+        tell("sweep for receipt \(receipt)")
+        life.withdrawals[0].stage = .sweeping
+        life.withdrawals[0].lanesLeft = life.lanes.count
+        // What no route asks consent for any more is let off.
+        for copy in copies where !isDoomed(copy) { copy.dooms.removeAll { $0.receipt <= receipt } }
+        for lane in life.lanes {
+            // There is but one thread.
+            nonisolated(unsafe) let (world, its) = (self, lane)
+            let life = ObjectIdentifier(life)
+            try carryOut(
+                sparing(lane) {
+                    lane.state.sweep(at: instant) { swept in
+                        if ObjectIdentifier(world.life) == life { world.swept(its, swept) }
+                    }
+                }, lane)
+        }
+    }
+
+    /// As a planted bug, what waits to be sent again is out of the way meanwhile.
+    func sparing(_ lane: LaneLife, _ body: () -> [LaneState.Effect]) -> [LaneState.Effect] {
+        guard plant == .retries else { return body() }
+        var spared: [LaneState.Waiting] = []
+        for waiting in lane.state.queue.removeAll() {
+            if waiting.attempts > 0 { spared.append(waiting) } else { lane.state.queue.append(waiting) }
+        }
+        defer { for waiting in spared.reversed() { lane.state.queue.prepend(waiting) } }
+        return body()
+    }
+
+    private func swept(_ lane: LaneLife, _ swept: Swept) {
+        lane.reported += swept.events
+        let place = "queue of \(Words.lanes[lane.index])"
+        life.withdrawals[0].places[place] = swept
+        life.withdrawals[0].lanesLeft -= 1
+    }
+
+    private func finish() throws {
+        let done = life.withdrawals.removeFirst()
+        var steps = life.steps
+        if plant == .letters {
+            steps = WithdrawalSteps(
+                registry: steps.registry, check: steps.check, deadLetters: DeadLetters(path: "/nowhere", clock: hands.clock) { _ in },
+                names: steps.names, clock: steps.clock)
+        }
+        tell("finish receipt \(done.receipt)")
+        let isWhole = try steps.finish(done.receipt, done.places)
+        if dies(in: 20) { return try die() }
+        if isWhole { try checkReceipt(done) }
+    }
+
+    // MARK: - Reload and replay
+
+    private func reload() throws {
+        actsLeft -= 1
+        // The plans change between two blocks; and what a sweep is about may not change under the model.
+        guard life.passing.isEmpty, life.withdrawals.allSatisfy({ $0.stage == .waiting }) else { return }
+        variation = roll(UInt64(plans.count))
+        tell("reload: plan \(variation)")
+        life.gatehouse = Gatehouse(plans[variation], records: life.registry.records, levels: life.levels)
+        life.check.adopt(life.gatehouse.ruleset)
+        noteRefusals()
+    }
+
+    /// Some dead letters go to their provider again, through the gate of today.
+    private func replay() throws {
+        actsLeft -= 1
+        guard let file = try DeadLetterFile(life.folder.path + "/" + DeadLetterFile.name, makes: false) else { return }
+        for letter in try file.letters(DeadLetterFile.Choice(), most: 1 + roll(6)) {
+            let copy = copy(of: letter)
+            let box = life.gatehouse.judge([String(decoding: letter.event, as: UTF8.self)], arrival: letter.arrival)[copy.lane]
+            let index = box.parcel.entries.firstIndex { Int($0.route) == copy.route }
+            let event = events[copy.event]
+            let isWanted = promise.admits(
+                event.ids, own: event.own, demands[copy.route].demanded, assumed: scenario.variations[variation].assumed)
+            try require(
+                (index != nil) == isWanted, "the gate says \(index != nil) to a replay of event \(copy.event), the model \(isWanted)")
+            let isRefused = index.map { life.check.check(Batch(box.parcel.taken()).subset([$0])) != .pass } ?? true
+            tell("replay of \(copy.event): \(isRefused ? "refused" : "sent")")
+            if isRefused {
+                copy.isGone = true
+                try file.remove([letter.id])
+                continue
+            }
+            try checkHandOver(copy, "replayed")
+            guard roll(4) > 0 else { continue }
+            copy.isDelivered = true
+            if dies(in: 8) { return try die() }
+            try file.remove([letter.id])
+        }
+        try file.tidy()
+    }
+
+    func copy(of letter: DeadLetter) -> Copy {
+        let event = letter.event.withUnsafeBytes { World.number($0, 0) }
+        return copy(event, Int(String(letter.route.dropFirst()))!, Words.lanes.firstIndex(of: letter.provider)!)
+    }
+}
+
+extension Parcel {
+    fileprivate mutating func taken() -> Parcel {
+        var full = Parcel()
+        swap(&full, &self)
+        return full
+    }
+}

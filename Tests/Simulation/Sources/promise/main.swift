@@ -1,0 +1,28 @@
+// Plays the promise of consent by seeds: events of a few people, what they say, withdrawals, faults, reloads, kills and restarts, on one
+// clock and one thread, with the router's own gate, ledger, lanes, spools and dead letters, against a slow model of what was promised.
+
+import Platform
+import Seeds
+
+@testable import Delivery
+
+let options = SeedOptions(program: "promise", plants: Plant.allCases.map(\.rawValue))
+
+playSeeds(options, again: "--consent ") { seed, tells in
+    var chance = Chance(seed: seed)
+    let scenario = Scenario(&chance)
+    if tells { print(scenario.description) }
+    do {
+        let world = try World(scenario, seed: seed, chance: chance, plant: options.plant.flatMap(Plant.init), tells: tells)
+        do {
+            try world.play()
+            return Played(breach: nil, lives: world.lives)
+        } catch let breach as Breach {
+            return Played(breach: breach.words, lives: world.lives)
+        } catch {
+            return Played(breach: "\(error)", lives: world.lives)
+        }
+    } catch {
+        return Played(breach: "\(error)", lives: 0)
+    }
+}
