@@ -1,0 +1,72 @@
+// How a lane ends: it delivers what it has, or its destination is gone, or its time is up. What waits then is kept on disk, buried or
+// settled; nothing is forgotten. Pure, like the rest of the state.
+
+internal import Platform
+internal import Policy
+
+extension LaneState {
+    /// No more events will come: what is here leaves without waiting for its batch to fill.
+    mutating func drain() {
+        if phase == .open { phase = .draining }
+        if phase == .stopped { phase = .ended }
+    }
+
+    mutating func providerClosed() { isProviderClosed = true }
+
+    mutating func flushed(_ outcome: Outcome) -> [Effect] {
+        guard phase == .flushing else { return [] }
+        phase = .ended
+        if case .delivered = outcome { return [] }
+        return outcome.answer.map { [.failing($0, again: .zero)] } ?? []
+    }
+
+    /// The destination is gone for good. What waits has nowhere to go and is not kept: its reader chose to leave.
+    mutating func close(_ answer: Answer) -> [Effect] {
+        guard phase != .ended, phase != .stopped else { return [] }
+        isClosedByProvider = true
+        if isDurable {
+            keepAll(.ended)
+            return [.closed(answer)]
+        }
+        _ = takeAll(.undelivered)
+        return [.closed(answer)]
+    }
+
+    /// Time is up: what waits is given up and kept in the dead-letter file.
+    mutating func giveUp(_ answer: Answer) -> [Effect] {
+        givenUpFor = answer
+        guard phase != .ended else { return [] }
+        return buryAll(.ended, failure ?? answer)
+    }
+
+    mutating func buryAll(_ phase: Phase, _ answer: Answer) -> [Effect] {
+        if isDurable {
+            keepAll(phase)
+            return []
+        }
+        var effects: [Effect] = []
+        for waiting in takeAll(.unknown, phase) {
+            unburied += 1
+            effects.append(.bury(waiting.batch, reason: waiting.fate, answer, attempts: waiting.attempts, nil))
+        }
+        return effects
+    }
+
+    /// Ends or stops the lane and settles everything that it holds; what is in the provider's hands by a fate of its own.
+    private mutating func takeAll(_ inHand: LaneAccount.Fate, _ phase: Phase = .ended)
+        -> [(batch: Batch, fate: LaneAccount.Fate, attempts: Int)]
+    {
+        self.phase = phase
+        sealAssembly(at: Instant(nanoseconds: .max), always: true)
+        let left =
+            inFlight.sorted { $0.key < $1.key }.map { ($0.value, inHand) }
+            + queue.removeAll().map { ($0, $0.isUnknown ? inHand : .undelivered) }
+        inFlight.removeAll()
+        inFlightBytes = 0
+        return left.compactMap { waiting, fate in
+            guard let rest = rest(of: waiting) else { return nil }
+            settle(rest.batch, fate)
+            return (rest.batch, fate, rest.attempts)
+        }
+    }
+}
