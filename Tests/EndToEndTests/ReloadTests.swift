@@ -28,6 +28,8 @@ extension Yard {
 
     /// A running router, once it can be spoken to.
     func startRouter(_ arguments: [String] = []) throws -> Run {
+        // A router that was killed has left its own.
+        unlink(path("state/control.sock"))
         let run = try start(["run"] + arguments)
         waitUntil("the control socket") { access(path("state/control.sock"), F_OK) == 0 }
         return run
