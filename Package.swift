@@ -107,11 +107,11 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
 
-        .target(name: "TestSupport", dependencies: ["Spool", "Platform"], path: "Tests/Support", swiftSettings: strict),
+        .target(name: "TestSupport", dependencies: ["FaultyFiles", "Spool", "Platform"], path: "Tests/Support", swiftSettings: strict),
         // A file system under SQLite that fails when it is told to.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
-        tests("SpoolTests", ["Spool", "FaultyFiles", "Policy", "Configuration", "Events", "Database", "Platform"]),
-        tests("LedgerTests", ["Ledger", "FaultyFiles", "Policy", "Database", "Platform"]),
+        tests("SpoolTests", ["Spool", "TestSupport", "FaultyFiles", "Policy", "Configuration", "Events", "Database", "Platform"]),
+        tests("LedgerTests", ["Ledger", "TestSupport", "FaultyFiles", "Policy", "Database", "Platform"]),
         tests("EventsTests", ["Events"]),
         tests("SignalsTests", ["Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),

@@ -282,9 +282,9 @@ static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER;
 
 void faulty_give(void) { pthread_mutex_unlock(&owner); }
 
-void faulty_take(void) {
-  pthread_mutex_lock(&owner);
-  if (real) return;
+int faulty_try_take(void) {
+  if (pthread_mutex_trylock(&owner)) return 0;
+  if (real) return 1;
   real = sqlite3_vfs_find(NULL);
   ours = (sqlite3_vfs){
       .iVersion = 1,
@@ -301,6 +301,7 @@ void faulty_take(void) {
       .xGetLastError = vfs_error,
   };
   sqlite3_vfs_register(&ours, 0);
+  return 1;
 }
 
 void faulty_arm(int64_t at, enum faulty_kind what, int all) {

@@ -1,6 +1,7 @@
 import FaultyFiles
 import Platform
 import Policy
+import TestSupport
 import Testing
 
 @testable import Ledger
@@ -127,9 +128,9 @@ struct ModelTests {
     }
 
     @Test("agrees with it after every step, and so does a table that only follows the changes", arguments: 0..<60 as Range<UInt64>)
-    func agrees(seed: UInt64) throws {
+    func agrees(seed: UInt64) async throws {
         // Under the faulty files, which do not wait for the disk.
-        faulty_take()
+        await takeFaultyFiles()
         defer { faulty_give() }
         faulty_arm(-1, FAULTY_IO, 0)
         var chance = Chance(seed)
@@ -200,8 +201,8 @@ struct ModelTests {
     @Test(
         "loses nothing that it has acknowledged, whichever call of the disk fails and however, and works again afterwards",
         arguments: [FAULTY_IO, FAULTY_FULL, FAULTY_SHORT], [false, true])
-    func everyCall(kind: faulty_kind, stays: Bool) throws {
-        faulty_take()
+    func everyCall(kind: faulty_kind, stays: Bool) async throws {
+        await takeFaultyFiles()
         defer { faulty_give() }
         faulty_arm(-1, FAULTY_IO, 0)
         #expect(live(Folder()).fault == nil)
@@ -223,8 +224,8 @@ struct ModelTests {
     }
 
     @Test("has all that it has acknowledged after the power failed, whatever the disk had not written yet")
-    func powerCut() throws {
-        faulty_take()
+    func powerCut() async throws {
+        await takeFaultyFiles()
         defer { faulty_give() }
         for seed in 0..<120 as Range<UInt64> {
             let folder = Folder()
@@ -243,8 +244,8 @@ struct ModelTests {
     }
 
     @Test("is made wholly or not at all when the power fails while it is made")
-    func powerCutAtFirst() throws {
-        faulty_take()
+    func powerCutAtFirst() async throws {
+        await takeFaultyFiles()
         defer { faulty_give() }
         for seed in 0..<60 as Range<UInt64> {
             let folder = Folder()

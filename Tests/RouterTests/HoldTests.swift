@@ -241,8 +241,8 @@ struct HoldTests {
     }
 
     @Test("denies what it cannot store, says so once, and holds again when the disk has room")
-    func full() throws {
-        faulty_take()
+    func full() async throws {
+        await takeFaultyFiles()
         defer { faulty_give() }
         try withFolder { folder in
             faulty_arm(-1, FAULTY_FULL, 0)

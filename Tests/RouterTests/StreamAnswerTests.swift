@@ -5,6 +5,7 @@ import Glibc
 import Ingest
 import Platform
 import Policy
+import TestSupport
 import Testing
 
 @testable import Router
@@ -106,7 +107,8 @@ private final class Desk {
 @Suite("What a router answers for", .serialized)
 struct StreamAnswerTests {
     @Test("is given back when the ledger cannot be written, and taken when it comes again")
-    func givenBack() throws {
+    func givenBack() async throws {
+        await takeFaultyFiles()
         let desk = try Desk(listens: true)
         let grant = #"{"type":"consent","userId":"u","consent":{"level":"standard"},"messageId":"m1"}"#
         desk.ledger.fail()
@@ -121,7 +123,8 @@ struct StreamAnswerTests {
     }
 
     @Test("brings nothing back by consent anew, and loses nothing that comes behind it")
-    func anew() throws {
+    func anew() async throws {
+        await takeFaultyFiles()
         let desk = try Desk(listens: false)
         let again = says("u", #"{"level":"standard","version":"2"}"#)
         desk.send(says("u", grants), event("u", "1"), says("u", withdraws), again, event("u", "2"))
@@ -131,7 +134,8 @@ struct StreamAnswerTests {
     }
 
     @Test("is not acknowledged to a producer from the line on that the ledger could not take, and the run goes on")
-    func notAcknowledged() throws {
+    func notAcknowledged() async throws {
+        await takeFaultyFiles()
         let desk = try Desk(listens: false)
         try desk.ledger.set("v", ConsentTerms(level: "standard"))
         desk.send(event("v", "1"))

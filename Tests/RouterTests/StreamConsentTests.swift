@@ -4,6 +4,7 @@ import FaultyFiles
 import Ledger
 import Platform
 import Policy
+import TestSupport
 import Testing
 
 @testable import Router
@@ -288,7 +289,8 @@ struct ForbiddenTests {
 @Suite("A ledger that cannot be written", .serialized)
 struct UnwritableTests {
     @Test("lets refusals hold in memory, lets nothing be granted, and says so once")
-    func failing() throws {
+    func failing() async throws {
+        await takeFaultyFiles()
         let stand = try StreamStand(isFaulty: true)
         for id in ["u", "v"] { try stand.ledger.set(id, ConsentTerms(level: "standard")) }
         stand.ledger.fail()
@@ -309,8 +311,9 @@ struct UnwritableTests {
     }
 
     @Test("is not granted by what stands in the same block before the fault")
-    func halfWay() throws {
+    func halfWay() async throws {
         for at in 0..<60 {
+            await takeFaultyFiles()
             let stand = try StreamStand(isFaulty: true)
             faulty_arm(Int64(at), FAULTY_IO, 1)
             let hand = stand.block(says("u", grants), event("u", "1"), says("v", grants), event("v", "2"))

@@ -41,9 +41,9 @@ final class StreamLedger {
     let registry: Registry
     private let isFaulty: Bool
 
+    /// `isFaulty`: on the files that fail, which the caller has taken; they are given back with the ledger.
     init(isFaulty: Bool = false) throws {
         self.isFaulty = isFaulty
-        if isFaulty { faulty_take() }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         let key = key
         var options = LedgerFile.Options(keys: LedgerKeys(current: LedgerKeys.Key("ids", Array("0123456789abcdef".utf8)))) { id in

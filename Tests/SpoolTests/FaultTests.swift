@@ -1,6 +1,7 @@
 import FaultyFiles
 import Foundation
 import Platform
+import TestSupport
 import Testing
 
 @testable import Policy
@@ -58,8 +59,8 @@ struct FaultTests {
     @Test(
         "loses nothing that it has stored, whichever call fails and however, once or for good, and works again afterwards",
         arguments: [FAULTY_IO, FAULTY_FULL, FAULTY_SHORT], [false, true])
-    func everyCall(kind: faulty_kind, stays: Bool) throws {
-        faulty_take()
+    func everyCall(kind: faulty_kind, stays: Bool) async throws {
+        await takeFaultyFiles()
         defer { faulty_give() }
         faulty_arm(-1, FAULTY_IO, 0)
         #expect(live(Folder()).fault == nil)
@@ -84,8 +85,8 @@ struct FaultTests {
     }
 
     @Test("a failed commit can be tried again, and is done once")
-    func again() throws {
-        faulty_take()
+    func again() async throws {
+        await takeFaultyFiles()
         defer { faulty_give() }
         let folder = Folder()
         faulty_arm(-1, FAULTY_IO, 0)
@@ -108,8 +109,8 @@ struct FaultTests {
     }
 
     @Test("with durability 'power' everything stored is there after the power failed, whatever the disk had not written yet")
-    func powerCut() throws {
-        faulty_take()
+    func powerCut() async throws {
+        await takeFaultyFiles()
         defer { faulty_give() }
         for seed in 0..<120 as Range<UInt64> {
             let folder = Folder()
@@ -131,8 +132,8 @@ struct FaultTests {
     }
 
     @Test("without it the file is whole all the same, with what it had at some moment before")
-    func powerCutWithoutSync() throws {
-        faulty_take()
+    func powerCutWithoutSync() async throws {
+        await takeFaultyFiles()
         defer { faulty_give() }
         for seed in 0..<60 as Range<UInt64> {
             let folder = Folder()

@@ -2,6 +2,7 @@ import Database
 import FaultyFiles
 import Foundation
 import Platform
+import TestSupport
 import Testing
 
 @testable import Policy
@@ -169,8 +170,8 @@ struct HeldFileTests {
     @Test(
         "has what an addition took or nothing of it, whichever call fails and however, and works again afterwards",
         arguments: [FAULTY_IO, FAULTY_FULL, FAULTY_SHORT])
-    func everyCall(kind: faulty_kind) throws {
-        faulty_take()
+    func everyCall(kind: faulty_kind) async throws {
+        await takeFaultyFiles()
         defer { faulty_give() }
         let texts = (0..<6).map { "event-\($0)-" + String(repeating: "x", count: 3000) }
         /// What was acknowledged.

@@ -7,9 +7,9 @@
 
 enum faulty_kind { FAULTY_IO, FAULTY_FULL, FAULTY_SHORT };
 
-/* Registers it, and takes it for the caller until it is given back: there is one for the whole process, and suites run at the
-   same time. */
-void faulty_take(void);
+/* Registers it, and takes it for the caller until it is given back, by the same thread: there is one for the whole process, and suites
+   run at the same time. 0: another has it. */
+int faulty_try_take(void);
 void faulty_give(void);
 /* From now on counts calls from 0, and fails the one with the number `at` (never: -1), and all after it if `stays`. */
 void faulty_arm(int64_t at, enum faulty_kind kind, int stays);
