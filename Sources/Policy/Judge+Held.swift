@@ -42,8 +42,9 @@ extension Judge {
         self.isTrial = isTrial
         defer { self.isTrial = false }
         begin(held: terms)
-        terms.messageID.withUnsafeBufferPointer { id in
-            givenID = id.baseAddress.flatMap { id.isEmpty ? nil : ByteRun(base: $0, count: id.count) }
+        let padded = terms.messageID + [UInt8](repeating: 0, count: Words.slack)
+        padded.withUnsafeBufferPointer { id in
+            givenID = terms.messageID.isEmpty ? nil : ByteRun(base: id.baseAddress!, count: terms.messageID.count)
             for route in 0..<rules.routes.count {
                 guard terms.routes.contains(route) else {
                     // It may have been taken from those with `else`.
