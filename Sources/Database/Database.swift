@@ -75,6 +75,15 @@ public final class Database {
         return try statement.step() ? statement.int(0) : nil
     }
 
+    /// The main file, as SQLite has it open.
+    var file: UnsafeMutablePointer<sqlite3_file>? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        return sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK ? file : nil
+    }
+
+    /// Lets go of all pages that are in memory.
+    func releaseMemory() { sqlite3_db_release_memory(handle) }
+
     func fault(_ what: String, _ code: Int32) -> StorageFault {
         // An open that failed for want of memory has no handle to ask.
         let words = handle.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? "out of memory"

@@ -26,7 +26,12 @@ extension Holds {
             var after: Int64? = 0
             while let from = after { after = try sweep(subject, after: from, check, bench, generation, &swept) }
         }
-        if storage.withLock({ $0.file != nil }) { try use { (file) throws(StorageFault) in try file.tidy() } }
+        if storage.withLock({ $0.file != nil }) {
+            try use { (file) throws(StorageFault) in
+                try file.tidy()
+                try file.scrub()
+            }
+        }
         return swept
     }
 

@@ -146,7 +146,11 @@ public final class Replay {
             gaveUp = courier.gaveUp
             return true
         }
-        if courier != nil { try file.tidy() }
+        if courier != nil {
+            try file.tidy()
+            // Some may have been removed since their subjects refuse.
+            try file.scrub()
+        }
     }
 }
 

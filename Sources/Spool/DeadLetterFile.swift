@@ -245,6 +245,7 @@ public final class DeadLetterFile: @unchecked Sendable {
             if seen < DeadLetterFile.sweepLetters { break }
         }
         try tidy()
+        try scrub()
         return swept
     }
 
@@ -303,7 +304,10 @@ public final class DeadLetterFile: @unchecked Sendable {
         return counts
     }
 
-    /// Gives back the space of what was removed, and leaves nothing of it behind.
+    /// Behind a `tidy`: nothing of what was removed is left between the others either.
+    public func scrub() throws(SpoolFault) { try database.scrub() }
+
+    /// Gives back the space of what was removed, and leaves nothing of it in the log.
     public func tidy() throws(SpoolFault) {
         try database.run("PRAGMA incremental_vacuum")
         if try database.number("PRAGMA wal_checkpoint(TRUNCATE)") == 1 {

@@ -172,6 +172,9 @@ public final class HeldFile: @unchecked Sendable {
         return try find.step() ? (Int(find.int(0)), HeldFile.subjects(find.bytes(1))) : nil
     }
 
+    /// Behind a `tidy`: nothing of what was removed is left between the others either.
+    public func scrub() throws(StorageFault) { try database.scrub() }
+
     /// Gives back the space that nothing needs, and leaves nothing of what was removed in the log.
     public func tidy() throws(StorageFault) {
         try database.run("PRAGMA incremental_vacuum")

@@ -143,6 +143,8 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         }
     }
 
+    public func scrub() throws(SpoolFault) { try database.scrub() }
+
     // MARK: - Writing
 
     public func commit(_ work: SpoolWork) throws(SpoolFault) {

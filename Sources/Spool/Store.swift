@@ -18,6 +18,8 @@ public protocol SpoolStore: AnyObject, Sendable {
     func takeLoss() -> SpoolLoss?
     /// Gives back the space that nothing needs any more. Called when there is nothing else to do.
     func tidy() throws(SpoolFault)
+    /// Behind a `tidy`: nothing of what was destroyed is left between what waits either.
+    func scrub() throws(SpoolFault)
     /// Puts its files in order; after it nothing is called.
     func close()
 }

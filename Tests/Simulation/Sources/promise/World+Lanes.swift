@@ -84,8 +84,9 @@ extension World {
             let swept = try store.sweep(after: row, broom)
             if dies(in: 20) { return try die() }
             try carryOut(sparing(lane) { lane.state.swept(swept, at: instant) }, lane)
-        case .tidy:
+        case .tidy(let scrubs):
             try store.tidy()
+            if scrubs { try store.scrub() }
             if dies(in: 60) { return try die() }
             try carryOut(lane.state.tidied(isDone: true, at: instant), lane)
         }

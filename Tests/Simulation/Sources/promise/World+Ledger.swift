@@ -238,6 +238,7 @@ extension World {
             try file.remove([letter.id])
         }
         try file.tidy()
+        try file.scrub()
     }
 
     func copy(of letter: DeadLetter) -> Copy {
