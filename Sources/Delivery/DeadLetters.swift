@@ -120,7 +120,7 @@ public final class DeadLetters: Sendable {
             if events > 0 || state.isUntidy {
                 do throws(SpoolFault) {
                     try file.tidy()
-                    try file.scrub()
+                    try file.clearGaps()
                     state.isUntidy = false
                 } catch {
                     // Somebody reads it, who will be done soon.

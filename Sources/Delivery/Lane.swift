@@ -249,8 +249,8 @@ public final class Lane: Sendable {
             case .commit(let work): carryOut(diskPulse.beat { commit(work, store) })
             case .read(let row, let most): carryOut(diskPulse.beat { read(after: row, most, store) })
             case .sweep(let row, let broom): carryOut(diskPulse.beat { sweep(after: row, broom, store) })
-            case .tidy(let scrubs):
-                let isDone = diskPulse.beat { (try? store.tidy()) != nil && (!scrubs || (try? store.scrub()) != nil) }
+            case .tidy(let clearsGaps):
+                let isDone = diskPulse.beat { (try? store.tidy()) != nil && (!clearsGaps || (try? store.clearGaps()) != nil) }
                 carryOut(state.withLock { $0.tidied(isDone: isDone, at: clock.now()) })
             case .close:
                 store.close()

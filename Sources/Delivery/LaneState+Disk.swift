@@ -13,8 +13,8 @@ extension LaneState {
         case read(after: Int64, most: Int)
         /// Rows behind that one are to be rid of what may not go any more, or is too old.
         case sweep(after: Int64, Broom)
-        /// Nothing else is to be done: space may be given back. `scrubs`: what was destroyed is to be gone from the file.
-        case tidy(scrubs: Bool)
+        /// Nothing else is to be done: space may be given back. `clearsGaps`: what was destroyed is to be gone from the file.
+        case tidy(clearsGaps: Bool)
         case wait(until: Instant?)
         /// The lane is over: the store is to be closed and the thread ends.
         case close
@@ -132,7 +132,7 @@ extension LaneState {
         if isUntidy {
             let at = tidyAt ?? (sweeping == nil ? now + .seconds(1) : now)
             tidyAt = at
-            if at <= now { return .tidy(scrubs: sweeping != nil) }
+            if at <= now { return .tidy(clearsGaps: sweeping != nil) }
             return .wait(until: again.map { min($0, at) } ?? at)
         }
         return .wait(until: again)

@@ -29,7 +29,7 @@ extension Holds {
         if storage.withLock({ $0.file != nil }) {
             try use { (file) throws(StorageFault) in
                 try file.tidy()
-                try file.scrub()
+                try file.clearGaps()
             }
         }
         return swept

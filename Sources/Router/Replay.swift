@@ -149,7 +149,7 @@ public final class Replay {
         if courier != nil {
             try file.tidy()
             // Some may have been removed since their subjects refuse.
-            try file.scrub()
+            try file.clearGaps()
         }
     }
 }

@@ -245,7 +245,7 @@ public final class DeadLetterFile: @unchecked Sendable {
             if seen < DeadLetterFile.sweepLetters { break }
         }
         try tidy()
-        try scrub()
+        try clearGaps()
         return swept
     }
 
@@ -305,7 +305,7 @@ public final class DeadLetterFile: @unchecked Sendable {
     }
 
     /// Behind a `tidy`: nothing of what was removed is left between the others either.
-    public func scrub() throws(SpoolFault) { try database.scrub() }
+    public func clearGaps() throws(SpoolFault) { try database.clearGaps() }
 
     /// Gives back the space of what was removed, and leaves nothing of it in the log.
     public func tidy() throws(SpoolFault) {

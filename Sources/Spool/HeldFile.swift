@@ -173,7 +173,7 @@ public final class HeldFile: @unchecked Sendable {
     }
 
     /// Behind a `tidy`: nothing of what was removed is left between the others either.
-    public func scrub() throws(StorageFault) { try database.scrub() }
+    public func clearGaps() throws(StorageFault) { try database.clearGaps() }
 
     /// Gives back the space that nothing needs, and leaves nothing of what was removed in the log.
     public func tidy() throws(StorageFault) {

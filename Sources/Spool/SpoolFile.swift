@@ -143,7 +143,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         }
     }
 
-    public func scrub() throws(SpoolFault) { try database.scrub() }
+    public func clearGaps() throws(SpoolFault) { try database.clearGaps() }
 
     // MARK: - Writing
 

@@ -19,7 +19,7 @@ public protocol SpoolStore: AnyObject, Sendable {
     /// Gives back the space that nothing needs any more. Called when there is nothing else to do.
     func tidy() throws(SpoolFault)
     /// Behind a `tidy`: nothing of what was destroyed is left between what waits either.
-    func scrub() throws(SpoolFault)
+    func clearGaps() throws(SpoolFault)
     /// Puts its files in order; after it nothing is called.
     func close()
 }

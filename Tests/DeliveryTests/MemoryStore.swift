@@ -85,7 +85,7 @@ final class MemoryStore: SpoolStore, Sendable {
 
     func takeLoss() -> SpoolLoss? { nil }
     func tidy() throws(SpoolFault) {}
-    func scrub() throws(SpoolFault) {}
+    func clearGaps() throws(SpoolFault) {}
     func close() {}
 
     // MARK: - The hands of a test

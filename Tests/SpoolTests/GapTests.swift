@@ -48,7 +48,7 @@ struct GapTests {
         for seed in 0..<8 as Range<UInt64> {
             let database = try moved(seed)
             if holds("planted-") { left += 1 }
-            try database.scrub()
+            try database.clearGaps()
             #expect(!holds("planted-") && holds("kept-"), "seed \(seed)")
             // Nor does what was in memory bring it back.
             try database.run("UPDATE rows SET body = body || 'more'")

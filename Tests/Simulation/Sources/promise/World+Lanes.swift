@@ -84,9 +84,9 @@ extension World {
             let swept = try store.sweep(after: row, broom)
             if dies(in: 20) { return try die() }
             try carryOut(sparing(lane) { lane.state.swept(swept, at: instant) }, lane)
-        case .tidy(let scrubs):
+        case .tidy(let clearsGaps):
             try store.tidy()
-            if scrubs { try store.scrub() }
+            if clearsGaps { try store.clearGaps() }
             if dies(in: 60) { return try die() }
             try carryOut(lane.state.tidied(isDone: true, at: instant), lane)
         }

@@ -238,7 +238,7 @@ extension World {
             try file.remove([letter.id])
         }
         try file.tidy()
-        try file.scrub()
+        try file.clearGaps()
     }
 
     func copy(of letter: DeadLetter) -> Copy {

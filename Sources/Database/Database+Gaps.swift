@@ -7,7 +7,7 @@ public import Platform
 extension Database {
     /// Overwrites the gaps of all pages that hold rows. For a file whose log was emptied just now, so that its pages are as they are;
     /// nobody else may write to it. Whoever reads it meanwhile is not disturbed.
-    public func scrub() throws(StorageFault) {
+    public func clearGaps() throws(StorageFault) {
         // Nobody puts a page into the log until it is done.
         try transaction { () throws(StorageFault) in
             guard let size = try number("PRAGMA page_size") else { return }
