@@ -35,6 +35,8 @@ EXCEPTIONS = {
     "rules that would get round the consent of the event they are made of": NAMES,
     "keys for routes that there are not": NAMES,
     "rights to write a ledger that there is not": NEEDS,
+    "events that are held for ever, since there is no ledger": NEEDS,
+    "events that are held by their region, without a ledger": NEEDS,
     "an unknown provider": NAMES,
     "an unknown provider without a near name": NAMES,
     "two routes of a name": EQUAL,
