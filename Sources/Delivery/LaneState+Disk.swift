@@ -120,6 +120,12 @@ extension LaneState {
             self.sweeping?.isAsked = true
             return .sweep(after: max(row, backlog.position), broom(sweeping.isForWithdrawal ? check : nil, at: now))
         }
+        // However much there is to do: somebody waits until what was destroyed has left the file.
+        if mayStore || isFull, let sweeping, !sweeping.isStored {
+            if let work = backlog.work(at: now, onlyRecords: !mayStore) { return .commit(work) }
+            self.sweeping?.isStored = true
+        }
+        if mayStore, sweeping?.isStored ?? false, isUntidy, tidyAt.map({ $0 <= now }) ?? true { return .tidy(clearsGaps: true) }
         if mayStore || isFull, !isEnding, phase != .stopped, backlog.hasMore, toDrop > 0 || wantsRows {
             let room = max(plan.batch.bytes, plan.queue.memory / 2 - heldBytes)
             return .read(after: backlog.position, most: min(room, 4 << 20))
@@ -150,6 +156,7 @@ extension LaneState {
         for waiting in sealed { queue.append(waiting) }
         isUntidy = true
         tidyAt = nil
+        if sweeping?.row == nil { sweeping?.isStored = true }
         storeAgain = nil
         storeFailures = 0
         var effects: [Effect] = []

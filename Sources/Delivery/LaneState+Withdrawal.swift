@@ -28,6 +28,8 @@ extension LaneState {
         var done: [@Sendable (Swept) -> Void]
         /// The store was asked since it began: what it was asked before says nothing of what this one is about.
         var isAsked = false
+        /// The rows are done, and so is what there was to record then: what comes later is of others, and need not be waited for.
+        var isStored = false
         /// Somebody waits for it; nobody waits for one that looks at ages alone.
         var isForWithdrawal: Bool { !done.isEmpty }
     }
@@ -84,7 +86,7 @@ extension LaneState {
 
     /// Nothing that was destroyed is in the file or its log any more.
     mutating func finishSweep() -> [Effect] {
-        guard let sweeping, sweeping.row == nil, !backlog.hasWork else { return [] }
+        guard let sweeping, sweeping.row == nil, sweeping.isStored || !backlog.hasWork else { return [] }
         self.sweeping = nil
         return sweeping.isForWithdrawal ? [.swept(told(sweeping.swept), sweeping.done)] : []
     }
