@@ -2,14 +2,16 @@
 // old page and its directory, and knows nothing of them once the rows themselves are deleted. Here such gaps are overwritten in the file.
 
 internal import CSQLite
+internal import Glibc
 public import Platform
 
 extension Database {
-    /// Overwrites the gaps of all pages that hold rows. For a file whose log was emptied just now, so that its pages are as they are;
-    /// nobody else may write to it. Whoever reads it meanwhile is not disturbed.
+    /// Overwrites the gaps of all pages that hold rows. For a file whose log was emptied just now; where another process has written since,
+    /// it is a fault and can be tried again. Whoever reads it meanwhile is not disturbed.
     public func clearGaps() throws(StorageFault) {
-        // Nobody puts a page into the log until it is done.
+        // Nobody puts a page into the log until it is done, and so nobody brings one from there into the file.
         try transaction { () throws(StorageFault) in
+            guard isLogEmpty else { throw StorageFault(.taken, "\(path): somebody is writing to it, so its gaps cannot be cleared") }
             guard let size = try number("PRAGMA page_size") else { return }
             let file = try RawFile(self, pageSize: Int(size))
             let pages = try statement("SELECT pageno FROM dbstat WHERE pagetype <> 'overflow'")
@@ -22,6 +24,11 @@ extension Database {
         }
         // Pages in memory still have what was in the gaps, and would bring it back.
         releaseMemory()
+    }
+
+    private var isLogEmpty: Bool {
+        var status = stat()
+        return stat(path + "-wal", &status) != 0 || status.st_size == 0
     }
 }
 

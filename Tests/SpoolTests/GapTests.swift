@@ -63,4 +63,16 @@ struct GapTests {
         }
         #expect(left > 0, "SQLite leaves nothing any more, and this test finds nothing")
     }
+
+    @Test("is left as it is while its log holds what another has written")
+    func written() throws {
+        let database = try moved(1)
+        let other = try Database(path)
+        try other.run("UPDATE rows SET body = body || 'more'")
+        #expect(throws: StorageFault.self) { try database.clearGaps() }
+        try empty(other)
+        try database.clearGaps()
+        #expect(!holds("planted-"))
+        #expect(try database.number("SELECT count(*) FROM rows WHERE body LIKE '%more'") == 100)
+    }
 }
