@@ -98,7 +98,7 @@ let package = Package(
         // Their libraries are looked up when they are first needed: no program links them.
         .target(name: "CMicrohttpd"),
         .target(name: "CDecoders"),
-        .target(name: "CCurlLoaded"),
+        .target(name: "CCurlLoaded", dependencies: ["CCrypto"]),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
         // libcrypto (libssl-dev), loaded when it is first needed.
         .target(name: "CCrypto"),
@@ -153,7 +153,7 @@ let package = Package(
             adapter("Console", ["CPlatform"]),
             adapter("Exec"),
             adapter("File", ["CPlatform", "CZlib", "CZstd"]),
-            adapter("HTTP", ["CCurl", "CZlib", "CZstd"]),
+            adapter("HTTP", ["CCurl", "CCrypto", "CZlib", "CZstd"]),
             adapter("NoOp", hasCases: false),
         ]
 )

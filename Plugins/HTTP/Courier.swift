@@ -1,6 +1,7 @@
 // The one thread on which all requests of an instance run, and the desk at which others hand over work for it. Once closed it has
 // answered everything it took, and answers at once what comes still.
 
+internal import CCrypto
 internal import CCurl
 internal import PluginKit
 
@@ -19,7 +20,10 @@ final class Courier: @unchecked Sendable {
     }
 
     /// libcurl's own state of the process, made by the first instance. It is never undone: other modules may use libcurl too.
-    private static let isLibraryReady = ccurl_global_init() == CURLE_OK
+    private static let isLibraryReady: Bool = {
+        crypto_stay()
+        return ccurl_global_init() == CURLE_OK
+    }()
 
     private let rules: HTTPRules
     private let clock: Clock

@@ -1,6 +1,7 @@
 #include "ccrypto.h"
 
 #include <dlfcn.h>
+#include <openssl/crypto.h>
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <pthread.h>
@@ -34,8 +35,15 @@ static void *find(void *handle, const char *name) {
   exit(70);
 }
 
+void crypto_stay(void) {
+  void *handle = dlopen(NAME, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  __typeof__(&OPENSSL_init_crypto) init = handle ? dlsym(handle, "OPENSSL_init_crypto") : NULL;
+  if (init) init(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
+
 static void load(void) {
   void *handle = dlopen(NAME, RTLD_NOW | RTLD_LOCAL);
+  crypto_stay();
   lib.transform = find(handle, "SHA256_Transform");
   lib.sha256 = find(handle, "SHA256");
   lib.hmac = find(handle, "HMAC");

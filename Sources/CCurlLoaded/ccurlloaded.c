@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "ccurlloaded.h"
 
+#include <ccrypto.h>
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -48,6 +49,7 @@ static void load(void) {
     fault = fault_text;
     return;
   }
+  crypto_stay();
   if (curl.init(CURL_GLOBAL_DEFAULT) != CURLE_OK) fault = "libcurl cannot be used: its start failed";
 }
 

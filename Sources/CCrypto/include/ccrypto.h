@@ -8,6 +8,10 @@
 #include <openssl/sha.h>
 #include <stddef.h>
 
+/* Whoever uses a library that uses libcrypto calls this first. Otherwise libcrypto takes itself down when the process exits, and threads
+   that are still at work, or only end by then, lose what they stand on. Does nothing where libcrypto is not loaded. */
+void crypto_stay(void);
+
 /* The values that SHA-256 begins with; needs no library. */
 void crypto_sha256_begin(SHA256_CTX *context);
 void crypto_sha256_transform(SHA256_CTX *context, const unsigned char *block);
