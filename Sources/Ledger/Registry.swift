@@ -30,7 +30,7 @@ public final class Registry: Sendable {
 
     /// Reads all of the file into a table.
     public init(_ ledger: LedgerFile) throws(StorageFault) {
-        let records = ConsentRecords(room: try ledger.summary().subjects)
+        let records = ConsentRecords(room: try ledger.subjectCount())
         try ledger.readAll { records.set(SubjectKey($0), $1) }
         self.records = records
         watching = Monitor(Watch(last: ledger.lastWritten))
