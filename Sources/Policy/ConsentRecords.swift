@@ -15,29 +15,12 @@ public final class ConsentRecords: @unchecked Sendable {
     /// More different things were said than can be told apart.
     static let unreadable: Number = .max
 
-    /// Open addressing; an entry is taken when its number is not 0, and its key never changes after that.
-    private struct Table {
-        let keys: UnsafeMutablePointer<SubjectKey>
-        let numbers: UnsafeMutablePointer<Number>
-        let mask: Int
-
-        init(places: Int) {
-            keys = .allocate(capacity: places)
-            numbers = .allocate(capacity: places)
-            numbers.initialize(repeating: 0, count: places)
-            mask = places - 1
-        }
-
-        /// How many subjects it takes.
-        var room: Int { (mask + 1) / 4 * 3 }
-    }
-
     /// The most different things that are told apart.
     private static let mostTerms = 1 << 16
     private static let mostTables = 40
 
     // Written under the lock; `tableCount` is what readers go by.
-    private let tables: UnsafeMutablePointer<Table>
+    private let tables: UnsafeMutablePointer<SubjectTable>
     private let tableCount: UnsafeMutablePointer<UInt32>
     /// Why nothing on record counts; 0: it does.
     private let troubles: UnsafeMutablePointer<UInt32>
@@ -56,19 +39,14 @@ public final class ConsentRecords: @unchecked Sendable {
         tables = .allocate(capacity: ConsentRecords.mostTables)
         tableCount = .allocate(capacity: 1)
         troubles = .allocate(capacity: 1)
-        var places = 64
-        while places / 4 * 3 < room { places *= 2 }
-        tables.initialize(to: Table(places: places))
+        tables.initialize(to: SubjectTable(room: room))
         tableCount.initialize(to: 1)
         troubles.initialize(to: 0)
         state = Monitor(State(room: tables.pointee.room))
     }
 
     deinit {
-        for index in 0..<Int(tableCount.pointee) {
-            tables[index].keys.deallocate()
-            tables[index].numbers.deallocate()
-        }
+        for index in 0..<Int(tableCount.pointee) { tables[index].deallocate() }
         tables.deallocate()
         tableCount.deallocate()
         troubles.deallocate()
@@ -80,19 +58,13 @@ public final class ConsentRecords: @unchecked Sendable {
     public func set(_ key: SubjectKey, _ terms: [ConsentTerms]) {
         state.withLock { state in
             let number = number(of: terms, &state)
-            for index in 0..<Int(tableCount.pointee) {
-                let (place, isTaken) = find(key, in: tables[index])
-                if isTaken { return cplatform_store(tables[index].numbers + place, number) }
-            }
+            for index in 0..<Int(tableCount.pointee) where tables[index].change(key, to: number) { return }
             // Of whom nothing is on record need not stand in the table.
             if number == ConsentRecords.nothing { return }
             if state.room == 0 { state.room = grow() }
-            let last = tables[Int(tableCount.pointee) - 1]
-            let (place, _) = find(key, in: last)
-            last.keys[place] = key
+            tables[Int(tableCount.pointee) - 1].insert(key, number)
             state.room -= 1
             state.count += 1
-            cplatform_store(last.numbers + place, number)
         }
     }
 
@@ -100,7 +72,7 @@ public final class ConsentRecords: @unchecked Sendable {
     private func grow() -> Int {
         let count = Int(tableCount.pointee)
         precondition(count < ConsentRecords.mostTables, "more subjects than memory has room for")
-        (tables + count).initialize(to: Table(places: (tables[count - 1].mask + 1) * 2))
+        (tables + count).initialize(to: SubjectTable(room: tables[count - 1].room * 2))
         cplatform_store(tableCount, UInt32(count + 1))
         return tables[count].room
     }
@@ -116,7 +88,7 @@ public final class ConsentRecords: @unchecked Sendable {
 
     /// While set, nothing that is on record counts: whoever asks is denied.
     public var isUnreadable: Bool {
-        get { cplatform_load(troubles) != 0 }
+        get { view.isUnreadable }
         set { set(ConsentRecords.isDamaged, newValue) }
     }
 
@@ -144,25 +116,32 @@ public final class ConsentRecords: @unchecked Sendable {
     /// Whether something is on record of the subject.
     public func knows(_ key: SubjectKey) -> Bool { number(of: key) > ConsentRecords.nothing }
 
-    @inline(__always) func number(of key: SubjectKey) -> Number {
-        var index = Int(cplatform_load(tableCount)) - 1
-        while index >= 0 {
-            let table = tables[index]
-            let (place, isTaken) = find(key, in: table)
-            if isTaken { return cplatform_load(table.numbers + place) }
-            index -= 1
-        }
-        return 0
-    }
+    func number(of key: SubjectKey) -> Number { view.number(of: key) }
 
-    /// Where the key stands, or would.
-    @inline(__always) private func find(_ key: SubjectKey, in table: Table) -> (place: Int, isTaken: Bool) {
-        var place = Int(truncatingIfNeeded: key.low) & table.mask
-        while cplatform_load(table.numbers + place) != 0 {
-            if table.keys[place] == key { return (place, true) }
-            place = (place &+ 1) & table.mask
+    /// For those who ask for every event. It owns nothing, so to pass it on costs nothing; valid while the records are.
+    var view: View { View(tables: tables, tableCount: tableCount, troubles: troubles) }
+
+    struct View: BitwiseCopyable {
+        fileprivate let tables: UnsafePointer<SubjectTable>
+        fileprivate let tableCount: UnsafePointer<UInt32>
+        fileprivate let troubles: UnsafePointer<UInt32>
+
+        @inline(__always) var isUnreadable: Bool { cplatform_load(troubles) != 0 }
+
+        /// It will be asked for soon.
+        @inline(__always) func prepare(_ key: SubjectKey) {
+            // Nearly all stand in the largest table.
+            tables[Int(cplatform_load(tableCount)) - 1].prepare(key)
         }
-        return (place, false)
+
+        @inline(__always) func number(of key: SubjectKey) -> Number {
+            var index = Int(cplatform_load(tableCount)) - 1
+            while index >= 0 {
+                if let number = tables[index].number(of: key) { return number }
+                index -= 1
+            }
+            return 0
+        }
     }
 
     /// What is on record of the subject and of all that are tied to it, each once.

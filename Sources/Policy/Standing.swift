@@ -19,6 +19,8 @@ struct Standing: BitwiseCopyable {
 struct Standings: ~Copyable {
     private let rules: ConsentRules
     private let records: ConsentRecords?
+    /// Of the records.
+    private let view: ConsentRecords.View?
     /// By number: what it means; `granted` and `refused` are its own.
     private var known: [Standing?] = []
     private var owned: [UnsafeMutablePointer<UInt64>] = []
@@ -35,6 +37,7 @@ struct Standings: ~Copyable {
     init(_ rules: ConsentRules, _ records: ConsentRecords?) {
         self.rules = rules
         self.records = records
+        view = records?.view
         scratch = .allocate(capacity: rules.width * 4)
         scratch.initialize(repeating: 0, count: rules.width * 4)
         spare = scratch + rules.width * 2
@@ -52,21 +55,25 @@ struct Standings: ~Copyable {
     /// Whether it is for the clock alone that nothing can be told.
     var isClockBehind: Bool { records?.isClockBehind ?? false }
 
+    /// They will be asked for soon.
+    @inline(__always) func prepare(_ keys: UnsafeBufferPointer<SubjectKey>) {
+        guard let view else { return }
+        for key in keys { view.prepare(key) }
+    }
+
     /// Of all these subjects; valid until the next call. The strictest of what is on record holds, and nothing is on record only when it
     /// is of none of them.
     @inline(__always) mutating func of(_ keys: UnsafeBufferPointer<SubjectKey>) -> Standing {
-        guard let records else { return none }
-        if records.isUnreadable { return unreadable }
-        guard let first = keys.first else { return none }
-        let standing = of(first, records)
-        return keys.count == 1 ? standing : strictest(standing, keys, records)
-    }
-
-    private mutating func strictest(_ first: Standing, _ keys: UnsafeBufferPointer<SubjectKey>, _ records: ConsentRecords) -> Standing {
-        var whole = first
-        for key in keys.dropFirst() {
-            let next = of(key, records)
-            whole = join(whole, next, in: scratch)
+        guard let view else { return none }
+        if view.isUnreadable { return unreadable }
+        var whole = none
+        var isFirst = true
+        for key in keys {
+            let number = number(of: key, view)
+            // Nothing takes nothing away.
+            if number <= ConsentRecords.nothing { continue }
+            whole = isFirst ? standing(number) : join(whole, standing(number), in: scratch)
+            isFirst = false
         }
         return whole
     }
@@ -93,12 +100,14 @@ struct Standings: ~Copyable {
         return whole
     }
 
-    @inline(__always) private mutating func of(_ key: SubjectKey, _ records: ConsentRecords) -> Standing {
+    @inline(__always) private mutating func number(of key: SubjectKey, _ view: ConsentRecords.View) -> ConsentRecords.Number {
         asked.note(key)
-        let number = foreseen.isEmpty ? records.number(of: key) : foreseen[key] ?? records.number(of: key)
-        if number <= ConsentRecords.nothing { return none }
+        return (foreseen.isEmpty ? nil : foreseen[key]) ?? view.number(of: key)
+    }
+
+    @inline(__always) private mutating func standing(_ number: ConsentRecords.Number) -> Standing {
         if Int(number) < known.count, let standing = known[Int(number)] { return standing }
-        return compile(number, records)
+        return compile(number)
     }
 
     mutating func forgetAsked() { asked.removeAll() }
@@ -110,8 +119,8 @@ struct Standings: ~Copyable {
 
     mutating func forgetForeseen() { foreseen.removeAll(keepingCapacity: true) }
 
-    private mutating func compile(_ number: ConsentRecords.Number, _ records: ConsentRecords) -> Standing {
-        guard number != ConsentRecords.unreadable else { return unreadable }
+    @inline(never) private mutating func compile(_ number: ConsentRecords.Number) -> Standing {
+        guard let records, number != ConsentRecords.unreadable else { return unreadable }
         let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: rules.width * 2)
         owned.append(memory)
         var whole = none

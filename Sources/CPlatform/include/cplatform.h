@@ -7,6 +7,9 @@
 static inline uint32_t cplatform_load(const uint32_t *number) { return __atomic_load_n(number, __ATOMIC_ACQUIRE); }
 static inline void cplatform_store(uint32_t *number, uint32_t value) { __atomic_store_n(number, value, __ATOMIC_RELEASE); }
 
+/* The line of the processor's cache that this stands on will be read soon. */
+static inline void cplatform_prefetch(const void *address) { __builtin_prefetch(address); }
+
 /* Names the calling thread; the kernel keeps 15 bytes. */
 void cplatform_name_thread(const char *name);
 
