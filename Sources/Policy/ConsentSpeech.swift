@@ -53,6 +53,8 @@ struct SpeechReader: ~Copyable {
     private let subjects: UnsafeBufferPointer<Int>
     private var decoder = Decoder()
 
+    private static let preferencesName: StaticString = "Segment Consent Preference Updated"
+
     init(_ rules: SpeechRules, _ consent: ConsentRules, subjects: UnsafeBufferPointer<Int>) {
         self.rules = rules
         self.consent = consent
@@ -65,10 +67,17 @@ struct SpeechReader: ~Copyable {
         guard let type = event.slots[rules.type].string(in: event.block) else { return .none }
         // The shortest of the words with a letter escaped has ten bytes.
         switch type.count {
+        case 5 where type.base[0] == UInt8(ascii: "t"): return mayPrefer(event) ? speech(type, event) : .none
         case 5, 7, 8: return speech(type, event)
         case 10...: return type.hasEscape ? unescaped(event) : .none
         default: return .none
         }
+    }
+
+    /// Whether the name is long enough to be that of preferences, which most names are not.
+    @inline(__always) private func mayPrefer(_ event: ScannedEvent) -> Bool {
+        guard let name = event.slots[rules.event].string(in: event.block) else { return false }
+        return name.count >= SpeechReader.preferencesName.utf8CodeUnitCount
     }
 
     @inline(never) private mutating func unescaped(_ event: ScannedEvent) -> ConsentSpeech {
@@ -87,7 +96,7 @@ struct SpeechReader: ~Copyable {
     }
 
     @inline(__always) private mutating func isPreferences(_ event: ScannedEvent) -> Bool {
-        let name: StaticString = "Segment Consent Preference Updated"
+        let name = SpeechReader.preferencesName
         guard let raw = event.slots[rules.event].string(in: event.block), raw.count >= name.utf8CodeUnitCount else { return false }
         if raw.count == name.utf8CodeUnitCount { return raw.equals(name) }
         return raw.hasEscape && decoder.decode(raw)?.equals(name) ?? false
