@@ -16,7 +16,9 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
     private let lookup: KeyLookup
     private let depth: Int
     private var stops: Stops
-    private let slots: UnsafeMutablePointer<Slot>
+    /// Of this scan and of the one before, by turns.
+    private var slots: UnsafeMutablePointer<Slot>
+    private var otherSlots: UnsafeMutablePointer<Slot>
     private let slotCount: Int
     /// The wanted objects that enclose the one that is being read, by their level.
     private let enclosing: UnsafeMutablePointer<Container>
@@ -38,6 +40,8 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         stops = Stops(lookahead)
         slots = .allocate(capacity: paths.count)
         slots.initialize(repeating: Slot(), count: paths.count)
+        otherSlots = .allocate(capacity: paths.count)
+        otherSlots.initialize(repeating: Slot(), count: paths.count)
         slotCount = paths.count
         enclosing = .allocate(capacity: depth)
         isList = .allocate(capacity: depth)
@@ -45,13 +49,16 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
 
     deinit {
         slots.deallocate()
+        otherSlots.deallocate()
         enclosing.deallocate()
         isList.deallocate()
     }
 
     /// Scans the line that starts at `start`. There must be a '\n' at or after it, and 64 readable bytes behind that.
-    /// nil with `fault` set when it is no event; in either case `lineEnd` tells where the next line begins.
+    /// nil with `fault` set when it is no event; in either case `lineEnd` tells where the next line begins. The event is valid until the
+    /// scan after the next.
     public mutating func scan(_ block: Bytes, _ start: UInt32) -> ScannedEvent? {
+        swap(&slots, &otherSlots)
         slots.update(repeating: Slot(), count: slotCount)
         let newline = stops.mark(block, Int(start))
         lineEnd = UInt32(truncatingIfNeeded: newline)

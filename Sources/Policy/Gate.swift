@@ -111,6 +111,20 @@ struct Gate: ~Copyable {
         reader.pointee.forget()
     }
 
+    /// Whether something can be on record of an event's subjects.
+    var looksAhead: Bool {
+        guard rules != nil else { return false }
+        let standings = standings
+        return standings.pointee.hasRecords
+    }
+
+    @inline(__always) mutating func expect(_ event: ScannedEvent) {
+        let standings = standings
+        standings.pointee.prepare(subjects.expect(event))
+    }
+
+    mutating func expectNothing() { subjects.expectNothing() }
+
     @inline(__always) mutating func pass(
         _ event: ScannedEvent, route: Int, demand: UnsafePointer<RouteGate>, name: inout EventName, nameSlot: Int
     ) -> Passage {

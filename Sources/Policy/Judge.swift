@@ -11,6 +11,7 @@ public struct Judge: ~Copyable {
     /// Tells one event from another: what was found out in another turn is not asked again, but found out anew.
     private(set) var turn: UInt64 = 0
     var name = EventName()
+    private var nextName = EventName()
     var gate: Gate
     var sampler: Sampler
     private var editor: Editor
@@ -86,6 +87,24 @@ public struct Judge: ~Copyable {
         judgeAlone(event, arrival, source, parcels, &tally)
         if !emitter.isIdle { emit(event, arrival, source, parcels, &tally) }
     }
+
+    /// Whether it is quicker when it knows of an event that comes next.
+    public var looksAhead: Bool { gate.looksAhead }
+
+    /// This event comes after the one that is judged next, and is not changed until then. Memory is asked for what it will take.
+    @inline(__always) public mutating func expect(_ event: ScannedEvent) {
+        if !rules.namesDecide || isNamed(event) { gate.expect(event) }
+    }
+
+    /// Whether some route takes events of that name.
+    @inline(__always) private mutating func isNamed(_ event: ScannedEvent) -> Bool {
+        nextName.forget()
+        guard let text = nextName.read(event, slot: rules.nameSlot) else { return false }
+        return rules.routes.contains { $0.events.match(text) }
+    }
+
+    /// No event that was expected is there any more.
+    public mutating func expectNothing() { gate.expectNothing() }
 
     /// The events from now on have these subjects, whatever ids they carry: they were edited before.
     public mutating func know(subjects: [SubjectKey]) { gate.know(subjects) }

@@ -25,6 +25,10 @@ struct RouteRules: BitwiseCopyable {
 
 struct Rules: @unchecked Sendable {
     var routes: UnsafeBufferPointer<RouteRules>
+    /// Of how many routes it is quick to say whether one takes events of a name.
+    static let mostNamed = 8
+    /// Whether the name of an event tells quickly that no route takes it.
+    var namesDecide: Bool
     /// By source, then by key: the routes that its events may take. Of a key that bounds none all are true.
     var bounds: UnsafeBufferPointer<UnsafeBufferPointer<UnsafePointer<Bool>>>
     /// Nil: there is no consent section.

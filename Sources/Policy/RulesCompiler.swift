@@ -67,7 +67,8 @@ struct RulesCompiler {
         let subjects = plan.consent?.subject.map(slot) ?? []
         precondition(subjects.count <= Subjects.most, "a parcel's entry counts subjects in one byte")
         let rules = Rules(
-            routes: store.list(routes), bounds: store.list(plan.sources.map(compileBounds)), gate: consent.map(store.one),
+            routes: store.list(routes), namesDecide: routes.count <= Rules.mostNamed && routes.allSatisfy { !$0.events.isEmpty },
+            bounds: store.list(plan.sources.map(compileBounds)), gate: consent.map(store.one),
             nameSlot: paths.slot(of: wanted.name) ?? 0,
             messageIDSlot: paths.slot(of: wanted.messageID) ?? 0,
             immediate: store.list(plan.providers.map { Globs($0.delivery.immediate, in: store) }),

@@ -175,6 +175,8 @@ private final class Today {
         for (index, entry) in entries.enumerated() {
             let first = Int(entry.firstSubject)
             let subjects = UnsafeBufferPointer(rebasing: all[first..<first + Int(entry.subjectCount)])
+            let coming = min(first + Today.ahead, all.count)
+            standings.prepare(UnsafeBufferPointer(rebasing: all[coming..<min(coming + subjects.count, all.count)]))
             switch check(demands[entry.route] ?? strictest, entry.level, entry.arrival, subjects, bans) {
             case .pass: break
             case .refused: refused.append(index)
@@ -183,6 +185,9 @@ private final class Today {
         }
         return refused.isEmpty ? .pass : .refused(refused)
     }
+
+    /// So many subjects further on, memory is asked for what is on record.
+    private static let ahead = 16
 
     enum Passage { case pass, refused, unreadable }
 

@@ -20,20 +20,45 @@ struct Subjects: ~Copyable {
     private let slots: UnsafeBufferPointer<Int>
     private let key: SipKey
     private var keys: UnsafeMutablePointer<SubjectKey>
+    /// How many the event has, and where they are: in `keys`, or where they were found ahead. Below 0: it was not asked for.
     private var count = -1
+    private var found: UnsafeMutablePointer<SubjectKey>
+    /// Of the event that is judged next and of the one behind it, by turns.
+    private let expected: UnsafeMutablePointer<Expected>
+    private var expectedTurn = 0
     /// Of an event that no longer carries its ids as they were; nil: it does.
     private var known: [SubjectKey]?
     private var decoder = Decoder()
     private var otherDecoder = Decoder()
 
+    /// What was found of an event before its turn. It goes by where the event lies, so it must not outlive the event.
+    private struct Expected: BitwiseCopyable {
+        /// Its first byte; nil: there is none.
+        var line: Bytes?
+        var count = 0
+        let keys: UnsafeMutablePointer<SubjectKey>
+    }
+
     init(slots: UnsafeBufferPointer<Int>, key: SipKey) {
         self.slots = slots
         self.key = key
-        keys = .allocate(capacity: max(1, slots.count))
-        keys.initialize(repeating: SubjectKey(high: 0, low: 0), count: max(1, slots.count))
+        keys = Subjects.room(for: slots.count)
+        found = keys
+        expected = .allocate(capacity: 2)
+        for index in 0..<2 { (expected + index).initialize(to: Expected(line: nil, keys: Subjects.room(for: slots.count))) }
     }
 
-    deinit { keys.deallocate() }
+    private static func room(for count: Int) -> UnsafeMutablePointer<SubjectKey> {
+        let keys = UnsafeMutablePointer<SubjectKey>.allocate(capacity: max(1, count))
+        keys.initialize(repeating: SubjectKey(high: 0, low: 0), count: max(1, count))
+        return keys
+    }
+
+    deinit {
+        keys.deallocate()
+        for index in 0..<2 { expected[index].keys.deallocate() }
+        expected.deallocate()
+    }
 
     mutating func forget() { count = -1 }
 
@@ -41,8 +66,7 @@ struct Subjects: ~Copyable {
     mutating func know(_ subjects: [SubjectKey]) {
         if known == nil {
             keys.deallocate()
-            keys = .allocate(capacity: Subjects.most)
-            keys.initialize(repeating: SubjectKey(high: 0, low: 0), count: Subjects.most)
+            keys = Subjects.room(for: Subjects.most)
         }
         known = Array(subjects.prefix(Subjects.most))
         forget()
@@ -51,16 +75,46 @@ struct Subjects: ~Copyable {
     /// One key for each configured id that the event carries: a string that is not empty, or a number. The same id has
     /// the same key wherever it stands.
     @inline(__always) mutating func read(_ event: ScannedEvent) -> UnsafeBufferPointer<SubjectKey> {
-        if count < 0 { find(event) }
-        return UnsafeBufferPointer(start: keys, count: count)
+        if count < 0 { settle(event) }
+        return UnsafeBufferPointer(start: found, count: count)
     }
 
-    private mutating func find(_ event: ScannedEvent) {
-        count = 0
+    private mutating func settle(_ event: ScannedEvent) {
+        found = keys
         if let known {
             for (index, subject) in known.enumerated() { keys[index] = subject }
             count = known.count
             return
+        }
+        let line = event.block + Int(event.start)
+        for index in 0..<2 where expected[index].line == line {
+            count = expected[index].count
+            found = expected[index].keys
+            assert(find(event, into: keys) == count && (0..<count).allSatisfy { keys[$0] == found[$0] }, "found in another event")
+            return
+        }
+        count = find(event, into: keys)
+    }
+
+    /// Finds those of an event ahead of its turn.
+    mutating func expect(_ event: ScannedEvent) -> UnsafeBufferPointer<SubjectKey> {
+        guard known == nil else { return UnsafeBufferPointer(start: nil, count: 0) }
+        expectedTurn ^= 1
+        let keys = expected[expectedTurn].keys
+        let count = find(event, into: keys)
+        expected[expectedTurn] = Expected(line: event.block + Int(event.start), count: count, keys: keys)
+        return UnsafeBufferPointer(start: keys, count: count)
+    }
+
+    mutating func expectNothing() {
+        for index in 0..<2 { expected[index].line = nil }
+    }
+
+    private mutating func find(_ event: ScannedEvent, into keys: UnsafeMutablePointer<SubjectKey>) -> Int {
+        var count = 0
+        func note(_ hash: (low: UInt64, high: UInt64)) {
+            keys[count] = SubjectKey(high: hash.high, low: hash.low)
+            count &+= 1
         }
         // Ids are hashed in pairs.
         var waiting: ByteRun?
@@ -76,10 +130,6 @@ struct Subjects: ~Copyable {
             waiting = nil
         }
         if let waiting { note(key.hash128(waiting)) }
-    }
-
-    @inline(__always) private mutating func note(_ hash: (low: UInt64, high: UInt64)) {
-        keys[count] = SubjectKey(high: hash.high, low: hash.low)
-        count &+= 1
+        return count
     }
 }

@@ -117,15 +117,22 @@ struct Worker: ~Copyable {
         inTurn: Bool, _ hear: (inout Judge, ScannedEvent, ConsentSpeech) throws(E) -> Int64?
     ) throws(E) {
         let hears = hearing != nil
+        let looksAhead = judge.looksAhead
+        defer { judge.expectNothing() }
+        var coming = Line()
+        var isScanned = false
         while position < block.count {
-            let at = position
+            let line = isScanned ? coming : scan(at: position)
             lines += 1
-            let end: Int
-            if let event = scanner.scan(block.bytes, UInt32(truncatingIfNeeded: at)) {
-                end = Int(scanner.lineEnd)
+            isScanned = looksAhead && line.end + 1 < block.count
+            if isScanned {
+                coming = scan(at: line.end + 1)
+                if let event = coming.event { judge.expect(event) }
+            }
+            if let event = line.event {
                 let speech = hears ? judge.speech(event) : .none
-                if end - at > lineLimit {
-                    noteOverlong(end - at, text: at..<end)
+                if line.end - line.start > lineLimit {
+                    noteOverlong(line.end - line.start, text: line.start..<line.end)
                 } else if speech != .none, !inTurn, mustWait(event, speech) {
                     lines -= 1
                     return
@@ -141,11 +148,29 @@ struct Worker: ~Copyable {
                         event, arrival: block.arrival, source: block.source, key: block.key, into: parcels.baseAddress!, tally: &tally)
                 }
             } else {
-                end = lineEnd(from: at)
-                noteFault(scanner.fault, line: at..<end)
+                // The scanner knows the fault of the line that it read last.
+                if isScanned {
+                    _ = scan(at: line.start)
+                    isScanned = false
+                }
+                noteFault(scanner.fault, line: line.start..<line.end)
             }
-            position = end + 1
+            position = line.end + 1
         }
+    }
+
+    /// A line of the block.
+    private struct Line {
+        var start = 0
+        /// Its newline.
+        var end = 0
+        /// Nil: the scanner says why it is none.
+        var event: ScannedEvent?
+    }
+
+    @inline(__always) private mutating func scan(at start: Int) -> Line {
+        let event = scanner.scan(block.bytes, UInt32(truncatingIfNeeded: start))
+        return Line(start: start, end: event == nil ? lineEnd(from: start) : Int(scanner.lineEnd), event: event)
     }
 
     @inline(never) private mutating func mustWait(_ event: ScannedEvent, _ speech: ConsentSpeech) -> Bool {

@@ -93,8 +93,10 @@ final class StreamStand {
     let said = Monitor<[String]>([])
     let destroyed = Monitor<[Int64]>([])
     private let clerk: ConsentClerk
+    private let lineLimit: Int
 
-    init(_ plan: Plan = streamPlan(), isFaulty: Bool = false) throws {
+    init(_ plan: Plan = streamPlan(), isFaulty: Bool = false, lineLimit: Int = 1 << 20) throws {
+        self.lineLimit = lineLimit
         ledger = try StreamLedger(isFaulty: isFaulty)
         ruleset = Ruleset(plan, subjectKey: ledger.key, records: ledger.registry.records)
         seen = plan.messageID.deduplicate.map { SeenIDs($0, key: Array(0..<16)) }
@@ -105,8 +107,10 @@ final class StreamStand {
     }
 
     /// A worker with a block that it has worked on, and whose turn is to come.
-    func block(_ lines: String...) -> Hand {
-        let hand = Hand(Worker(ruleset, lineLimit: 1 << 20, depth: 64, blockSize: 4096, seen: seen))
+    func block(_ lines: String...) -> Hand { block(lines) }
+
+    func block(_ lines: [String]) -> Hand {
+        let hand = Hand(Worker(ruleset, lineLimit: lineLimit, depth: 64, blockSize: 4096, seen: seen))
         hand.worker.block.text.append(lines.map { $0 + "\n" }.joined())
         clerk.prepare(&hand.worker, ruleset)
         hand.worker.work()

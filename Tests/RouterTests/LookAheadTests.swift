@@ -1,0 +1,91 @@
+import Configuration
+import Events
+import Foundation
+import Policy
+import Testing
+
+@testable import Router
+
+/// Chance that is the same in every run.
+private struct Chance: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return (state ^ state >> 31) &* 0x9e37_79b9_7f4a_7c15
+    }
+}
+
+@Suite("A worker that looks ahead")
+struct LookAheadTests {
+    /// What came of a line, or of all lines of a block.
+    private struct Result: Equatable {
+        var admitted: [String] = []
+        /// By event: whose it is, as a lane has it.
+        var subjects: [[SubjectKey]] = []
+        var faults: [String] = []
+        var duplicates = 0
+
+        mutating func add(_ hand: StreamStand.Hand, from line: Int = 0) {
+            let parcels = hand.worker.parcels
+            admitted += hand.admitted
+            for entry in parcels[0].entries {
+                subjects.append((0..<Int(entry.subjectCount)).map { parcels[0].subjects[Int(entry.firstSubject) + $0] })
+            }
+            faults += hand.faults.map { "\(line + $0.line):\($0.column) \($0.message)" }
+            duplicates += hand.tally.duplicates
+        }
+    }
+
+    private func lines(_ random: inout Chance) -> [String] {
+        func pick<T>(_ list: [T]) -> T { list.randomElement(using: &random)! }
+        return (0..<Int.random(in: 1...12, using: &random)).map { number in
+            let id = pick(["u", "v", "w", "\\u0075"])
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0: return pick(["", " ", "{", #"{"event":"e""#, "[]", #"{"a":01}"#, #"{"event":"e"}}"#])
+            case 1: return says(id, pick([grants, withdraws]))
+            case 2: return event(id, "left\(number)", #","messageId":"\#(pick(["1", "2"]))""#)
+            case 3: return event(id, "taken\(number)", #","messageId":"\#(pick(["1", "2"]))""#)
+            case 4: return #"{"event":"taken\#(number)"}"#
+            case 5: return event(id, "taken\(number)") + "\r"
+            case 6: return event(id, "taken\(number)", #","pad":"\#(String(repeating: "x", count: 5000))""#)
+            case 7: return event(id, "left\(number)")
+            default: return event(id, "taken\(number)", #","anonymousId":"\#(pick(["u", "a", "b"]))""#)
+            }
+        }
+    }
+
+    @Test("judges the lines of a block as if each came alone")
+    func sameAsAlone() throws {
+        var random = Chance(state: 7)
+        func stand() throws -> StreamStand {
+            let stand = try StreamStand(
+                streamPlan { plan in
+                    plan.routes[0].events = [Glob("taken*")]
+                    plan.messageID.deduplicate = MessageIDPlan.Deduplication()
+                },
+                lineLimit: 4000)
+            try stand.ledger.set("v", ConsentTerms(level: "standard"))
+            try stand.ledger.set("a", ConsentTerms(level: "essential"))
+            return stand
+        }
+        var seen = Result()
+        for _ in 0..<60 {
+            let (together, alone) = (try stand(), try stand())
+            let lines = lines(&random)
+            var (expected, found) = (Result(), Result())
+            for (number, line) in lines.enumerated() {
+                let hand = alone.block([line])
+                alone.turn(hand)
+                expected.add(hand, from: number)
+            }
+            let hand = together.block(lines)
+            together.turn(hand)
+            found.add(hand)
+            #expect(found == expected, "\(lines.joined(separator: "\n"))")
+            seen.admitted += found.admitted
+            seen.faults += found.faults
+            seen.duplicates += found.duplicates
+        }
+        #expect(seen.admitted.count > 20 && seen.faults.count > 20 && seen.duplicates > 5, "the lines were as different as they should be")
+    }
+}
