@@ -5,13 +5,12 @@ import json
 import os
 import re
 import signal
-import statistics
 import subprocess
 import tempfile
 import threading
 import time
 
-from harness.measure import PATIENCE, Contender, Failure, idle_kb, run
+from harness.measure import PATIENCE, Contender, Failure, idle_kb, interleave, ratio, run
 
 ACTIVE = 4000  # people whose events come, of those on record
 SWEPT = 1000  # events of the one who withdraws
@@ -53,36 +52,18 @@ def gates(router, state):
     return [router("consent-ledger", 1) + ["--state", state], router("consent", 1)]
 
 
-class Started(Contender):
-    """What it takes to start, the reading of the ledger included, is no part of what is measured."""
-
-    def round(self):
-        start = run(self.command, os.devnull)
-        super().round()
-        self.seconds[-1] -= start.seconds
-        self.cpu_seconds[-1] -= start.cpu_seconds
-
-
 def throughput(report, router, state, input, people, rounds, folder, progress):
     known = rewritten(input, os.path.join(folder, "known.ndjson"), lambda number: person(number * 7919 % ACTIVE * (people // ACTIVE or 1) % people))
     fresh = rewritten(input, os.path.join(folder, "fresh.ndjson"), lambda number: f"nobody_{number:09}")
     for name, events, target in [("the same few thousand", known, 0.9), ("each event of another", fresh, 0.75)]:
+        # To read a ledger of a million when it starts is no part of what is measured.
         with_ledger, without = (
-            Started(f"switchyard, {name}, {words}", command, events)
+            Contender(f"switchyard, {name}, {words}", command, events, from_first_byte=True)
             for words, command in zip(("ledger", "no ledger"), gates(router, state)))
-        for number in range(rounds + 1):
-            for one in (with_ledger, without):
-                progress(f"consent, round {number} of {rounds}: {one.name}")
-                one.round()
-                if number == 0 and rounds > 0:
-                    one.seconds.clear()
-                    one.cpu_seconds.clear()
-        # So much less processor time is spent that a short run can seem to take none.
-        seconds = [(max(a, 1e-6), max(b, 1e-6)) for a, b in zip(with_ledger.seconds, without.seconds)]
-        with_ledger.seconds, without.seconds = ([pair[side] for pair in seconds] for side in (0, 1))
+        interleave([with_ledger, without], rounds, lambda text: progress(f"consent: {text}"))
         report.rate(with_ledger)
         report.rate(without)
-        report.add(f"{name}, ledger / no ledger", statistics.median(b / a for a, b in seconds), at_least=target)
+        report.add(f"{name}, ledger / no ledger", ratio(with_ledger, without), at_least=target)
 
 
 def rewritten(input, path, name):

@@ -28,6 +28,7 @@ class Contender:
     seconds: list = field(default_factory=list)
     peak_kb: int = 0
     cpu_seconds: list = field(default_factory=list)
+    from_first_byte: bool = False
 
     @property
     def bytes(self):
@@ -41,7 +42,7 @@ class Contender:
         return statistics.median(self.rates())
 
     def round(self):
-        result = run(self.command, self.input)
+        result = run(self.command, self.input, from_first_byte=self.from_first_byte)
         self.seconds.append(result.seconds)
         self.cpu_seconds.append(result.cpu_seconds)
         self.peak_kb = max(self.peak_kb, result.peak_kb)
@@ -74,12 +75,19 @@ def patience(pid):
         timer.cancel()
 
 
-def run(command, input, output=os.devnull):
-    """Runs a program from file to file. Its peak of memory is at least that of this harness, since the kernel counts from the fork."""
+def run(command, input, output=os.devnull, from_first_byte=False):
+    """Runs a program from file to file. Its peak of memory is at least that of this harness, since the kernel counts from the fork.
+    `from_first_byte`: what it takes to start counts for nothing; the time runs from when it has begun to read."""
     with open(input, "rb") as stdin, open(output, "wb") as stdout, tempfile.TemporaryFile() as stderr:
         start = time.perf_counter()
         pid = spawn(command, stdin.fileno(), stdout.fileno(), stderr.fileno())
         with patience(pid):
+            # The position in the file is the program's too.
+            while from_first_byte and os.lseek(stdin.fileno(), 0, os.SEEK_CUR) == 0:
+                if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                    break
+                time.sleep(0.0002)
+                start = time.perf_counter()
             _, status, usage = os.wait4(pid, 0)
         seconds = time.perf_counter() - start
         code = os.waitstatus_to_exitcode(status)
