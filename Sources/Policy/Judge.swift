@@ -11,7 +11,6 @@ public struct Judge: ~Copyable {
     /// Tells one event from another: what was found out in another turn is not asked again, but found out anew.
     private(set) var turn: UInt64 = 0
     var name = EventName()
-    private var nextName = EventName()
     var gate: Gate
     var sampler: Sampler
     private var editor: Editor
@@ -97,10 +96,10 @@ public struct Judge: ~Copyable {
     }
 
     /// Whether some route takes events of that name.
-    @inline(__always) private mutating func isNamed(_ event: ScannedEvent) -> Bool {
-        nextName.forget()
-        guard let text = nextName.read(event, slot: rules.nameSlot) else { return false }
-        return rules.routes.contains { $0.events.match(text) }
+    @inline(__always) private func isNamed(_ event: ScannedEvent) -> Bool {
+        guard let name = event.slots[rules.nameSlot].string(in: event.block) else { return false }
+        // To decode a name only to ask ahead does not pay.
+        return name.hasEscape || rules.routes.contains { $0.events.match(name) }
     }
 
     /// No event that was expected is there any more.

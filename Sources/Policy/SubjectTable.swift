@@ -6,7 +6,8 @@ internal import Glibc
 
 /// Open addressing by groups of three places, each group a line. A key never changes once it is counted, and is never taken out.
 struct SubjectTable: BitwiseCopyable {
-    /// Keys, numbers, and how many of the places are taken, with a mark once a subject found no place in the group and went on.
+    /// The keys, the low half of each before the high one; the numbers; and how many of the places are taken, with a mark once a subject
+    /// found none and went on.
     private enum Group {
         static let size = 64
         static let places = 3
@@ -43,8 +44,17 @@ struct SubjectTable: BitwiseCopyable {
         var group = group(of: key)
         while true {
             let state = cplatform_load(SubjectTable.state(of: group))
-            let keys = group.assumingMemoryBound(to: SubjectKey.self)
-            for place in 0..<Int(state & 0xff) where keys[place] == key { return SubjectTable.number(place, in: group) }
+            // All places at once, since a branch for each would be foretold wrongly too often. Nobody may be there yet, so it is peeked.
+            let words = UnsafePointer(group.assumingMemoryBound(to: UInt64.self))
+            let first = cplatform_peek(words) == key.low ? 1 : 0
+            let second = cplatform_peek(words + 2) == key.low ? 2 : 0
+            let third = cplatform_peek(words + 4) == key.low ? 4 : 0
+            var candidates = (first | second | third) & (1 &<< Int(state & 0xff) &- 1)
+            while candidates != 0 {
+                let place = candidates.trailingZeroBitCount
+                if words[2 &* place &+ 1] == key.high { return SubjectTable.number(place, in: group) }
+                candidates &= candidates &- 1
+            }
             if state & Group.overflown == 0 { return nil }
             group = next(group)
         }
@@ -68,7 +78,9 @@ struct SubjectTable: BitwiseCopyable {
         }
         let state = SubjectTable.state(of: group)
         let place = Int(state.pointee & 0xff)
-        group.assumingMemoryBound(to: SubjectKey.self)[place] = key
+        let words = group.assumingMemoryBound(to: UInt64.self)
+        cplatform_poke(words + 2 * place, key.low)
+        words[2 * place + 1] = key.high
         SubjectTable.number(place, in: group).pointee = number
         cplatform_store(state, state.pointee + 1)
     }

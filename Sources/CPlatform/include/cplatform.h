@@ -6,6 +6,9 @@
 /* A number that threads read and write at the same time: who reads what another has stored sees all that it wrote before. */
 static inline uint32_t cplatform_load(const uint32_t *number) { return __atomic_load_n(number, __ATOMIC_ACQUIRE); }
 static inline void cplatform_store(uint32_t *number, uint32_t value) { __atomic_store_n(number, value, __ATOMIC_RELEASE); }
+/* One that is whole, whatever may stand beside it by then. */
+static inline uint64_t cplatform_peek(const uint64_t *number) { return __atomic_load_n(number, __ATOMIC_RELAXED); }
+static inline void cplatform_poke(uint64_t *number, uint64_t value) { __atomic_store_n(number, value, __ATOMIC_RELAXED); }
 
 /* The line of the processor's cache that this stands on will be read soon. */
 static inline void cplatform_prefetch(const void *address) { __builtin_prefetch(address); }
