@@ -79,6 +79,11 @@ def http2(stream, number, goaway, note):
             send(HEADERS, END_HEADERS | END_STREAM, of, STATUS_200)
             if goaway == "after" and number == 1:
                 send(GOAWAY, 0, 0, struct.pack(">II", of, 0))
+                # Were it closed at once, the kernel would take the answer back for what the client has sent meanwhile.
+                stream.shutdown(socket.SHUT_WR)
+                tell(f"connection {number} ended")
+                while stream.recv(65536):
+                    pass
                 return
 
 
