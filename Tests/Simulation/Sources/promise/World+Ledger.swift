@@ -154,8 +154,8 @@ extension World {
         // What no route asks consent for any more is let off.
         for copy in copies where !isDoomed(copy) { copy.dooms.removeAll { $0.receipt <= receipt } }
         for lane in life.lanes {
-            // There is but one thread.
-            nonisolated(unsafe) let (world, its) = (self, lane)
+            // There is but one thread. A lane that is killed before it has swept keeps the closure, which must not keep the lane then.
+            nonisolated(unsafe) unowned let (world, its) = (self, lane)
             let life = ObjectIdentifier(life)
             try carryOut(
                 sparing(lane) {
@@ -224,9 +224,14 @@ extension World {
                 event.ids, own: event.own, demands[copy.route].demanded, assumed: scenario.variations[variation].assumed)
             try require(
                 (index != nil) == isWanted, "the gate says \(index != nil) to a replay of event \(copy.event), the model \(isWanted)")
-            let isRefused = index.map { life.check.check(Batch(box.parcel.taken()).subset([$0])) != .pass } ?? true
-            tell("replay of \(copy.event): \(isRefused ? "refused" : "sent")")
-            if isRefused {
+            // What it was admitted under may be more than its route demands today.
+            let level = life.check.entryLevel(letter.level)
+            let mayGo = life.check.check(level: level, arrival: letter.arrival, subjects: letter.subjects) == .pass
+            let isDenied = index.map { life.check.check(Batch(box.parcel.taken()).subset([$0])) != .pass } ?? true
+            tell("replay of \(copy.event): \(isDenied || !mayGo ? "refused" : "sent")")
+            if isDenied || !mayGo {
+                try require(
+                    !isWanted || copy.wasRefused || isRefused(copy), "a replay of event \(copy.event) is refused, and nobody refuses it")
                 copy.isGone = true
                 try file.remove([letter.id])
                 continue
