@@ -1,0 +1,67 @@
+// How events that may not be kept any longer are destroyed in a spool file, after a withdrawal or because of their age.
+
+internal import Database
+public import Platform
+@_spi(Spool) public import Policy
+
+extension SpoolFile {
+    /// How many rows are looked at in one go.
+    private static let sweepRows = 256
+
+    public func sweep(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept {
+        do throws(SpoolFault) {
+            return try sweepRows(after: row, broom)
+        } catch {
+            if error.kind == .damaged { try repair(error) }
+            throw error
+        }
+    }
+
+    /// Reads what the entries say; only where something is to be destroyed, also the events.
+    private func sweepRows(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept {
+        var swept = SpoolSwept()
+        var hit: [Int64] = []
+        var seen = 0
+        let select = try database.statement(
+            "SELECT id, events, sealed, entries FROM batches WHERE id > ?1 ORDER BY id LIMIT \(SpoolFile.sweepRows)"
+        ).bind(1, row)
+        while try select.step() {
+            seen += 1
+            swept.next = select.int(0)
+            // What makes no sense is set aside when it is read.
+            guard let index = index(select) else { continue }
+            guard let finds = index.finds(broom) else {
+                select.reset()
+                throw SpoolFault(.failed, "\(path): what is on record of its subjects cannot be told")
+            }
+            if let due = finds.due { swept.due = min(swept.due ?? .max, due) }
+            if !finds.isEmpty { hit.append(select.int(0)) }
+        }
+        select.reset()
+        if seen < SpoolFile.sweepRows { swept.next = nil }
+        var work = SpoolWork()
+        for id in hit {
+            guard let found = try rows(after: id - 1, most: 1).first, found.id == id, let finds = broom.finds(in: found.batch),
+                !finds.isEmpty
+            else { continue }
+            let (refused, aged) = (found.batch.subset(finds.refused), found.batch.subset(finds.aged))
+            for entry in refused.entries { swept.routes[entry.route, default: 0] += 1 }
+            for entry in aged.entries { swept.aged[entry.route, default: 0] += 1 }
+            swept.bytes += refused.bytes.count
+            swept.agedBytes += aged.bytes.count
+            let left = finds.left(of: found.batch.count)
+            if left.isEmpty { work.remove.append(id) } else { work.rewrite.append((id, found.batch.subset(left))) }
+        }
+        if !work.isEmpty { try commit(work) }
+        return swept
+    }
+
+    private func index(_ row: Statement) -> BatchIndex? {
+        let count = Int(row.int(1))
+        let route: (UInt16) -> UInt16? = { self.routes.run($0) }
+        guard row.int(2) == 1 else { return BatchIndex(row.bytes(3), count: count, route: route, level: runLevel) }
+        return options.cipher?.open(row.bytes(3), at: "entries \(row.int(0))")?.withUnsafeBytes {
+            BatchIndex($0, count: count, route: route, level: runLevel)
+        }
+    }
+}
