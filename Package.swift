@@ -84,7 +84,7 @@ let package = Package(
         module("Signals"),
         // Request bodies of vendors' client libraries to lines of events.
         module("Dialects", ["Events"]),
-        module("Database", ["Platform", "CSQLite"]),
+        module("Database", ["Platform", "CSQLite", "CChecksum"]),
         module("Platform", ["CPlatform"]),
 
         // What the author of an adapter imports.
@@ -93,6 +93,7 @@ let package = Package(
         // C: the plugin ABI, the vector intrinsics, and a module map for each system library.
         .target(name: "CSwitchyardPlugin"),
         .target(name: "CSIMD"),
+        .target(name: "CChecksum"),
         .target(name: "CPlatform"),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         // Their libraries are looked up when they are first needed: no program links them.
@@ -111,6 +112,7 @@ let package = Package(
         // A file system under SQLite that fails when it is told to.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
         tests("SpoolTests", ["Spool", "TestSupport", "FaultyFiles", "Policy", "Configuration", "Events", "Database", "Platform"]),
+        tests("DatabaseTests", ["Database", "Platform", "CChecksum"]),
         tests("LedgerTests", ["Ledger", "TestSupport", "FaultyFiles", "Policy", "Database", "Platform"]),
         tests("EventsTests", ["Events"]),
         tests("SignalsTests", ["Signals"]),

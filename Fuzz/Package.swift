@@ -20,6 +20,7 @@ let package = Package(
     targets: [
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "CSIMD"),
+        .target(name: "CChecksum"),
         .target(name: "CPlatform"),
         .target(name: "CSwitchyardPlugin"),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson"),
@@ -34,7 +35,7 @@ let package = Package(
         module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
         module("Policy", ["Signals", "Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
         module("Spool", ["Policy", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
-        module("Database", ["Platform", "CSQLite"]),
+        module("Database", ["Platform", "CSQLite", "CChecksum"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("PluginHost", ["Delivery", "Configuration", "Policy", "Platform", "CSwitchyardPlugin"]),
         module("PluginKit", ["CSwitchyardPlugin", "CJansson", "Platform"]),

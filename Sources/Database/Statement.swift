@@ -58,6 +58,25 @@ public final class Statement {
         return self
     }
 
+    enum ColumnType {
+        case null
+        case integer
+        case real
+        case text
+        case blob
+    }
+
+    /// The type of the value that is stored, whatever the column was declared as.
+    func type(_ column: Int32) -> ColumnType {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_INTEGER: .integer
+        case SQLITE_FLOAT: .real
+        case SQLITE_TEXT: .text
+        case SQLITE_BLOB: .blob
+        default: .null
+        }
+    }
+
     public func int(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
     public func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
@@ -65,6 +84,14 @@ public final class Statement {
         guard let text = sqlite3_column_text(handle, column) else { return "" }
         return String(decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_column_bytes(handle, column))), as: UTF8.self)
     }
+
+    /// The bytes of a text as they are stored. Valid until the next step.
+    func textBytes(_ column: Int32) -> UnsafeRawBufferPointer {
+        let base = sqlite3_column_text(handle, column)
+        return UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
+    }
+
+    func realBits(_ column: Int32) -> UInt64 { sqlite3_column_double(handle, column).bitPattern }
 
     /// Valid until the next step.
     public func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
