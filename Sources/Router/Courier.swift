@@ -1,5 +1,5 @@
-// Takes a page of dead letters to their provider, with a lane of its own, and tells which of them were taken. It keeps none: what is
-// not taken stays where it lies.
+// Takes groups of dead letters to their provider, with a lane of its own, and tells which of them were taken as soon as the provider says
+// so. It keeps none: what is not taken stays where it lies.
 
 internal import Configuration
 internal import Delivery
@@ -10,28 +10,73 @@ final class Courier: @unchecked Sendable {
     struct Pending {
         var letter: Int64
         var copies: Int
+        /// Whether any of it was handed over.
+        var isTried = false
         var hasFailed = false
+
+        init(letter: Int64, copies: Int) {
+            self.letter = letter
+            self.copies = copies
+        }
+    }
+
+    /// What became of the letters of a group that were not taken.
+    struct Remainder {
+        /// Handed over, and not taken.
+        var failed = 0
+        /// Never handed over.
+        var left = 0
     }
 
     private struct State {
         /// By the moment at which the event came in.
         var pending: [Int64: Pending] = [:]
+        /// Taken, and not recorded yet.
         var delivered: [Int64] = []
+        var remainder = Remainder()
+        /// How many batches the provider has in its hands.
+        var underWay = 0
         var isClosed = false
+        /// Told to end: nothing more is handed over, and until then what is under way may take.
+        var stopDeadline: Instant?
 
         /// A letter is taken when each of its copies is.
         mutating func settle(_ arrival: Int64, isDelivered: Bool) {
             guard var letter = pending[arrival] else { return }
             letter.copies -= 1
             letter.hasFailed = letter.hasFailed || !isDelivered
-            pending[arrival] = letter.copies > 0 ? letter : nil
-            if letter.copies <= 0, !letter.hasFailed { delivered.append(letter.letter) }
+            guard letter.copies <= 0 else {
+                pending[arrival] = letter
+                return
+            }
+            pending[arrival] = nil
+            if !letter.hasFailed { delivered.append(letter.letter) } else { count(letter) }
         }
+
+        mutating func count(_ letter: Pending) {
+            if letter.isTried { remainder.failed += 1 } else { remainder.left += 1 }
+        }
+
+        /// Whether the batch may be handed over.
+        mutating func begin(_ batch: Batch) -> Bool {
+            guard stopDeadline == nil else { return false }
+            underWay += 1
+            for entry in batch.entries { pending[entry.arrival]?.isTried = true }
+            return true
+        }
+    }
+
+    private enum Turn {
+        case taken([Int64])
+        case settled
+        case outOfTime
+        case stopped
     }
 
     private let lane: Lane
     private let state: Monitor<State>
     private let options: ReplayOptions
+    private var deadline: Instant
     private(set) var gaveUp = false
 
     /// `check`: by which what is handed over passes the gate again; nil: no ledger is kept.
@@ -40,10 +85,11 @@ final class Courier: @unchecked Sendable {
         _ say: @escaping @Sendable (String) -> Void
     ) {
         self.options = options
+        deadline = options.clock.now() + options.patience
         let state = Monitor(State())
         self.state = state
         var delivery = plan.delivery
-        // The page is in memory, and its letters stay on disk until they are taken.
+        // The group is in memory, and its letters stay on disk until they are taken.
         delivery.queue.disk = nil
         delivery.queue.full = .block
         delivery.batch.wait = .zero
@@ -61,55 +107,105 @@ final class Courier: @unchecked Sendable {
         }
         lane = Lane(
             name: plan.name,
-            provider: Listener(check.map { LookingProvider(outlet.provider, $0) } ?? outlet.provider) { arrivals in
-                state.withLock { state in for arrival in arrivals { state.settle(arrival, isDelivered: true) } }
-                state.wake()
-            },
+            provider: Listener(
+                check.map { LookingProvider(outlet.provider, $0) } ?? outlet.provider,
+                begin: { batch in state.withLock { $0.begin(batch) } },
+                end: { arrivals in
+                    state.withLock { state in
+                        state.underWay -= 1
+                        for arrival in arrivals { state.settle(arrival, isDelivered: true) }
+                    }
+                    state.wake()
+                }),
             plan: delivery, concurrency: outlet.concurrency, routes: RunNames(routes), deadLetters: diverted, clock: options.clock,
             chance: Chance(seed: options.seed), news: clerk.tell)
         lane.start()
     }
 
-    /// Sends a page of letters and waits for what becomes of each; those that the provider has taken.
-    func send(_ parcel: inout Parcel, _ owners: [Int64: Pending]) -> [Int64] {
-        guard !owners.isEmpty else { return [] }
-        state.withLock { ($0.pending, $0.delivered) = (owners, []) }
-        let deadline = options.clock.now() + options.patience
+    /// From now on there is `patience` for what is sent.
+    func beginPage() { deadline = options.clock.now() + options.patience }
+
+    /// Hands nothing more over; what the provider has in its hands may take so long.
+    func stop(within time: Duration) {
+        let limit = options.clock.now() + time
+        state.withLock { $0.stopDeadline = min($0.stopDeadline ?? limit, limit) }
+        state.wake()
+    }
+
+    /// Sends a group of letters and waits for what becomes of each. `record` is given those that the provider has taken as soon as it has
+    /// said so, and before another group is sent.
+    func send(_ parcel: inout Parcel, _ owners: [Int64: Pending], record: ([Int64]) throws -> Void) throws -> Remainder {
+        guard !owners.isEmpty else { return Remainder() }
+        state.withLock { ($0.pending, $0.delivered, $0.remainder) = (owners, [], Remainder()) }
         lane.waitAndTake(&parcel)
-        let isDone = state.waitUntilReady { state -> Readiness<Bool> in
-            if state.pending.isEmpty { return .ready(true) }
-            return state.isClosed || options.clock.now() >= deadline ? .ready(false) : .notBefore(deadline)
+        while true {
+            switch nextTurn() {
+            case .taken(let letters):
+                do {
+                    try record(letters)
+                } catch {
+                    // What cannot be recorded would be sent again.
+                    stop(within: .zero)
+                    throw error
+                }
+            case .settled: return state.withLock { $0.remainder }
+            case .outOfTime: giveUp(Answer("time was up after \(options.patience.configured)"))
+            case .stopped: giveUp(Answer("the replay was told to end"))
+            }
         }
-        if !isDone {
-            gaveUp = true
-            lane.giveUp(Answer("time was up after \(options.patience.configured)"))
-            lane.waitForEnd()
+    }
+
+    private func nextTurn() -> Turn {
+        let deadline = deadline
+        return state.waitUntilReady { [options] state -> Readiness<Turn> in
+            if !state.delivered.isEmpty {
+                defer { state.delivered = [] }
+                return .ready(.taken(state.delivered))
+            }
+            if state.pending.isEmpty { return .ready(.settled) }
+            let now = options.clock.now()
+            if let stop = state.stopDeadline, state.underWay == 0 || now >= stop { return .ready(.stopped) }
+            if state.isClosed || now >= deadline { return .ready(.outOfTime) }
+            return .notBefore(min(deadline, state.stopDeadline ?? deadline))
         }
-        return state.withLock { $0.delivered }
+    }
+
+    private func giveUp(_ answer: Answer) {
+        gaveUp = true
+        lane.giveUp(answer)
+        lane.waitForEnd()
+        state.withLock { state in
+            for letter in state.pending.values { state.count(letter) }
+            state.pending = [:]
+        }
     }
 
     func end() {
         lane.drain()
-        lane.waitForEnd(until: options.clock.now() + options.patience)
+        let limit = options.clock.now() + options.patience
+        lane.waitForEnd(until: min(limit, state.withLock { $0.stopDeadline } ?? limit))
         if !lane.isOver { lane.giveUp(Answer("the provider does not end")) }
         lane.waitForClose(until: options.clock.now() + .seconds(1))
     }
 }
 
-/// A provider whose deliveries are overheard.
+/// A provider whose deliveries are overheard, and who is handed nothing once the replay was told to end.
 private final class Listener: Provider {
     private let provider: any Provider
-    private let delivered: @Sendable ([Int64]) -> Void
+    private let begin: @Sendable (Batch) -> Bool
+    private let end: @Sendable ([Int64]) -> Void
 
-    init(_ provider: any Provider, delivered: @escaping @Sendable ([Int64]) -> Void) {
+    /// `begin` says whether the batch may be handed over; `end` is told which of its events were taken.
+    init(_ provider: any Provider, begin: @escaping @Sendable (Batch) -> Bool, end: @escaping @Sendable ([Int64]) -> Void) {
         self.provider = provider
-        self.delivered = delivered
+        self.begin = begin
+        self.end = end
     }
 
     func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
-        provider.deliver(batch, attempt: attempt) { [delivered] outcome in
-            let taken = (0..<batch.count).filter { (outcome.events[$0] ?? outcome.batch) == .delivered }
-            if !taken.isEmpty { delivered(taken.map { batch.entries[$0].arrival }) }
+        guard begin(batch) else { return done(BatchOutcome(.rejected(Answer("the replay was told to end")))) }
+        provider.deliver(batch, attempt: attempt) { [end] outcome in
+            end((0..<batch.count).filter { (outcome.events[$0] ?? outcome.batch) == .delivered }.map { batch.entries[$0].arrival })
             done(outcome)
         }
     }

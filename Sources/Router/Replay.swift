@@ -2,6 +2,10 @@
 // not send to its provider any more, by all that do; only that provider gets it. A letter leaves its file when the provider has
 // taken it, or the rules say that it goes nowhere; until then a crash loses nothing. What fails again stays.
 //
+// Letters are sent in groups, one after the other, and what a group has delivered is removed before the next one is sent. So a replay that
+// is killed sends at most one group again. The first group is one letter, and groups grow while they are quick: however slow a provider is,
+// each replay gets further than the one before.
+//
 // A letter holds the event as it was edited. It was in the sample then, so the sample is not drawn again; and what a route has hashed
 // is not hashed twice. Its subjects are those that it had when it came in. What is on record of them is looked up when it is judged, and
 // once more when it is handed over; where that cannot be told the letter stays.
@@ -51,36 +55,55 @@ public struct ReplayAccount: Sendable, Equatable {
     public var balances: Bool { letters == delivered + denied + filtered + failed + left }
 }
 
-public final class Replay {
+public final class Replay: Sendable {
     private let plan: Plan
-    private let file: DeadLetterFile
+    private let file: Monitor<DeadLetterFile>
     private let options: ReplayOptions
     private let say: @Sendable (String) -> Void
+    private let state = Monitor(State())
     private static let page = 500
+
+    private struct State {
+        /// How long the provider may take for what it has in its hands; nil: nobody has told it to end.
+        var grace: Duration?
+        /// The one at work.
+        var courier: Courier?
+    }
 
     public init(_ plan: Plan, _ file: DeadLetterFile, options: ReplayOptions, say: @escaping @Sendable (String) -> Void) {
         self.plan = plan
-        self.file = file
+        self.file = Monitor(file)
         self.options = options
         self.say = say
     }
+
+    /// Hands nothing more over; what the provider has in its hands may take so long, and what it confirms is recorded.
+    public func stop(within time: Duration) {
+        let courier = state.withLock { state in
+            state.grace = min(state.grace ?? time, time)
+            return state.courier
+        }
+        courier?.stop(within: time)
+    }
+
+    /// Whether it was told to end.
+    public var isStopped: Bool { state.withLock { $0.grace != nil } }
 
     /// Replays them all; `outlet` makes the provider of that index, or says why it cannot.
     public func run(_ outlet: (Int) throws -> Outlet) throws -> [ReplayAccount] {
         // What comes in meanwhile is for another time, or the end would never come.
         let end = options.clock.wall()
-        let names = try file.counts(options.choice).map(\.provider)
+        let names = try counts().map(\.provider)
         var accounts: [ReplayAccount] = []
         for name in names where !accounts.contains(where: { $0.provider == name }) {
             var account = ReplayAccount(provider: name)
             if let index = plan.providers.firstIndex(where: { $0.name == name }) {
-                try replay(to: index, try options.isDryRun ? nil : outlet(index), until: end, &account)
+                try replay(to: index, try options.isDryRun || isStopped ? nil : outlet(index), until: end, &account)
             } else {
                 account.fault = "no provider of the configuration has this name"
                 try eachPage(name, until: end) { letters in
                     account.letters += letters.count
                     account.left += letters.count
-                    return true
                 }
             }
             accounts.append(account)
@@ -88,68 +111,119 @@ public final class Replay {
         return accounts
     }
 
-    private func eachPage(_ provider: String, until end: Int64, _ body: ([DeadLetter]) throws -> Bool) throws {
+    private func counts() throws -> [DeadLetterCount] { try file.withLock { try $0.counts(options.choice) } }
+
+    private func eachPage(_ provider: String, until end: Int64, _ body: ([DeadLetter]) throws -> Void) throws {
         var choice = options.choice
         choice.provider = provider
         let selector = Selector(options, plan.limits)
         var last: Int64 = 0
         while true {
-            let page = try file.letters(choice, after: last, most: Replay.page)
+            let page = try file.withLock { try $0.letters(choice, after: last, most: Replay.page) }
             guard let next = page.last?.id else { return }
             last = next
             let meant = page.filter { $0.at <= end && selector.wants($0.event) }
-            guard try meant.isEmpty || body(meant) else { return }
+            if !meant.isEmpty { try body(meant) }
         }
     }
 
     private func replay(to index: Int, _ outlet: Outlet?, until end: Int64, _ account: inout ReplayAccount) throws {
         let check = SecondLook(plan, options.ledger)
         let courier = outlet.map { Courier(plan.providers[index], $0, plan.routes.map(\.name), check, options, say) }
-        defer { courier?.end() }
+        let grace = state.withLock { state in
+            state.courier = courier
+            return state.grace
+        }
+        // Who stopped it before there was a courier found none to tell.
+        if let grace { courier?.stop(within: grace) }
+        defer {
+            courier?.end()
+            state.withLock { $0.courier = nil }
+        }
         let bench = Bench(plan, index, options.ledger)
-        var gaveUp = false
+        var pace = GroupSize(most: min(Replay.page, max(1, plan.providers[index].delivery.batch.events)))
         try eachPage(account.provider, until: end) { letters in
             account.letters += letters.count
-            if gaveUp {
-                account.left += letters.count
-                return true
-            }
-            var parcel = Parcel()
-            var owners: [Int64: Courier.Pending] = [:]
-            var settled: [Int64] = []
-            options.ledger?.look(up: letters.flatMap(\.subjects))
-            for letter in letters {
-                // Letters of one block came in at the same moment; a nanosecond more tells them apart.
-                var arrival = letter.arrival
-                while owners[arrival] != nil { arrival += 1 }
-                switch check?.judge(letter) ?? bench.judge(letter, arrival: arrival, into: &parcel) {
-                case .sent(let copies): owners[arrival] = Courier.Pending(letter: letter.id, copies: copies)
-                case .denied:
-                    account.denied += 1
-                    settled.append(letter.id)
-                case .filtered:
-                    account.filtered += 1
-                    settled.append(letter.id)
-                case .undecided: account.failed += 1
+            courier?.beginPage()
+            var rest = letters[...]
+            while !rest.isEmpty {
+                if !options.isDryRun, courier?.gaveUp ?? true || isStopped {
+                    account.left += rest.count
+                    return
                 }
+                let group = rest.prefix(courier == nil ? rest.count : pace.events)
+                rest = rest.dropFirst(group.count)
+                let began = options.clock.now()
+                try replay(group, bench, check, courier, &account)
+                pace.note(group.count, took: options.clock.now() - began)
             }
-            guard let courier else {
-                account.delivered += owners.count
-                return true
-            }
-            if !settled.isEmpty { try file.remove(settled) }
-            let sent = owners.count
-            let delivered = courier.send(&parcel, owners)
-            if !delivered.isEmpty { try file.remove(delivered) }
-            account.delivered += delivered.count
-            account.failed += sent - delivered.count
-            gaveUp = courier.gaveUp
-            return true
         }
         if courier != nil {
-            try file.tidy()
-            // Some may have been removed since their subjects refuse.
-            try file.clearGaps()
+            try file.withLock { file in
+                try file.tidy()
+                // Some may have been removed since their subjects refuse.
+                try file.clearGaps()
+            }
+        }
+    }
+
+    /// Judges these letters and sends those that may go; nil for `courier`: only judges.
+    private func replay(
+        _ letters: ArraySlice<DeadLetter>, _ bench: Bench, _ check: SecondLook?, _ courier: Courier?, _ account: inout ReplayAccount
+    ) throws {
+        var parcel = Parcel()
+        var owners: [Int64: Courier.Pending] = [:]
+        var settled: [Int64] = []
+        options.ledger?.look(up: letters.flatMap(\.subjects))
+        for letter in letters {
+            // Letters of one block came in at the same moment; a nanosecond more tells them apart.
+            var arrival = letter.arrival
+            while owners[arrival] != nil { arrival += 1 }
+            switch check?.judge(letter) ?? bench.judge(letter, arrival: arrival, into: &parcel) {
+            case .sent(let copies): owners[arrival] = Courier.Pending(letter: letter.id, copies: copies)
+            case .denied:
+                account.denied += 1
+                settled.append(letter.id)
+            case .filtered:
+                account.filtered += 1
+                settled.append(letter.id)
+            case .undecided: account.failed += 1
+            }
+        }
+        guard let courier else {
+            account.delivered += owners.count
+            return
+        }
+        if !settled.isEmpty { try file.withLock { try $0.remove(settled) } }
+        let remainder = try courier.send(&parcel, owners) { letters in
+            do {
+                try file.withLock { try $0.remove(letters) }
+            } catch {
+                let count = letters.count == 1 ? "1 letter was" : "\(grouped(letters.count)) letters were"
+                say("\(account.provider): \(count) delivered, which cannot be recorded; the next replay sends them again")
+                throw error
+            }
+            account.delivered += letters.count
+        }
+        account.failed += remainder.failed
+        account.left += remainder.left
+    }
+}
+
+/// How many letters are sent at once: more while that is quick, so that little is in doubt when the replay is killed.
+private struct GroupSize {
+    private(set) var events = 1
+    private let most: Int
+    private static let quick = Duration.milliseconds(100)
+    private static let slow = Duration.milliseconds(400)
+
+    init(most: Int) { self.most = most }
+
+    mutating func note(_ count: Int, took time: Duration) {
+        if time > GroupSize.slow {
+            events = max(1, events / 2)
+        } else if time < GroupSize.quick, count >= events {
+            events = min(most, events * 2)
         }
     }
 }

@@ -48,6 +48,9 @@ let replayCommand = Command(
         A letter is removed when its provider has taken it, or when the rules of today deny it or want it nowhere; what fails again stays.
         What is on record of its subjects is asked of the ledger, when it is judged and when it is handed over.
         The sample is not drawn again, and what was hashed is not hashed twice. It works beside a running router, with lanes of its own.
+        Letters are sent in groups, and each is removed before the next group is sent: a replay that is killed sends at most one group again.
+        SIGINT or SIGTERM ends it: nothing more is sent, what the provider has in its hands is awaited for at most shutdown.deadline and
+        recorded, and the exit code is 69 when letters are left. A second signal does not wait, a third ends the process at once.
         """,
     options: [
         stateOption, configOption, providerOption, sinceOption,
@@ -81,6 +84,8 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
         }
         options.patience = time
     }
+    // Modules may start threads, which must leave the signals to the one that takes them.
+    if !options.isDryRun { Signals.take() }
     let folders = ModuleFolders.standard()
     let plan = try Loading.runnable(arguments["--config"] ?? Loading.defaultFile, folders)
     let hidden = plan.hidden
@@ -94,11 +99,14 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
     defer { options.ledger?.close() }
     let lock = options.isDryRun ? nil : try ReplayLock(folder)
     if let pid = StateFolder.owner(of: folder), !options.isDryRun { say("the router with process id \(pid) goes on beside this") }
+    let replay = Replay(plan, file, options: options, say: say)
+    if !options.isDryRun { Signals.serve(replay, within: plan.shutdown.deadline, say: say) }
     let accounts = try withExtendedLifetime(lock) {
-        try Replay(plan, file, options: options, say: say).run { index in
+        try replay.run { index in
             try Outlets.make(plan, only: [index], folders, say: say)[index]!.outlet
         }
     }
+    Signals.settle()
     file.close()
     if let fault = options.ledger?.fault { say(fault.description) }
     try Console.show(arguments.has("--json") ? json(accounts) : text(accounts, options.isDryRun))

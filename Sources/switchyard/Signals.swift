@@ -1,6 +1,7 @@
 // Signals. A run takes them by a thread of its own: SIGINT and SIGTERM end it (twice: without waiting for providers, three times: at
-// once), SIGHUP reopens files and reads the configuration anew. Nothing that the thread does waits for anything, so that it hears the next signal whatever hangs:
-// standard error, a disk or a module. Every other command leaves them to the system.
+// once), SIGHUP reopens files and reads the configuration anew. Nothing that the thread does waits for anything, so that it hears the next
+// signal whatever hangs: standard error, a disk or a module. A replay takes SIGINT and SIGTERM in the same way. Every other command leaves
+// them to the system.
 
 import Glibc
 import Platform
@@ -8,8 +9,8 @@ import Router
 
 enum Signals {
     fileprivate struct State: Sendable {
-        /// nil: the run is still being prepared.
-        var router: Router?
+        /// What the signals end; nil: it is still being prepared.
+        var target: Target?
         /// What else is to be done when the run is told to end; it must not wait.
         var ending: @Sendable () -> Void = {}
         var reload: @Sendable () -> Void = {}
@@ -20,6 +21,11 @@ enum Signals {
         var underWay = 0
         /// How many reopenings were asked for since one began.
         var reopens = 0
+    }
+    fileprivate enum Target: Sendable {
+        case router(Router)
+        /// How long what its provider has in its hands may take.
+        case replay(Replay, Duration)
     }
     private static let taken: [Int32] = [SIGINT, SIGTERM, SIGHUP]
     private static let state = Monitor(State())
@@ -49,9 +55,17 @@ enum Signals {
         say: @escaping @Sendable (String) -> Void
     ) {
         state.withLock { state in
-            state.router = router
+            state.target = .router(router)
             state.ending = ending
             state.reload = reload
+            state.say = say
+        }
+    }
+
+    /// From now on SIGINT and SIGTERM end the replay.
+    static func serve(_ replay: Replay, within time: Duration, say: @escaping @Sendable (String) -> Void) {
+        state.withLock { state in
+            state.target = .replay(replay, time)
             state.say = say
         }
     }
@@ -65,23 +79,32 @@ enum Signals {
     }
 
     private static func act(on number: Int32) {
-        guard let router = state.withLock({ $0.router }) else { return endByDefault(number) }
-        if number == SIGHUP { return reopen(router) }
+        guard let target = state.withLock({ $0.target }) else { return endByDefault(number) }
+        if number == SIGHUP {
+            guard case .router(let router) = target else { return endByDefault(number) }
+            return reopen(router)
+        }
         let (count, ending, say) = state.withLock { state in
             state.ends += 1
             if state.ends <= 2 { state.underWay += 1 }
             return (state.ends, state.ending, state.say)
         }
-        switch count {
-        case 1:
+        switch (count, target) {
+        case (1, .router(let router)):
             ending()
             router.stopReading()
             aside { say("ending: delivering what was read; again to end at once") }
-        case 2:
+        case (1, .replay(let replay, let time)):
+            replay.stop(within: time)
+            aside { say("ending: nothing more is sent, what the provider has in its hands is awaited; again to end at once") }
+        case (2, .router(let router)):
             aside {
                 router.hurry()
                 say("ending at once")
             }
+        case (2, .replay(let replay, _)):
+            replay.stop(within: .zero)
+            aside { say("ending at once") }
         default: _exit(ExitCode.undelivered)
         }
     }

@@ -148,22 +148,68 @@ struct ReplayTests {
         #expect(try yard.command("dead-letters").text == "there are no dead letters\n")
     }
 
-    @Test("are not lost when the replay is killed in the middle: what was not taken is sent the next time")
-    func killed() throws {
-        let events = (0..<1200).map { "{\"n\":\($0)}" }
-        let yard = try refused(events)
-        // In the middle of the second page it goes on reading, and answers nothing.
+    /// A program that takes so many events and then, without an answer, whatever comes.
+    private func stalling(_ yard: Yard, after count: Int) throws {
         try yard.write(
-            #"n=0; while read -r line; do n=$((n+1)); [ $n -gt 700 ] && exec cat >/dev/null; echo "$line" >> taken; echo '{"outcome":"delivered"}'; done"#,
+            #"""
+            n=0; while read -r line; do n=$((n+1)); echo "$line" >> taken
+            [ $n -ge \#(count) ] && { echo >> stalled; exec cat >/dev/null; }
+            echo '{"outcome":"delivered"}'; done
+            """#,
+            to: "provider.sh")
+    }
+
+    @Test("that were taken are gone when the replay is killed, and however often it is killed, each replay gets further")
+    func killed() throws {
+        let events = (0..<120).map { "{\"n\":\($0)}" }
+        let yard = try refused(events)
+        try stalling(yard, after: 25)
+        var kills = 0
+        var left = events
+        while left.count > 25 {
+            let taken = yard.lines("taken").count
+            try yard.write("", to: "stalled")
+            let run = try yard.start(["replay"])
+            waitUntil("it has sent 25") { !yard.read("stalled").isEmpty }
+            run.end(by: SIGKILL)
+            kills += 1
+            let rest = try yard.command("dead-letters", "--events").lines
+            #expect(yard.lines("taken").count == taken + 25)
+            // Groups double, so that the one in doubt is not larger than all before it and one more.
+            try #require(rest == Array(left.suffix(rest.count)) && rest.count <= left.count - 12, "\(rest.count) of \(left.count)")
+            left = rest
+        }
+        try routes(yard, takes: true)
+        #expect(try yard.command("replay").text == "out: \(left.count) letters, \(left.count) delivered\n")
+        let taken = yard.lines("taken")
+        #expect(Set(taken) == Set(events))
+        #expect(taken.count <= events.count + 13 * kills, "\(taken.count) were sent, with \(kills) kills")
+    }
+
+    @Test("are awaited when the replay is told to end, and those that were not sent stay")
+    func toldToEnd() throws {
+        let events = (0..<120).map { "{\"n\":\($0)}" }
+        let yard = try refused(events)
+        try yard.write(
+            #"""
+            n=0; while read -r line; do n=$((n+1)); echo "$line" >> taken
+            [ $n -ge 25 ] && { echo >> stalled; until [ -e go ]; do sleep 0.01; done; }
+            echo '{"outcome":"delivered"}'; done
+            """#,
             to: "provider.sh")
         let run = try yard.start(["replay"])
-        waitUntil("it is in the middle") { yard.lines("taken").count == 700 }
-        run.end(by: SIGKILL)
-        let left = try yard.command("dead-letters", "--events").lines
-        #expect(left == Array(events[500...]), "the first page was taken, and is gone")
-        try routes(yard, takes: true)
+        waitUntil("it has sent 25") { !yard.read("stalled").isEmpty }
+        run.signal(SIGTERM)
+        #expect(run.waitForError("ending").contains("ending: nothing more is sent"))
+        try yard.write("", to: "go")
+        let result = run.finish()
+        let taken = yard.lines("taken")
+        #expect(taken.count >= 25 && taken.count < 120)
+        #expect(result.text == "out: 120 letters, \(taken.count) delivered, \(120 - taken.count) not tried and stay\n")
+        #expect(result.code == 69)
+        #expect(try yard.command("dead-letters", "--events").lines == Array(events[taken.count...]))
         #expect(try yard.command("replay").code == 0)
-        #expect(yard.lines("taken") == Array(events[..<700]) + Array(events[500...]))
+        #expect(yard.lines("taken") == events, "each once")
     }
 
     @Test("that fail again stay, and the exit code says so")

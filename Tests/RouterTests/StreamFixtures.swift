@@ -39,6 +39,7 @@ final class StreamLedger {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
     let key = [UInt8](0..<16)
     let registry: Registry
+    private let options: LedgerFile.Options
     private let isFaulty: Bool
 
     /// `isFaulty`: on the files that fail, which the caller has taken; they are given back with the ledger.
@@ -52,6 +53,7 @@ final class StreamLedger {
         }
         options.levels = streamLevels.map(\.name)
         options.vfs = isFaulty ? FAULTY_FILES : nil
+        self.options = options
         registry = try Registry(LedgerFile(folder + "/ledger.sqlite", options: options)!)
     }
 
@@ -61,6 +63,9 @@ final class StreamLedger {
         if isFaulty { faulty_give() }
         try? FileManager.default.removeItem(atPath: folder)
     }
+
+    /// The same ledger as another process sees it.
+    func view() throws -> LedgerView { LedgerView(try LedgerFile(lookingAt: folder + "/ledger.sqlite", options: options), key: key) }
 
     func fail() { faulty_arm(0, FAULTY_FULL, 1) }
     func heal() { if isFaulty { faulty_arm(-1, FAULTY_FULL, 0) } }

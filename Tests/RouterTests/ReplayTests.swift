@@ -1,0 +1,180 @@
+import Configuration
+import Delivery
+import Events
+import Foundation
+import Ledger
+import Platform
+import Spool
+import Testing
+
+@testable import Policy
+@testable import Router
+
+/// Dead letters in a folder of their own.
+private final class Letters {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
+    let path: String
+    let file: DeadLetterFile
+
+    init(_ events: [String], subjects: [SubjectKey] = []) throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        path = folder + "/" + DeadLetterFile.name
+        file = try DeadLetterFile(path)!
+        var parcel = Parcel()
+        for (index, event) in events.enumerated() {
+            parcel.bytes.append(event + "\n")
+            let first = UInt32(parcel.subjects.count)
+            for subject in subjects { parcel.subjectColumn.append(subject) }
+            parcel.entryColumn.append(
+                Entry(
+                    end: UInt32(parcel.bytes.count), route: 0, isImmediate: false, level: EntryLevel.none,
+                    subjectCount: UInt8(subjects.count), firstSubject: first, messageIDOffset: 0, messageIDCount: 0,
+                    arrival: 1_000 + Int64(index)))
+        }
+        try file.bury(Batch(parcel), at: 5_000, provider: "out", routes: ["all"], reason: "rejected", code: 1, answer: "no", attempts: 1)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// What another process would find in the file now.
+    var left: [String] {
+        guard let file = try? DeadLetterFile(path, makes: false) else { return ["cannot be opened"] }
+        defer { file.close() }
+        return (try? file.letters(.init(), most: 10_000).map { String(decoding: $0.event, as: UTF8.self) }) ?? ["cannot be read"]
+    }
+}
+
+private final class Taking: Provider {
+    private let answer: @Sendable ([String], Int) -> BatchOutcome
+    init(_ answer: @escaping @Sendable ([String], Int) -> BatchOutcome) { self.answer = answer }
+    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        done(answer((0..<batch.count).map { String(decoding: batch.event($0), as: UTF8.self) }, attempt))
+    }
+    func flush(_ done: @escaping @Sendable (Outcome) -> Void) { done(.delivered) }
+    func reopen() {}
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {}
+    func close() {}
+}
+
+private func plan(_ change: (inout Plan) -> Void = { _ in }) -> Plan {
+    var plan = Plan()
+    plan.messageID.add = false
+    plan.providers = [ProviderPlan(name: "out", plugin: "taking", settings: Secret([]))]
+    plan.providers[0].delivery.retry.first = .milliseconds(1)
+    plan.providers[0].delivery.retry.most = .milliseconds(1)
+    var route = RoutePlan(name: "all")
+    route.providers = [0]
+    plan.routes = [route]
+    change(&plan)
+    return plan
+}
+
+@Suite("A replay")
+struct ReplayTests {
+    private func replay(
+        _ plan: Plan, _ letters: Letters, _ options: ReplayOptions = ReplayOptions(),
+        _ answer: @escaping @Sendable ([String], Int, Replay) -> BatchOutcome
+    ) throws -> ReplayAccount {
+        let replay = Replay(plan, letters.file, options: options) { _ in }
+        return try replay.run { _ in Outlet(provider: Taking { [unowned replay] in answer($0, $1, replay) }, concurrency: 1) }[0]
+    }
+
+    @Test("has removed what was delivered before it sends the next group, and begins with one letter")
+    func records() throws {
+        let events = (0..<1200).map { "{\"n\":\($0)}" }
+        let letters = try Letters(events)
+        let groups = Monitor([(sent: [String], left: [String])]())
+        let path = letters.path
+        let account = try replay(plan(), letters) { sent, _, _ in
+            let file = try? DeadLetterFile(path, makes: false)
+            let left = (try? file?.letters(.init(), most: 10_000).map { String(decoding: $0.event, as: UTF8.self) }) ?? []
+            groups.withLock { $0.append((sent, left)) }
+            return BatchOutcome(.delivered)
+        }
+        #expect(account.delivered == 1200 && account.balances)
+        let seen = groups.withLock { $0 }
+        #expect(seen[0].sent.count == 1)
+        var done = 0
+        for group in seen {
+            #expect(group.left == Array(events[done...]), "what was delivered before is gone, and nothing else")
+            #expect(group.sent.count <= done + 1, "a group is no larger than all before it and one more")
+            done += group.sent.count
+        }
+        #expect(letters.left.isEmpty)
+    }
+
+    @Test("removes those of a group that were delivered while others of it are still tried")
+    func recordsParts() throws {
+        let letters = try Letters((0..<7).map { "{\"n\":\($0)}" })
+        let leftAtRetry = Monitor([[String]]())
+        let path = letters.path
+        let account = try replay(plan(), letters) { sent, attempt, _ in
+            guard let bad = sent.firstIndex(of: #"{"n":4}"#) else { return BatchOutcome(.delivered) }
+            if attempt == 1 { return BatchOutcome(.delivered, events: [bad: .retry(Answer("not yet"), after: nil)]) }
+            let file = try? DeadLetterFile(path, makes: false)
+            let left = (try? file?.letters(.init(), most: 100).map { String(decoding: $0.event, as: UTF8.self) }) ?? []
+            leftAtRetry.withLock { $0.append(left) }
+            return BatchOutcome(attempt < 50 && left.count > 1 ? .retry(Answer("not yet"), after: nil) : .delivered)
+        }
+        #expect(account.delivered == 7 && account.failed == 0)
+        #expect(leftAtRetry.withLock { $0.last } == [#"{"n":4}"#], "only the one that is still tried is left")
+        #expect(letters.left.isEmpty)
+    }
+
+    @Test("that is told to end sends nothing more, records what is under way, and tells what is left")
+    func stops() throws {
+        let events = (0..<100).map { "{\"n\":\($0)}" }
+        let letters = try Letters(events)
+        let sent = Monitor([String]())
+        let account = try replay(plan(), letters) { group, _, replay in
+            sent.withLock { $0 += group }
+            if sent.withLock({ $0.count }) >= 10 { replay.stop(within: .seconds(600)) }
+            return BatchOutcome(.delivered)
+        }
+        let done = sent.withLock { $0.count }
+        #expect(done >= 10 && done < 100)
+        #expect(account.delivered == done && account.left == 100 - done && account.failed == 0 && account.balances)
+        #expect(letters.left == Array(events[done...]))
+    }
+
+    @Test("that is told to end does not wait for the next attempt of what failed")
+    func stopsRetrying() throws {
+        let letters = try Letters((0..<3).map { "{\"n\":\($0)}" })
+        var slow = plan()
+        slow.providers[0].delivery.retry.first = .seconds(600)
+        slow.providers[0].delivery.retry.most = .seconds(600)
+        var options = ReplayOptions()
+        options.patience = .seconds(600)
+        let account = try replay(slow, letters, options) { _, _, replay in
+            replay.stop(within: .seconds(600))
+            return BatchOutcome(.retry(Answer("not yet"), after: nil))
+        }
+        #expect(account.failed == 1 && account.left == 2 && account.balances)
+        #expect(letters.left.count == 3)
+    }
+
+    @Test("asks for consent when it hands over too: what changed since it was judged holds")
+    func asksAtHandOver() throws {
+        let ledger = try StreamLedger()
+        let subject = SubjectKey(of: Array("ann".utf8), under: ledger.key)
+        try ledger.set("ann", ConsentTerms(level: "standard"))
+        let letters = try Letters([#"{"userId":"ann"}"#], subjects: [subject])
+        var options = ReplayOptions()
+        options.ledger = try ledger.view()
+        defer { options.ledger?.close() }
+        let attempts = Monitor(0)
+        let registry = ledger.registry
+        let withdraw: @Sendable () throws -> Void = {
+            try registry.use { (file) throws(StorageFault) in ((), try file.withdraw(LedgerID("ann"), origin: "test").changes) }
+        }
+        let account = try replay(streamPlan { $0.providers[0].delivery = plan().providers[0].delivery }, letters, options) { _, _, _ in
+            attempts.withLock { $0 += 1 }
+            // It was judged, and is handed over; the person withdraws before it is tried once more.
+            try? withdraw()
+            return BatchOutcome(attempts.withLock { $0 } == 1 ? .retry(Answer("not yet"), after: nil) : .delivered)
+        }
+        #expect(attempts.withLock { $0 } == 1, "it is not handed over again")
+        #expect(account.delivered == 0 && account.failed == 1)
+        #expect(letters.left.count == 1)
+    }
+}
