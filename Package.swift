@@ -111,9 +111,9 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["FaultyFiles", "Spool", "Platform"], path: "Tests/Support", swiftSettings: strict),
         // A file system under SQLite that fails when it is told to.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
-        tests("SpoolTests", ["Spool", "TestSupport", "FaultyFiles", "Policy", "Configuration", "Events", "Database", "Platform"]),
+        tests("SpoolTests", ["Spool", "TestSupport", "Policy", "Configuration", "Events", "Database", "Platform"]),
         tests("DatabaseTests", ["Database", "Platform", "CChecksum"]),
-        tests("LedgerTests", ["Ledger", "TestSupport", "FaultyFiles", "Policy", "Database", "Platform"]),
+        tests("LedgerTests", ["Ledger", "TestSupport", "Policy", "Database", "Platform"]),
         tests("EventsTests", ["Events"]),
         tests("SignalsTests", ["Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),

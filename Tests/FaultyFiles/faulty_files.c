@@ -22,45 +22,51 @@ struct image {
   struct image *next;
 };
 
+struct faulty_disk {
+  sqlite3_vfs vfs;
+  char name[32];
+  pthread_mutex_t lock;
+  int64_t calls, fail_at;
+  enum faulty_kind kind;
+  int stays, has_failed, watches, open_files;
+  struct image *images;
+};
+
 struct file {
   sqlite3_file base;
+  struct faulty_disk *disk;
   struct image *image;
   sqlite3_file *real;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sqlite3_vfs *real;
-static sqlite3_vfs ours;
-static int64_t calls, fail_at = -1;
-static enum faulty_kind kind;
-static int stays, has_failed, watches, open_files;
-static struct image *images;
 
 static sqlite3_file *inner(sqlite3_file *file) { return ((struct file *)file)->real; }
+static struct faulty_disk *disk_of(sqlite3_file *file) { return ((struct file *)file)->disk; }
 
 /* Whether this call is the one; counts it. */
-static int fails(void) {
-  pthread_mutex_lock(&lock);
-  int64_t number = calls++;
-  int result = fail_at >= 0 && (number == fail_at || (stays && number > fail_at));
-  if (result) has_failed = 1;
-  pthread_mutex_unlock(&lock);
+static int fails(struct faulty_disk *disk) {
+  pthread_mutex_lock(&disk->lock);
+  int64_t number = disk->calls++;
+  int result = disk->fail_at >= 0 && (number == disk->fail_at || (disk->stays && number > disk->fail_at));
+  if (result) disk->has_failed = 1;
+  pthread_mutex_unlock(&disk->lock);
   return result;
 }
 
-static int code(int io) { return kind == FAULTY_IO ? io : SQLITE_FULL; }
+static int code(struct faulty_disk *disk, int io) { return disk->kind == FAULTY_IO ? io : SQLITE_FULL; }
 
 /* Images */
 
-static struct image *image_of(const char *path) {
-  if (!watches || !path) return NULL;
-  for (struct image *image = images; image; image = image->next)
+static struct image *image_of(struct faulty_disk *disk, const char *path) {
+  if (!disk->watches || !path) return NULL;
+  for (struct image *image = disk->images; image; image = image->next)
     if (strcmp(image->path, path) == 0) return image;
   struct image *image = calloc(1, sizeof *image);
   image->path = strdup(path);
   image->last = &image->first;
-  image->next = images;
-  images = image;
+  image->next = disk->images;
+  disk->images = image;
   FILE *file = fopen(path, "rb");
   if (file) {
     fseek(file, 0, SEEK_END);
@@ -123,10 +129,10 @@ static uint64_t chance(uint64_t *state) {
   return z ^ z >> 31;
 }
 
-void faulty_cut_power(uint64_t seed) {
-  while (images) {
-    struct image *image = images;
-    images = image->next;
+void faulty_disk_cut_power(struct faulty_disk *disk, uint64_t seed) {
+  while (disk->images) {
+    struct image *image = disk->images;
+    disk->images = image->next;
     /* The disk does what it was given in any order, a sector wholly or not; what is lost, what is torn, chance says. */
     uint64_t loses = chance(&seed) % 4;
     for (struct change *change = image->first; change; change = change->next) {
@@ -151,42 +157,43 @@ void faulty_cut_power(uint64_t seed) {
     free(image->path);
     free(image);
   }
-  watches = 0;
+  disk->watches = 0;
 }
 
 /* Files */
 
 static int file_close(sqlite3_file *file) {
+  struct faulty_disk *disk = disk_of(file);
   int result = inner(file)->pMethods ? inner(file)->pMethods->xClose(inner(file)) : SQLITE_OK;
   free(inner(file));
-  pthread_mutex_lock(&lock);
-  open_files--;
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_lock(&disk->lock);
+  disk->open_files--;
+  pthread_mutex_unlock(&disk->lock);
   return result;
 }
 static int file_read(sqlite3_file *file, void *out, int size, sqlite3_int64 offset) {
-  if (fails()) return SQLITE_IOERR_READ;
+  if (fails(disk_of(file))) return SQLITE_IOERR_READ;
   return inner(file)->pMethods->xRead(inner(file), out, size, offset);
 }
 static int file_write(sqlite3_file *file, const void *bytes, int size, sqlite3_int64 offset) {
   struct image *image = ((struct file *)file)->image;
-  if (fails()) {
-    if (kind == FAULTY_SHORT) {
+  if (fails(disk_of(file))) {
+    if (disk_of(file)->kind == FAULTY_SHORT) {
       note(image, offset, bytes, size / 2);
       inner(file)->pMethods->xWrite(inner(file), bytes, size / 2, offset);
     }
-    return code(SQLITE_IOERR_WRITE);
+    return code(disk_of(file), SQLITE_IOERR_WRITE);
   }
   note(image, offset, bytes, size);
   return inner(file)->pMethods->xWrite(inner(file), bytes, size, offset);
 }
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size) {
-  if (fails()) return code(SQLITE_IOERR_TRUNCATE);
+  if (fails(disk_of(file))) return code(disk_of(file), SQLITE_IOERR_TRUNCATE);
   note(((struct file *)file)->image, 0, NULL, size);
   return inner(file)->pMethods->xTruncate(inner(file), size);
 }
 static int file_sync(sqlite3_file *file, int flags) {
-  if (fails()) return SQLITE_IOERR_FSYNC;
+  if (fails(disk_of(file))) return SQLITE_IOERR_FSYNC;
   /* The real disk need not be waited for: its power is ours to cut. */
   (void)flags;
   settle(((struct file *)file)->image);
@@ -230,12 +237,13 @@ static const sqlite3_io_methods methods = {
 
 static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *out, int flags, int *out_flags) {
   struct file *file = (struct file *)out;
-  (void)vfs;
+  struct faulty_disk *disk = vfs->pAppData;
   file->base.pMethods = NULL;
-  if (fails()) return kind == FAULTY_IO ? SQLITE_CANTOPEN : SQLITE_FULL;
-  pthread_mutex_lock(&lock);
-  file->image = image_of(path);
-  pthread_mutex_unlock(&lock);
+  if (fails(disk)) return code(disk, SQLITE_CANTOPEN);
+  file->disk = disk;
+  pthread_mutex_lock(&disk->lock);
+  file->image = image_of(disk, path);
+  pthread_mutex_unlock(&disk->lock);
   file->real = calloc(1, real->szOsFile);
   int result = real->xOpen(real, path, file->real, flags, out_flags);
   if (result != SQLITE_OK) {
@@ -243,14 +251,13 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *out, int f
     return result;
   }
   file->base.pMethods = &methods;
-  pthread_mutex_lock(&lock);
-  open_files++;
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_lock(&disk->lock);
+  disk->open_files++;
+  pthread_mutex_unlock(&disk->lock);
   return SQLITE_OK;
 }
 static int vfs_delete(sqlite3_vfs *vfs, const char *path, int sync) {
-  (void)vfs;
-  if (fails()) return SQLITE_IOERR_DELETE;
+  if (fails(vfs->pAppData)) return SQLITE_IOERR_DELETE;
   return real->xDelete(real, path, sync);
 }
 static int vfs_access(sqlite3_vfs *vfs, const char *path, int flags, int *out) {
@@ -278,19 +285,23 @@ static int vfs_error(sqlite3_vfs *vfs, int size, char *out) {
   return real->xGetLastError(real, size, out);
 }
 
-static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+static unsigned made;
 
-void faulty_give(void) { pthread_mutex_unlock(&owner); }
-
-int faulty_try_take(void) {
-  if (pthread_mutex_trylock(&owner)) return 0;
-  if (real) return 1;
-  real = sqlite3_vfs_find(NULL);
-  ours = (sqlite3_vfs){
+struct faulty_disk *faulty_disk_make(void) {
+  struct faulty_disk *disk = calloc(1, sizeof *disk);
+  pthread_mutex_lock(&making);
+  if (!real) real = sqlite3_vfs_find(NULL);
+  snprintf(disk->name, sizeof disk->name, "faulty-%u", made++);
+  pthread_mutex_unlock(&making);
+  pthread_mutex_init(&disk->lock, NULL);
+  disk->fail_at = -1;
+  disk->vfs = (sqlite3_vfs){
       .iVersion = 1,
       .szOsFile = sizeof(struct file),
       .mxPathname = real->mxPathname,
-      .zName = FAULTY_FILES,
+      .zName = disk->name,
+      .pAppData = disk,
       .xOpen = vfs_open,
       .xDelete = vfs_delete,
       .xAccess = vfs_access,
@@ -300,20 +311,72 @@ int faulty_try_take(void) {
       .xCurrentTime = vfs_time,
       .xGetLastError = vfs_error,
   };
-  sqlite3_vfs_register(&ours, 0);
+  sqlite3_vfs_register(&disk->vfs, 0);
+  return disk;
+}
+
+void faulty_disk_destroy(struct faulty_disk *disk) {
+  /* A file that is still open needs it. */
+  if (faulty_disk_open_files(disk) > 0) return;
+  sqlite3_vfs_unregister(&disk->vfs);
+  while (disk->images) {
+    struct image *image = disk->images;
+    disk->images = image->next;
+    forget(image);
+    free(image->bytes);
+    free(image->path);
+    free(image);
+  }
+  pthread_mutex_destroy(&disk->lock);
+  free(disk);
+}
+
+const char *faulty_disk_name(struct faulty_disk *disk) { return disk->name; }
+
+void faulty_disk_arm(struct faulty_disk *disk, int64_t at, enum faulty_kind what, int all) {
+  pthread_mutex_lock(&disk->lock);
+  disk->calls = 0;
+  disk->fail_at = at;
+  disk->kind = what;
+  disk->stays = all;
+  disk->has_failed = 0;
+  pthread_mutex_unlock(&disk->lock);
+}
+
+int64_t faulty_disk_calls(struct faulty_disk *disk) {
+  pthread_mutex_lock(&disk->lock);
+  int64_t result = disk->calls;
+  pthread_mutex_unlock(&disk->lock);
+  return result;
+}
+int faulty_disk_open_files(struct faulty_disk *disk) {
+  pthread_mutex_lock(&disk->lock);
+  int result = disk->open_files;
+  pthread_mutex_unlock(&disk->lock);
+  return result;
+}
+void faulty_disk_watch_power(struct faulty_disk *disk) { disk->watches = 1; }
+
+/* The one disk of the tests that take turns. */
+
+static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER;
+static struct faulty_disk *shared;
+
+void faulty_give(void) { pthread_mutex_unlock(&owner); }
+
+int faulty_try_take(void) {
+  if (pthread_mutex_trylock(&owner)) return 0;
+  if (shared) return 1;
+  shared = faulty_disk_make();
+  sqlite3_vfs_unregister(&shared->vfs);
+  strcpy(shared->name, FAULTY_FILES);
+  sqlite3_vfs_register(&shared->vfs, 0);
   return 1;
 }
 
-void faulty_arm(int64_t at, enum faulty_kind what, int all) {
-  pthread_mutex_lock(&lock);
-  calls = 0;
-  fail_at = at;
-  kind = what;
-  stays = all;
-  has_failed = 0;
-  pthread_mutex_unlock(&lock);
-}
-int64_t faulty_calls(void) { return calls; }
-int faulty_has_failed(void) { return has_failed; }
-void faulty_watch_power(void) { watches = 1; }
-int faulty_open_files(void) { return open_files; }
+void faulty_arm(int64_t at, enum faulty_kind what, int all) { faulty_disk_arm(shared, at, what, all); }
+int64_t faulty_calls(void) { return faulty_disk_calls(shared); }
+int faulty_has_failed(void) { return shared->has_failed; }
+void faulty_watch_power(void) { faulty_disk_watch_power(shared); }
+void faulty_cut_power(uint64_t seed) { faulty_disk_cut_power(shared, seed); }
+int faulty_open_files(void) { return faulty_disk_open_files(shared); }

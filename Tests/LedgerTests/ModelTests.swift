@@ -1,4 +1,3 @@
-import FaultyFiles
 import Platform
 import Policy
 import TestSupport
@@ -119,23 +118,21 @@ private struct Chance {
 
 private func known(_ table: [ShortHash: [ConsentTerms]]) -> [ShortHash: [ConsentTerms]] { table.filter { !$0.value.isEmpty } }
 
-@Suite("The ledger, held against a slow model", .serialized)
+@Suite("The ledger, held against a slow model")
 struct ModelTests {
-    private func open(_ folder: Folder, vfs: String? = nil) throws(StorageFault) -> LedgerFile {
-        var options = options(vfs: vfs)
+    private func open(_ folder: Folder, on disk: FaultyDisk) throws(StorageFault) -> LedgerFile {
+        var options = options(vfs: disk.name)
         options.mostTied = 5
         return try LedgerFile(folder.ledger, options: options)!
     }
 
     @Test("agrees with it after every step, and so does a table that only follows the changes", arguments: 0..<60 as Range<UInt64>)
-    func agrees(seed: UInt64) async throws {
-        // Under the faulty files, which do not wait for the disk.
-        await takeFaultyFiles()
-        defer { faulty_give() }
-        faulty_arm(-1, FAULTY_IO, 0)
+    func agrees(seed: UInt64) throws {
+        // It never waits for the real disk.
+        let disk = FaultyDisk()
         var chance = Chance(seed)
-        let folder = Folder()
-        var ledger = try open(folder, vfs: FAULTY_FILES)
+        let folder = Folder(inMemory: true)
+        var ledger = try open(folder, on: disk)
         var model = Model()
         var table: [ShortHash: [ConsentTerms]] = [:]
         for number in 0..<80 {
@@ -144,7 +141,7 @@ struct ModelTests {
             try step.apply(to: ledger, &table)
             if chance.next() % 10 == 0 {
                 if chance.next() % 2 == 0 { ledger.close() }
-                ledger = try open(folder, vfs: FAULTY_FILES)
+                ledger = try open(folder, on: disk)
             }
             let all = try ledger.all()
             try #require(all == model.all, "seed \(seed), step \(number): \(step)")
@@ -182,12 +179,12 @@ struct ModelTests {
     }()
 
     /// Lives until something fails: what was stored for certain, and what the step that failed would have left.
-    private func live(_ folder: Folder) -> (stored: Model, perhaps: Model, fault: StorageFault?) {
+    private func live(_ folder: Folder, _ disk: FaultyDisk) -> (stored: Model, perhaps: Model, fault: StorageFault?) {
         var stored = Model()
         var perhaps = stored
         var table: [ShortHash: [ConsentTerms]] = [:]
         let fault = fault { () throws(StorageFault) in
-            let ledger = try open(folder, vfs: FAULTY_FILES)
+            let ledger = try open(folder, on: disk)
             for step in ModelTests.steps {
                 step.apply(to: &perhaps, most: 5)
                 try step.apply(to: ledger, &table)
@@ -200,22 +197,20 @@ struct ModelTests {
 
     @Test(
         "loses nothing that it has acknowledged, whichever call of the disk fails and however, and works again afterwards",
-        arguments: [FAULTY_IO, FAULTY_FULL, FAULTY_SHORT], [false, true])
-    func everyCall(kind: faulty_kind, stays: Bool) async throws {
-        await takeFaultyFiles()
-        defer { faulty_give() }
-        faulty_arm(-1, FAULTY_IO, 0)
-        #expect(live(Folder()).fault == nil)
-        let calls = faulty_calls()
+        arguments: FaultyDisk.Fault.allCases, [false, true])
+    func everyCall(kind: FaultyDisk.Fault, stays: Bool) throws {
+        let disk = FaultyDisk()
+        #expect(live(Folder(inMemory: true), disk).fault == nil)
+        let calls = disk.calls
         try #require(calls > 100)
         for call in 0..<calls {
-            let folder = Folder()
-            faulty_arm(call, kind, stays ? 1 : 0)
-            let (stored, perhaps, fault) = live(folder)
-            faulty_arm(-1, FAULTY_IO, 0)
-            #expect(faulty_open_files() == 0, "call \(call): a file was left open")
+            let folder = Folder(inMemory: true)
+            disk.fail(at: call, kind, stays: stays)
+            let (stored, perhaps, fault) = live(folder, disk)
+            disk.heal()
+            #expect(disk.openFiles == 0, "call \(call): a file was left open")
             if let fault { #expect(fault.kind != .foreign && fault.kind != .damaged, "call \(call): \(fault)") }
-            let again = try open(folder, vfs: FAULTY_FILES)
+            let again = try open(folder, on: disk)
             let found = try again.all()
             #expect(found == stored.all || found == perhaps.all, "call \(call): \(fault?.description ?? "no fault")")
             try again.withdraw(LedgerID("after"), origin: "test")
@@ -224,19 +219,18 @@ struct ModelTests {
     }
 
     @Test("has all that it has acknowledged after the power failed, whatever the disk had not written yet")
-    func powerCut() async throws {
-        await takeFaultyFiles()
-        defer { faulty_give() }
+    func powerCut() throws {
+        let disk = FaultyDisk()
         for seed in 0..<120 as Range<UInt64> {
-            let folder = Folder()
-            faulty_arm(-1, FAULTY_IO, 0)
-            try open(folder, vfs: FAULTY_FILES).close()
-            faulty_watch_power()
-            faulty_arm(Int64(seed * 7 % 160), FAULTY_IO, 1)
-            let (stored, perhaps, _) = live(folder)
-            faulty_cut_power(seed)
-            faulty_arm(-1, FAULTY_IO, 0)
-            let again = try open(folder, vfs: FAULTY_FILES)
+            let folder = Folder(inMemory: true)
+            disk.heal()
+            try open(folder, on: disk).close()
+            disk.watchPower()
+            disk.fail(at: Int64(seed * 7 % 160), .io, stays: true)
+            let (stored, perhaps, _) = live(folder, disk)
+            disk.cutPower(seed)
+            disk.heal()
+            let again = try open(folder, on: disk)
             let found = try again.all()
             #expect(found == stored.all || found == perhaps.all, "seed \(seed)")
             again.close()
@@ -244,17 +238,16 @@ struct ModelTests {
     }
 
     @Test("is made wholly or not at all when the power fails while it is made")
-    func powerCutAtFirst() async throws {
-        await takeFaultyFiles()
-        defer { faulty_give() }
+    func powerCutAtFirst() throws {
+        let disk = FaultyDisk()
         for seed in 0..<60 as Range<UInt64> {
-            let folder = Folder()
-            faulty_watch_power()
-            faulty_arm(Int64(seed), FAULTY_IO, 1)
-            let fault = fault { () throws(StorageFault) in try open(folder, vfs: FAULTY_FILES).close() }
-            faulty_cut_power(seed)
-            faulty_arm(-1, FAULTY_IO, 0)
-            let again = try open(folder, vfs: FAULTY_FILES)
+            let folder = Folder(inMemory: true)
+            disk.watchPower()
+            disk.fail(at: Int64(seed), .io, stays: true)
+            let fault = fault { () throws(StorageFault) in try open(folder, on: disk).close() }
+            disk.cutPower(seed)
+            disk.heal()
+            let again = try open(folder, on: disk)
             try again.withdraw(LedgerID("x"), origin: "test")
             again.close()
             if fault == nil { break }

@@ -1,4 +1,3 @@
-import FaultyFiles
 import Platform
 import Policy
 import Testing

@@ -1,15 +1,19 @@
-import FaultyFiles
 import Foundation
 import Platform
 import Policy
+import TestSupport
 import Testing
 
 @testable import Ledger
 
 /// A folder that goes when its test does.
 final class Folder {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
-    init() { try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
+    let path: String
+    /// `inMemory`: for tests whose power fails by `FaultyDisk`, if at all, and that make hundreds of files.
+    init(inMemory: Bool = false) {
+        path = (inMemory ? folderInMemory : FileManager.default.temporaryDirectory.path) + "/switchyard-\(UUID().uuidString)"
+        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     var ledger: String { path + "/ledger.sqlite" }

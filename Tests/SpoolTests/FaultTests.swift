@@ -1,4 +1,3 @@
-import FaultyFiles
 import Foundation
 import Platform
 import TestSupport
@@ -36,14 +35,14 @@ private let life: [SpoolWork] = {
     return works
 }()
 
-@Suite("A spool on a bad disk", .serialized)
+@Suite("A spool on a bad disk")
 struct FaultTests {
     /// Lives the life until something fails; what was stored for certain, and what the step that failed would have left.
-    private func live(_ folder: Folder, synced: Bool = false) -> (stored: Model, perhaps: Model, fault: SpoolFault?) {
+    private func live(_ folder: Folder, _ disk: FaultyDisk, synced: Bool = false) -> (stored: Model, perhaps: Model, fault: SpoolFault?) {
         var stored = Model()
         var perhaps = stored
         do throws(SpoolFault) {
-            let file = try spool(folder, vfs: FAULTY_FILES, synced: synced)
+            let file = try spool(folder, vfs: disk.name, synced: synced)
             for work in life {
                 perhaps.apply(work)
                 try file.commit(work)
@@ -58,22 +57,20 @@ struct FaultTests {
 
     @Test(
         "loses nothing that it has stored, whichever call fails and however, once or for good, and works again afterwards",
-        arguments: [FAULTY_IO, FAULTY_FULL, FAULTY_SHORT], [false, true])
-    func everyCall(kind: faulty_kind, stays: Bool) async throws {
-        await takeFaultyFiles()
-        defer { faulty_give() }
-        faulty_arm(-1, FAULTY_IO, 0)
-        #expect(live(Folder()).fault == nil)
-        let calls = faulty_calls()
+        arguments: FaultyDisk.Fault.allCases, [false, true])
+    func everyCall(kind: FaultyDisk.Fault, stays: Bool) throws {
+        let disk = FaultyDisk()
+        #expect(live(Folder(inMemory: true), disk).fault == nil)
+        let calls = disk.calls
         try #require(calls > 100)
         for call in 0..<calls {
-            let folder = Folder()
-            faulty_arm(call, kind, stays ? 1 : 0)
-            let (stored, perhaps, fault) = live(folder)
-            faulty_arm(-1, FAULTY_IO, 0)
-            #expect(faulty_open_files() == 0, "call \(call): a file was left open")
+            let folder = Folder(inMemory: true)
+            disk.fail(at: call, kind, stays: stays)
+            let (stored, perhaps, fault) = live(folder, disk)
+            disk.heal()
+            #expect(disk.openFiles == 0, "call \(call): a file was left open")
             if let fault { #expect(!fault.description.isEmpty && fault.kind != .foreign, "call \(call): \(fault)") }
-            let again = try spool(folder, vfs: FAULTY_FILES)
+            let again = try spool(folder, vfs: disk.name)
             let found = try again.all()
             // The step that failed may have been done when only the answer to it was lost.
             #expect(found == stored.all || found == perhaps.all, "call \(call): \(fault?.description ?? "no fault")")
@@ -85,46 +82,43 @@ struct FaultTests {
     }
 
     @Test("a failed commit can be tried again, and is done once")
-    func again() async throws {
-        await takeFaultyFiles()
-        defer { faulty_give() }
-        let folder = Folder()
-        faulty_arm(-1, FAULTY_IO, 0)
-        let file = try spool(folder, vfs: FAULTY_FILES)
+    func again() throws {
+        let disk = FaultyDisk()
+        let folder = Folder(inMemory: true)
+        let file = try spool(folder, vfs: disk.name)
         try file.commit(life[0])
-        faulty_arm(-1, FAULTY_IO, 0)
+        disk.heal()
         try file.commit(life[1])
-        let calls = faulty_calls()
+        let calls = disk.calls
         for call in 0..<calls {
-            faulty_arm(call, FAULTY_FULL, 0)
+            disk.fail(at: call, .full)
             var work = SpoolWork()
             work.insert = [(Int64(1000 + call), batch(["x"]))]
             do throws(SpoolFault) { try file.commit(work) } catch {
-                faulty_arm(-1, FAULTY_IO, 0)
+                disk.heal()
                 try file.commit(work)
             }
         }
-        faulty_arm(-1, FAULTY_IO, 0)
+        disk.heal()
         #expect(try file.all().count == 4 + Int(calls))
     }
 
     @Test("with durability 'power' everything stored is there after the power failed, whatever the disk had not written yet")
-    func powerCut() async throws {
-        await takeFaultyFiles()
-        defer { faulty_give() }
+    func powerCut() throws {
+        let disk = FaultyDisk()
         for seed in 0..<120 as Range<UInt64> {
-            let folder = Folder()
+            let folder = Folder(inMemory: true)
             // The first commit makes the file; from then on power may fail at any call.
-            faulty_arm(-1, FAULTY_IO, 0)
-            let made = try spool(folder, vfs: FAULTY_FILES, synced: true)
+            disk.heal()
+            let made = try spool(folder, vfs: disk.name, synced: true)
             try made.commit(.insert((500, ["first"])))
             made.close()
-            faulty_watch_power()
-            faulty_arm(Int64(seed * 7 % 160), FAULTY_IO, 1)
-            let (stored, perhaps, _) = live(folder, synced: true)
-            faulty_cut_power(seed)
-            faulty_arm(-1, FAULTY_IO, 0)
-            let again = try spool(folder, vfs: FAULTY_FILES, synced: true)
+            disk.watchPower()
+            disk.fail(at: Int64(seed * 7 % 160), .io, stays: true)
+            let (stored, perhaps, _) = live(folder, disk, synced: true)
+            disk.cutPower(seed)
+            disk.heal()
+            let again = try spool(folder, vfs: disk.name, synced: true)
             let found = try again.all()
             #expect(found == stored.all + ["500: first"] || found == perhaps.all + ["500: first"], "seed \(seed)")
             again.close()
@@ -132,21 +126,20 @@ struct FaultTests {
     }
 
     @Test("without it the file is whole all the same, with what it had at some moment before")
-    func powerCutWithoutSync() async throws {
-        await takeFaultyFiles()
-        defer { faulty_give() }
+    func powerCutWithoutSync() throws {
+        let disk = FaultyDisk()
         for seed in 0..<60 as Range<UInt64> {
-            let folder = Folder()
-            faulty_arm(-1, FAULTY_IO, 0)
-            let made = try spool(folder, vfs: FAULTY_FILES)
+            let folder = Folder(inMemory: true)
+            disk.heal()
+            let made = try spool(folder, vfs: disk.name)
             made.close()
-            faulty_watch_power()
-            faulty_arm(Int64(seed * 11 % 160), FAULTY_IO, 1)
-            _ = live(folder)
-            faulty_cut_power(seed)
-            faulty_arm(-1, FAULTY_IO, 0)
+            disk.watchPower()
+            disk.fail(at: Int64(seed * 11 % 160), .io, stays: true)
+            _ = live(folder, disk)
+            disk.cutPower(seed)
+            disk.heal()
             let said = Monitor<[String]>([])
-            let again = try spool(folder, vfs: FAULTY_FILES, said: said)
+            let again = try spool(folder, vfs: disk.name, said: said)
             var model = Model()
             var states = [model.all]
             for work in life {

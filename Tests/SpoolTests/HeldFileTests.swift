@@ -1,5 +1,4 @@
 import Database
-import FaultyFiles
 import Foundation
 import Platform
 import TestSupport
@@ -61,7 +60,7 @@ extension HeldFile {
     }
 }
 
-@Suite("A file of held events", .serialized)
+@Suite("A file of held events")
 struct HeldFileTests {
     @Test("gives back an event with all that is known of it, also to the next run, whose routes have other numbers")
     func roundTrip() throws {
@@ -169,16 +168,15 @@ struct HeldFileTests {
 
     @Test(
         "has what an addition took or nothing of it, whichever call fails and however, and works again afterwards",
-        arguments: [FAULTY_IO, FAULTY_FULL, FAULTY_SHORT])
-    func everyCall(kind: faulty_kind) async throws {
-        await takeFaultyFiles()
-        defer { faulty_give() }
+        arguments: FaultyDisk.Fault.allCases)
+    func everyCall(kind: FaultyDisk.Fault) throws {
+        let disk = FaultyDisk()
         let texts = (0..<6).map { "event-\($0)-" + String(repeating: "x", count: 3000) }
         /// What was acknowledged.
         func live(_ folder: Folder) -> [Int64] {
             var certain: [Int64] = []
             do throws(StorageFault) {
-                guard let held = try file(folder, vfs: FAULTY_FILES) else { return [] }
+                guard let held = try file(folder, vfs: disk.name) else { return [] }
                 for n in 0..<3 {
                     let two = [2 * n, 2 * n + 1].map { (row("x", texts[$0], at: Int64($0)), texts[$0]) }
                     do throws(StorageFault) {
@@ -196,17 +194,16 @@ struct HeldFileTests {
             } catch {}
             return certain
         }
-        faulty_arm(-1, FAULTY_IO, 0)
-        #expect(live(Folder()) == [1, 2, 3, 4, 5])
-        let calls = faulty_calls()
+        #expect(live(Folder(inMemory: true)) == [1, 2, 3, 4, 5])
+        let calls = disk.calls
         try #require(calls > 50)
         for call in 0..<calls {
-            let folder = Folder()
-            faulty_arm(call, kind, 0)
+            let folder = Folder(inMemory: true)
+            disk.fail(at: call, kind)
             let certain = live(folder)
-            faulty_arm(-1, FAULTY_IO, 0)
-            #expect(faulty_open_files() == 0, "call \(call): a file was left open")
-            let again = try #require(try file(folder, vfs: FAULTY_FILES))
+            disk.heal()
+            #expect(disk.openFiles == 0, "call \(call): a file was left open")
+            let again = try #require(try file(folder, vfs: disk.name))
             let found = try again.all().map(\.arrival)
             #expect(Set(found).isSuperset(of: certain), "call \(call): \(found), certain \(certain)")
             // What was refused does not come back, unless nothing was written behind it.
