@@ -1,7 +1,6 @@
 import Configuration
 import Delivery
 import Events
-import FaultyFiles
 import Foundation
 import Glibc
 import Platform
@@ -241,21 +240,19 @@ struct HoldTests {
     }
 
     @Test("denies what it cannot store, says so once, and holds again when the disk has room")
-    func full() async throws {
-        await takeFaultyFiles()
-        defer { faulty_give() }
+    func full() throws {
+        let disk = FaultyDisk()
         try withFolder { folder in
-            faulty_arm(-1, FAULTY_FULL, 0)
-            let rig = try HoldRig(folder, vfs: FAULTY_FILES)
+            let rig = try HoldRig(folder, vfs: disk.name)
             rig.send(event("ann", 1))
             rig.waitUntilHeld(1)
-            faulty_arm(0, FAULTY_FULL, 1)
+            disk.fail(at: 0, .full, stays: true)
             for number in 2...4 {
                 rig.send(event("ann", number))
                 while rig.router.status.events != number { usleep(1000) }
             }
             #expect(rig.router.status.held?.fault != nil && rig.router.status.held?.events == 1)
-            faulty_arm(-1, FAULTY_FULL, 0)
+            disk.heal()
             var number = 4
             while rig.router.status.held?.events == 1 {
                 number += 1

@@ -38,7 +38,7 @@ private final class Desk {
     private var acks: [Int32] = [0, 0]
 
     init(listens: Bool) throws {
-        ledger = try StreamLedger(isFaulty: true)
+        ledger = try StreamLedger()
         pipe(&input)
         pipe(&acks)
         let plan = streamPlan { plan in
@@ -104,11 +104,10 @@ private final class Desk {
     }
 }
 
-@Suite("What a router answers for", .serialized)
+@Suite("What a router answers for")
 struct StreamAnswerTests {
     @Test("is given back when the ledger cannot be written, and taken when it comes again")
-    func givenBack() async throws {
-        await takeFaultyFiles()
+    func givenBack() throws {
         let desk = try Desk(listens: true)
         let grant = #"{"type":"consent","userId":"u","consent":{"level":"standard"},"messageId":"m1"}"#
         desk.ledger.fail()
@@ -123,8 +122,7 @@ struct StreamAnswerTests {
     }
 
     @Test("brings nothing back by consent anew, and loses nothing that comes behind it")
-    func anew() async throws {
-        await takeFaultyFiles()
+    func anew() throws {
         let desk = try Desk(listens: false)
         let again = says("u", #"{"level":"standard","version":"2"}"#)
         desk.send(says("u", grants), event("u", "1"), says("u", withdraws), again, event("u", "2"))
@@ -134,8 +132,7 @@ struct StreamAnswerTests {
     }
 
     @Test("is not acknowledged to a producer from the line on that the ledger could not take, and the run goes on")
-    func notAcknowledged() async throws {
-        await takeFaultyFiles()
+    func notAcknowledged() throws {
         let desk = try Desk(listens: false)
         try desk.ledger.set("v", ConsentTerms(level: "standard"))
         desk.send(event("v", "1"))

@@ -1,6 +1,5 @@
 import Configuration
 import Events
-import FaultyFiles
 import Ledger
 import Platform
 import Policy
@@ -286,12 +285,11 @@ struct ForbiddenTests {
     }
 }
 
-@Suite("A ledger that cannot be written", .serialized)
+@Suite("A ledger that cannot be written")
 struct UnwritableTests {
     @Test("lets refusals hold in memory, lets nothing be granted, and says so once")
-    func failing() async throws {
-        await takeFaultyFiles()
-        let stand = try StreamStand(isFaulty: true)
+    func failing() throws {
+        let stand = try StreamStand()
         for id in ["u", "v"] { try stand.ledger.set(id, ConsentTerms(level: "standard")) }
         stand.ledger.fail()
         let hand = stand.block(
@@ -311,11 +309,10 @@ struct UnwritableTests {
     }
 
     @Test("is not granted by what stands in the same block before the fault")
-    func halfWay() async throws {
+    func halfWay() throws {
         for at in 0..<60 {
-            await takeFaultyFiles()
-            let stand = try StreamStand(isFaulty: true)
-            faulty_arm(Int64(at), FAULTY_IO, 1)
+            let stand = try StreamStand()
+            stand.ledger.fail(at: Int64(at))
             let hand = stand.block(says("u", grants), event("u", "1"), says("v", grants), event("v", "2"))
             let names = stand.turn(hand)
             stand.ledger.heal()

@@ -1,10 +1,10 @@
 import Configuration
 import Events
-import FaultyFiles
 import Foundation
 import Ledger
 import Platform
 import Policy
+import TestSupport
 
 @testable import Router
 
@@ -40,11 +40,9 @@ final class StreamLedger {
     let key = [UInt8](0..<16)
     let registry: Registry
     private let options: LedgerFile.Options
-    private let isFaulty: Bool
+    private let disk = FaultyDisk()
 
-    /// `isFaulty`: on the files that fail, which the caller has taken; they are given back with the ledger.
-    init(isFaulty: Bool = false) throws {
-        self.isFaulty = isFaulty
+    init() throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         let key = key
         var options = LedgerFile.Options(keys: LedgerKeys(current: LedgerKeys.Key("ids", Array("0123456789abcdef".utf8)))) { id in
@@ -52,7 +50,7 @@ final class StreamLedger {
             return ShortHash(high: short.high, low: short.low)
         }
         options.levels = streamLevels.map(\.name)
-        options.vfs = isFaulty ? FAULTY_FILES : nil
+        options.vfs = disk.name
         self.options = options
         registry = try Registry(LedgerFile(folder + "/ledger.sqlite", options: options)!)
     }
@@ -60,15 +58,15 @@ final class StreamLedger {
     deinit {
         heal()
         registry.close()
-        if isFaulty { faulty_give() }
         try? FileManager.default.removeItem(atPath: folder)
     }
 
     /// The same ledger as another process sees it.
     func view() throws -> LedgerView { LedgerView(try LedgerFile(lookingAt: folder + "/ledger.sqlite", options: options), key: key) }
 
-    func fail() { faulty_arm(0, FAULTY_FULL, 1) }
-    func heal() { if isFaulty { faulty_arm(-1, FAULTY_FULL, 0) } }
+    /// From the call of that number on the disk is full.
+    func fail(at call: Int64 = 0) { disk.fail(at: call, .full, stays: true) }
+    func heal() { disk.heal() }
 
     func set(_ id: String, _ terms: ConsentTerms) throws {
         try registry.use { (file) throws(StorageFault) in ((), try file.set(LedgerID(id), terms, origin: "test").changes) }
@@ -100,9 +98,9 @@ final class StreamStand {
     private let clerk: ConsentClerk
     private let lineLimit: Int
 
-    init(_ plan: Plan = streamPlan(), isFaulty: Bool = false, lineLimit: Int = 1 << 20) throws {
+    init(_ plan: Plan = streamPlan(), lineLimit: Int = 1 << 20) throws {
         self.lineLimit = lineLimit
-        ledger = try StreamLedger(isFaulty: isFaulty)
+        ledger = try StreamLedger()
         ruleset = Ruleset(plan, subjectKey: ledger.key, records: ledger.registry.records)
         seen = plan.messageID.deduplicate.map { SeenIDs($0, key: Array(0..<16)) }
         let (said, destroyed) = (said, destroyed)
