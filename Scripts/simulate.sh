@@ -31,7 +31,7 @@ alive() { # program, plants ...
     done
 }
 alive simulate loss twice sleep
-alive promise unchecked retries revive resume early letters settle
+alive promise unchecked retries revive resume early letters settle fields
 echo "switchyard: the simulations found the planted bugs; now $seeds seeds of lanes in earnest"
 "$programs/simulate" --seeds "$seeds" --jobs "$(nproc)"
 echo "switchyard: and $seeds seeds of the promise of consent"

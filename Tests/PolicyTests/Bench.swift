@@ -11,9 +11,12 @@ final class Bench {
     var tally: Tally
     let parcels: UnsafeMutablePointer<Parcel>
 
-    init(_ plan: Plan, locatesMessageIDs: Bool = false, memories: RouteMemories = RouteMemories(), records: ConsentRecords? = nil) {
+    init(
+        _ plan: Plan, locatesMessageIDs: Bool = false, memories: RouteMemories = RouteMemories(), records: ConsentRecords? = nil,
+        levels: RunNames = RunNames()
+    ) {
         ruleset = Ruleset(
-            plan, subjectKey: Array(0..<16), locatesMessageIDs: locatesMessageIDs, memories: memories, records: records)
+            plan, subjectKey: Array(0..<16), locatesMessageIDs: locatesMessageIDs, memories: memories, records: records, levels: levels)
         judge = Judge(ruleset)
         scanner = Scanner(ruleset.paths)
         tally = Tally(routes: ruleset.routeCount)

@@ -327,6 +327,46 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(cut(#"{"a":{"b":1},"id":2}"#, consent, .drop([path("a")])) == "{}")
     }
 
+    @Test(
+        "an event waits under the highest level among its route's and those of the fields that its state keeps",
+        arguments: [
+            ("{}", 0, nil), (#"{"consent":{"level":"essential"}}"#, 0, "essential"), (#"{"consent":{"level":"standard"}}"#, 0, "essential"),
+            (#"{"consent":{"level":"detailed"}}"#, 0, "detailed"), (#"{"consent":{"level":"detailed"}}"#, 3, "detailed"),
+            (#"{"consent":{"level":"standard"}}"#, 2, "standard"),
+        ] as [(String, Int, String?)])
+    func entryLevel(context: String, demand: Int, expected: String?) throws {
+        var plan = plan(route { $0.consent = ConsentDemand(level: demand) })
+        plan.consent = section { $0.fields = [(path("traits.role"), 3), (path("ip"), 1)] }
+        let levels = RunNames()
+        let bench = Bench(plan, levels: levels)
+        bench.take(#"{"ip":1,"traits":{"role":2},"context":\#(context)}"#)
+        let entry = try #require(bench.parcels[0].entries.first)
+        #expect(EntryLevel.number(of: entry.level).map { levels.all[Int($0)] } == expected)
+    }
+
+    @Test("what waits is refused when its person's level falls below that of a field that it keeps, and passes while it does not")
+    func keptField() throws {
+        var plan = plan(route { $0.consent = ConsentDemand(level: 0) })
+        plan.consent = section {
+            $0.fields = [(path("ip"), 2)]
+            $0.subject = [path("userId")]
+        }
+        let (records, levels) = (ConsentRecords(), RunNames())
+        let bench = Bench(plan, records: records, levels: levels)
+        let check = SecondCheck(records, levels: levels)
+        check.adopt(bench.ruleset)
+        let subject = SubjectKey(of: Array("u".utf8), under: Array(0..<16))
+        records.set(subject, [ConsentTerms(level: "detailed")])
+        bench.take(#"{"userId":"u","ip":1}"#)
+        #expect(bench.lines() == [#"{"userId":"u","ip":1}"#])
+        func answer() -> SecondCheck.Answer { check.check(bench.parcels[0].entries, bench.parcels[0].subjects) }
+        #expect(answer() == .pass)
+        records.set(subject, [ConsentTerms(level: "standard")])
+        #expect(answer() == .pass)
+        records.set(subject, [ConsentTerms(level: "essential")])
+        #expect(answer() == .refused([0]))
+    }
+
     // MARK: The gate
 
     @Test("sampling comes after consent, and consent after the filter")

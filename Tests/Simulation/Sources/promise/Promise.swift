@@ -81,6 +81,13 @@ struct Promise {
         return demanded.isSubset(of: own ?? assumed.map { Words.purposes(of: $0) } ?? [])
     }
 
+    /// The highest level of which all purposes are allowed to an event; of one that nothing is known of, the level that is assumed.
+    func level(_ ids: [String], own: Int?, assumed: Int?) -> Int {
+        guard let known = allowed(ids) else { return own ?? assumed ?? 0 }
+        let allowed = own.map { known.intersection(Words.purposes(of: $0)) } ?? known
+        return Words.levels.indices.last { Words.purposes(of: $0).isSubset(of: allowed) } ?? 0
+    }
+
     /// Whether one that was let in may still be handed over.
     func keeps(_ ids: [String], _ demanded: Set<String>) -> Bool {
         demanded.isEmpty || allowed(ids).map { demanded.isSubset(of: $0) } ?? true
@@ -106,7 +113,7 @@ final class Copy {
     let event: Int
     let route: Int
     let lane: Int
-    /// What its route demanded when it was let in: what it goes on being held to.
+    /// What its route and the field that it keeps demanded when it was let in: what it goes on being held to.
     let admitted: Set<String>
     var isAcknowledged = false
     /// It was refused at some moment since it was let in: it may be destroyed.

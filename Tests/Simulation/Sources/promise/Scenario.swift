@@ -21,6 +21,8 @@ enum Plant: String, CaseIterable {
     case letters
     /// Blocks that were read and are not handed over yet are not waited for.
     case settle
+    /// What keeps a field waits under what its route demands, and not under what the field does.
+    case fields
 }
 
 /// What a route demands, and which lanes its events go to.
@@ -45,11 +47,14 @@ enum Words {
 struct Variation: Hashable {
     /// The level assumed of the unknown; nil: they are denied.
     var assumed: Int?
+    /// The level that the member `field` demands; events of a lower one lose it.
+    var field: Int
     var routes: [Demand]
 
     init(_ chance: inout Chance, like other: Variation? = nil) {
         func roll(_ sides: UInt64) -> Int { Int(chance.next() % sides) }
         assumed = roll(3) == 0 ? 1 + roll(2) : nil
+        field = roll(UInt64(Words.levels.count))
         routes = (0..<3).map { index in
             let lanes = other?.routes[index].lanes ?? [[0], [1], [0, 1]][roll(3)]
             switch roll(8) {
@@ -77,6 +82,7 @@ struct Variation: Hashable {
         return """
             {"keys":{"ids":"0123456789abcdef0123456789abcdef"},"message_id":{"add":false},
              "consent":{"ledger":"ids","levels":{\(levels.joined(separator: ","))},"unknown":\(unknown),"default":"none",
+             "fields":{"field":"\(Words.levels[field])"},
              "subject":["userId","anonymousId","groupId"]},
              "providers":{"far":{"plugin":"noop"},"near":{"plugin":"noop"}},
              "routes":[\(routes.joined(separator: ","))]}

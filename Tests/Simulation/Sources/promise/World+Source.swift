@@ -47,11 +47,12 @@ extension World {
         let padding = String(repeating: "x", count: roll(roll(10) == 0 ? 400 : 30))
         return Event(
             ids: ids, own: own, isPoison: UInt64(roll(100)) < scenario.poison,
-            text: "{\"note\":\"note-\(number).\(padding)\"\(members)}", received: hands.wall)
+            text: "{\"note\":\"note-\(number).\(padding)\",\"field\":1\(members)}", received: hands.wall)
     }
 
     private func judge(_ block: Passing) throws {
         let parcels = block.gatehouse.judge(block.events.map { events[$0].text }, arrival: block.arrival)
+        if plant == .fields { for box in parcels { forgetFields(box) } }
         block.parcels = parcels
         for (lane, box) in parcels.enumerated() {
             let admitted = numbers(box.parcel.bytes.bytes, box.parcel.entries)
@@ -66,14 +67,35 @@ extension World {
             try require(
                 admitted.elementsEqual(wanted) { $0 == $1 },
                 "lane \(lane): the gate admits \(admitted), the model \(wanted); on record \(promise.said) of \(promise.persons)")
-            for (event, route) in admitted {
+            for (index, (event, route)) in admitted.enumerated() {
+                let keepsField = keepsField(event)
+                try require(
+                    box.hasField(index) == keepsField,
+                    "event \(event) \(keepsField ? "loses" : "keeps") its field; on record \(promise.said) of \(promise.persons)")
                 copyNumbers[World.number(event, route, lane)] = copies.count
-                let copy = Copy(event: event, route: route, lane: lane, admitted: Words.purposes(of: demands[route].level))
+                let level = max(demands[route].level, keepsField ? scenario.variations[variation].field : 0)
+                let copy = Copy(event: event, route: route, lane: lane, admitted: Words.purposes(of: level))
                 copies.append(copy)
                 for withdrawal in written { heed(withdrawal, copy) }
             }
         }
         tell("judged \(block.events)")
+    }
+
+    /// Whether the event may keep its field.
+    private func keepsField(_ event: Int) -> Bool {
+        let variation = scenario.variations[variation]
+        return promise.level(events[event].ids, own: events[event].own, assumed: variation.assumed) >= variation.field
+    }
+
+    /// The planted bug: entries are held to what their routes demand.
+    private func forgetFields(_ box: ParcelBox) {
+        let entries = UnsafeMutableBufferPointer(mutating: box.parcel.entries)
+        for index in entries.indices {
+            let level = demands[Int(entries[index].route)].level
+            let number = life.levels.number(of: Words.levels[level])
+            entries[index].level = level == 0 ? EntryLevel.none : EntryLevel.entry(of: number)
+        }
     }
 
     private func handOver(_ block: Passing) throws {
@@ -129,6 +151,15 @@ extension World {
             at += 1
         }
         return number
+    }
+}
+
+extension ParcelBox {
+    /// Whether the event of this index keeps its field.
+    fileprivate func hasField(_ index: Int) -> Bool {
+        let entries = parcel.entries
+        let start = index == 0 ? 0 : Int(entries[index - 1].end)
+        return String(decoding: parcel.bytes.bytes[start..<Int(entries[index].end)], as: UTF8.self).contains("\"field\":1")
     }
 }
 
