@@ -81,6 +81,19 @@ private struct Gatehouse {
         #expect(gate.passes(#"{"userId":"tied"}"#) == ["none", "essential", "operations"])
     }
 
+    @Test("is the lower level of two subjects, and what both grant, where levels have no purposes")
+    func strictestLevel() {
+        var gate = Gatehouse()
+        gate.consent = section { $0.levels = levels.map { .init(name: $0.name, purposes: nil) } }
+        gate.say("ann", ConsentTerms(level: "detailed", granted: ["analytics", "research"]))
+        gate.say("phone", ConsentTerms(level: "essential", granted: ["analytics"]))
+        for line in [#"{"userId":"ann","anonymousId":"phone"}"#, #"{"userId":"phone","anonymousId":"ann"}"#] {
+            #expect(gate.passes(line) == ["none", "essential", "analytics"])
+        }
+        gate.say("tied", ConsentTerms(level: "essential"), ConsentTerms(level: "standard"))
+        #expect(gate.passes(#"{"userId":"tied"}"#) == ["none", "essential"])
+    }
+
     @Test("is the strictest of three, also when what the third said was never asked for before")
     func third() {
         var gate = Gatehouse()
