@@ -103,7 +103,8 @@ struct AdminTests {
         }
         #expect(json.errorLines.count == 2 && json.errors.contains("stdin:1:1: "))
         let logfmt = try yard.run(["run", "--log", "logfmt"], input: "bad\n")
-        #expect(logfmt.errorLines[0].hasPrefix("time=20") && logfmt.errorLines[0].contains(" message=\"stdin:1:1: "))
+        let first = try #require(logfmt.errorLines.first)
+        #expect(first.hasPrefix("time=20") && first.contains(" message=\"stdin:1:1: "))
         try yard.write("{}", to: "routes.json")
         let broken = try yard.run(["run", "--log", "json"])
         #expect(broken.code == 78 && broken.errorLines.allSatisfy { $0.hasPrefix("{\"time\":") } && !broken.errors.isEmpty)

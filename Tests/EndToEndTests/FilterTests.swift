@@ -56,6 +56,7 @@ struct FilterTests {
         let result = try Yard(routes: passThrough).run(["--rejects", "bad.ndjson"], input: input)
         #expect(result.text == "{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n")
         #expect(result.errorLines.count == 3)
+        try #require(result.errorLines.count == 3)
         #expect(result.errorLines[0].hasPrefix("switchyard: stdin:2:"))
         #expect(result.errorLines[1].hasPrefix("switchyard: stdin:5:1: an event must be a JSON object"))
         #expect(result.errorLines[2] == "switchyard: 2 of 5 lines were no valid events")

@@ -85,14 +85,14 @@ struct HoldTests {
         }
         try waitUntil("the receipt is finished") { try receipts().first?["finished"] is String }
         #expect(yard.holding("planted-ann") == [] && !yard.holding("planted-bob").isEmpty)
-        let places = try receipts()[0]["places"] as? [NSDictionary]
-        #expect(places?.map { $0["place"] as? String } == ["held events"] && places?[0]["events"] as? Int == 10)
+        let places = try receipts().first?["places"] as? [NSDictionary]
+        #expect(places?.map { $0["place"] as? String } == ["held events"] && places?.first?["events"] as? Int == 10)
 
         try yard.consent("set", "bob", "--level", "none")
         try yard.waitUntilHeld(10)
         waitUntil("nothing of it is left") { yard.holding("planted-bob") == [] }
         let result = run.finish()
-        let account = try JSONSerialization.jsonObject(with: Data(result.errors.split(separator: "\n").last!.utf8)) as! NSDictionary
+        let account = try JSONSerialization.jsonObject(with: Data(try #require(result.errorLines.last).utf8)) as! NSDictionary
         let route = try #require((account["routes"] as? [NSDictionary])?.first)
         #expect(route["withdrawn"] as? Int == 10 && route["denied_level"] as? Int == 10 && route["held"] as? Int == 10)
         #expect(result.lines == [] && result.code == 0)
@@ -160,7 +160,7 @@ struct HoldTests {
         #expect(run.outputLines(3) == (0..<3).map { event("ann", $0) }, "by the route that is left, and not by one they never waited for")
         let result = run.finish()
         #expect(result.lines == [])
-        let account = try JSONSerialization.jsonObject(with: Data(result.errors.split(separator: "\n").last!.utf8)) as! NSDictionary
+        let account = try JSONSerialization.jsonObject(with: Data(try #require(result.errorLines.last).utf8)) as! NSDictionary
         let found = Dictionary(uniqueKeysWithValues: (account["routes"] as! [NSDictionary]).map { ($0["name"] as! String, $0) })
         #expect(found["all"]?["admitted"] as? Int == 3 && found["gone"]?["outdated"] as? Int == 3)
         #expect(found["new"]?["admitted"] as? Int == 0)

@@ -58,6 +58,7 @@ struct OperationTests {
         #expect(yard.mode("state/control.sock") == 0o600)
         #expect(yard.mode("state") == 0o700)
         let text = try yard.command("status").lines
+        try #require(text.count > 2)
         #expect(text[1].split(separator: " ") == ["PROVIDER", "STATE", "WAITING", "MEMORY", "DISK", "OLDEST", "RATE", "BREAKER"])
         #expect(text[2].hasPrefix("out       open   0        0 B"))
         #expect(!text.joined().contains("\u{1b}"), "colours are for a terminal")
@@ -127,7 +128,7 @@ struct ReplayTests {
         #expect(try yard.command("dead-letters", "--provider", "other").text == "there are no dead letters\n")
         #expect(try yard.command("dead-letters", "--since", "2999-01-01T00:00:00Z").text == "there are no dead letters\n")
         #expect(try yard.command("dead-letters", "--since", "soon").code == 64)
-        let first = try yard.command("dead-letters", "--json").lines[0]
+        let first = try #require(yard.command("dead-letters", "--json").lines.first)
         let letter = try JSONSerialization.jsonObject(with: Data(first.utf8)) as! [String: Any]
         #expect(letter["provider"] as? String == "out" && letter["answer"] as? String == "no" && letter["code"] as? Int == 7)
     }

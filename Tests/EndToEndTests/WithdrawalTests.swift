@@ -54,9 +54,9 @@ struct WithdrawalTests {
         try waitUntil("the receipt is finished") { try yard.receipts().first?["finished"] is String }
         #expect(yard.holding("planted-ann") == [])
         #expect(!yard.holding("planted-bob").isEmpty)
-        let places = try yard.receipts()[0]["places"] as? [NSDictionary]
+        let places = try yard.receipts().first?["places"] as? [NSDictionary]
         #expect(places?.map { $0["place"] as? String } == ["queue of far"])
-        #expect(places?[0]["events"] as? Int == 25)
+        #expect(places?.first?["events"] as? Int == 25)
         let result = run.finish()
         #expect(result.errors.contains("25 withdrawn") || result.code == 69)
         #expect(yard.holding("planted-ann") == [])
@@ -68,7 +68,7 @@ struct WithdrawalTests {
         let run = try yard.startWaiting(events)
         run.end(by: SIGKILL)
         #expect(try yard.consent("withdraw", "ann").code == 0)
-        #expect(try yard.receipts()[0]["finished"] is NSNull)
+        #expect(try yard.receipts().first?["finished"] is NSNull)
         let again = try yard.startRouter()
         try waitUntil("the receipt is finished") { try yard.receipts().first?["finished"] is String }
         #expect(yard.holding("planted-ann") == [] && !yard.holding("planted-bob").isEmpty)
@@ -87,7 +87,7 @@ struct WithdrawalTests {
         #expect(try yard.consent("withdraw", "ann").code == 0)
         try waitUntil("the receipt is finished") { try yard.receipts().first?["finished"] is String }
         #expect(yard.holding("planted-ann") == [] && yard.holding("planted-bob") == ["dead-letters.sqlite"])
-        #expect(try (yard.receipts()[0]["places"] as? [NSDictionary])?.map { $0["place"] as? String } == ["dead letters"])
+        #expect(try (yard.receipts().first?["places"] as? [NSDictionary])?.map { $0["place"] as? String } == ["dead letters"])
         _ = run.finish()
     }
 

@@ -22,7 +22,7 @@ struct DecisionTests {
                 == ConsentRecord(terms: marketing, decided: seconds(1010), received: seconds(1010), origin: "source web"))
         #expect(entry.effective == [marketing] && entry.ties.isEmpty && entry.id.key == "first")
         #expect(entry.history.map(\.record.terms) == [analytics, marketing] && entry.history.map(\.held) == [true, true])
-        #expect(entry.history[0].record.decided == seconds(900) && entry.history[0].record.received == seconds(1000))
+        #expect(entry.history.first?.record.decided == seconds(900) && entry.history.first?.record.received == seconds(1000))
         #expect(try ledger.get(LedgerID("user-2")) == nil)
     }
 

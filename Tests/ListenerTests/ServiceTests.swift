@@ -58,6 +58,7 @@ private func object(_ text: String) throws -> NSDictionary {
             #expect(answer.status == 200 && answer.body == #"{"success": true}"#)
             let lines = sink.lines
             #expect(lines.count == 3)
+            try #require(lines.count == 3)
             #expect(lines[0].contains(#""n":"NaN","m":"-Infinity""#))
             #expect(lines[1] == #"{"event":"b","n":}"#)
             #expect(lines[2].contains(#""s":"\ud800\u0000","big":1234567890123456789012345678901234567890,"k":1,"k":2"#))
@@ -148,6 +149,7 @@ private func object(_ text: String) throws -> NSDictionary {
             let event = #"{"event":"e","timestamp":"2026-11-21T04:59:50Z"}"#
             client.post(#"{"batch":[\#(event)],"sentAt":"2026-11-21T05:00:00Z"}"#, to: "/v1/batch")
             #expect(client.answer()?.status == 200)
+            try #require(!sink.lines.isEmpty)
             let event2 = try object(sink.lines[0])
             #expect(event2["timestamp"] as? String == "2026-11-21T05:59:50.000Z")
             #expect(event2["originalTimestamp"] as? String == "2026-11-21T04:59:50Z")

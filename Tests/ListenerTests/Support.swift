@@ -162,7 +162,7 @@ final class TestClient {
         while true {
             if let end = firstBlankLine() {
                 let lines = String(decoding: buffer[..<end], as: UTF8.self).components(separatedBy: "\r\n")
-                let status = Int(lines[0].split(separator: " ")[1])!
+                guard let status = lines[0].split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else { return nil }
                 var headers: [String: String] = [:]
                 for line in lines.dropFirst() {
                     guard let colon = line.firstIndex(of: ":") else { continue }

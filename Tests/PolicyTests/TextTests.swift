@@ -36,9 +36,10 @@ import Testing
         #expect(edited(line, everything) == line)
     }
 
-    @Test func `the id is found where it has come to lie`() {
+    @Test func `the id is found where it has come to lie`() throws {
         let bench = Bench(plan(route { $0.transforms = [everything] }), locatesMessageIDs: true)
         #expect(bench.take(#"{"a":"bob@example.com","messageId":"4111111111111111"}"#))
+        try #require(!bench.parcels[0].entries.isEmpty)
         let entry = bench.parcels[0].entries[0]
         let line = Array(bench.lines()[0].utf8)
         let start = Int(entry.messageIDOffset)
