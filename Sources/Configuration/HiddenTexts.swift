@@ -59,10 +59,15 @@ public struct HiddenTexts: Sendable, CustomStringConvertible, CustomDebugStringC
         return candidates.contains { $0.starts(with: rest) } ? rest.count : nil
     }
 
-    /// How the text may stand inside other text: as it is, escaped, and between the fields that a module puts in for `%Y` and the like.
+    /// How the text may stand inside other text: as it is, escaped, between the fields that a module puts in for `%Y` and the like, and
+    /// line by line, as a key of several lines is read from a program's standard error.
     private static func forms(of text: [UInt8]) -> [[UInt8]] {
         let string = String(decoding: text, as: UTF8.self)
-        let escaped = [JSONText.quoted(string).utf8.dropFirst().dropLast().map { $0 }, Array(Words.visible(string).utf8)]
+        let escaped = [
+            JSONText.quoted(string).utf8.dropFirst().dropLast().map { $0 }, Array(Words.visible(string).utf8),
+            // As the process of an isolated module sends it.
+            Array(HarmlessText.escaped(string).utf8),
+        ]
         var pieces: [[UInt8]] = []
         var rest = text[...]
         while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {
@@ -70,6 +75,8 @@ public struct HiddenTexts: Sendable, CustomStringConvertible, CustomDebugStringC
             rest = rest[percent...].dropFirst(2)
         }
         if !pieces.isEmpty { pieces.append(Array(rest)) }
+        let lines = text.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+        if lines.count > 1 || lines.first.map({ $0.count < text.count }) == true { pieces += lines.map { Array($0) } }
         return ([text] + escaped).filter { $0.count >= leastInside } + pieces.filter { $0.count >= leastPiece }
     }
 

@@ -29,6 +29,15 @@ struct HiddenTextsTests {
         #expect(masked(#"is one\u{1b}two"#, "one\u{1b}two") == "is (secret)")
     }
 
+    @Test("a text of several lines is found line by line, but for short lines")
+    func lines() {
+        let key = "-----BEGIN KEY-----\nc2VjcmV0\nshort\n-----END KEY-----\n"
+        #expect(masked("cannot read: c2VjcmV0", key) == "cannot read: (secret)")
+        #expect(masked("short", key) == "short")
+        #expect(masked("the key \(key)", key) == "the key (secret)")
+        #expect(masked("line: one secret line", "one secret line\n") == "line: (secret)")
+    }
+
     @Test("a path with fields of the time is found when the time has been put in")
     func timeFields() {
         #expect(masked("cannot open '/srv/tenant/2026/x.log'", "/srv/tenant/%Y/x.log") == "cannot open '(secret)2026/x.log'")
