@@ -38,22 +38,22 @@ final class Callbacks: Sendable {
     private struct State {
         var underWay: [UInt64: UnderWay] = [:]
         var strays = 0
-        var log: (@Sendable (LogLevel, String) -> Void)?
         var handler: (@Sendable (Answer) -> Void)?
         var gone: Answer?
         var ended = false
     }
 
-    private let provider: String
     private let hidden: HiddenTexts
     private let outcome: ForeignOutcome
-    private let state: Monitor<State>
+    private let gate: LogGate
+    private let state = Monitor(State())
 
-    init(provider: String, module: String, hidden: HiddenTexts, log: @escaping @Sendable (LogLevel, String) -> Void) {
-        self.provider = provider
+    init(
+        provider: String, module: String, hidden: HiddenTexts, clock: Clock, log: @escaping @Sendable (LogLevel, String) -> Void
+    ) {
         self.hidden = hidden
         outcome = ForeignOutcome(module: module, hidden: hidden)
-        state = Monitor(State(log: log))
+        gate = LogGate(provider: provider, clock: clock, log: log)
     }
 
     /// How often a delivery was ended that was not under way: never begun, ended before, or of a closed instance.
@@ -90,11 +90,11 @@ final class Callbacks: Sendable {
     func end() -> [Loan] {
         let left: [UnderWay] = state.withLock { state in
             state.ended = true
-            state.log = nil
             state.handler = nil
             defer { state.underWay = [:] }
             return state.underWay.sorted { $0.key < $1.key }.map(\.value)
         }
+        gate.end()
         for one in left { one.done(BatchOutcome(.unknown(Answer("the provider was closed before the module answered")))) }
         return left.compactMap(\.loan)
     }
@@ -114,10 +114,8 @@ final class Callbacks: Sendable {
     }
 
     func log(_ level: Int32, _ message: switchyard_bytes) {
-        guard let log = state.withLock({ $0.log }) else { return }
-        let text = ForeignText.read(message, most: 4096, hiding: hidden)
-        guard !text.isEmpty else { return }
-        log(LogLevel(rawValue: min(max(level, 0), 3))!, "\(provider): \(text)")
+        guard !state.withLock({ $0.ended }) else { return }
+        gate.say(LogLevel(rawValue: min(max(level, 0), 3))!) { ForeignText.read(message, most: 4096, hiding: hidden) }
     }
 
     func closed(_ message: switchyard_bytes) {

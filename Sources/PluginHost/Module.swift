@@ -9,7 +9,7 @@
 internal import CSwitchyardPlugin
 public import Configuration
 internal import Glibc
-internal import Platform
+public import Platform
 
 public final class Module: @unchecked Sendable {
     /// The file it was loaded from, without links.
@@ -29,9 +29,10 @@ public final class Module: @unchecked Sendable {
     /// routes.json, with which every line that it logs begins. A refusal is told in the module's own words.
     /// `hidden` is masked in everything that the module says, before anyone sees or keeps it.
     public func make(
-        settings: Secret, name: String, hiding hidden: HiddenTexts = HiddenTexts(), log: @escaping @Sendable (LogLevel, String) -> Void
+        settings: Secret, name: String, hiding hidden: HiddenTexts = HiddenTexts(), clock: Clock = .system,
+        log: @escaping @Sendable (LogLevel, String) -> Void
     ) throws(ModuleFault) -> ModuleInstance {
-        let callbacks = Callbacks(provider: name, module: description.name, hidden: hidden, log: log)
+        let callbacks = Callbacks(provider: name, module: description.name, hidden: hidden, clock: clock, log: log)
         let host = Switchboard.connect(callbacks)
         let (handle, error): (UnsafeMutableRawPointer?, String) = settings.bytes.withUnsafeBufferPointer { settings in
             withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in

@@ -135,6 +135,28 @@ struct ModuleInstanceTests {
             ])
     }
 
+    @Test("of a flood of lines few are said, the others are counted and the count is told; an error gets through")
+    func flood() throws {
+        let time = Monitor(Instant(nanoseconds: 0))
+        let out = try Scripted(workshop, clock: Clock(now: { time.withLock { $0 } }, wall: { 0 }))
+        _ = out.deliver("flood")
+        let said = Array(repeating: "information out: chatter", count: 100)
+        let notice = "warning out: says more than 10 lines a second; the others are left out and counted"
+        #expect(out.lines.all == said + [notice, "error out: an error in between"])
+        // Half a second is not enough for the lines of a second, a whole one is.
+        time.withLock { $0 = Instant(nanoseconds: 500_000_000) }
+        _ = out.deliver("flood")
+        #expect(out.lines.all.count == 103)
+        time.withLock { $0 = Instant(nanoseconds: 1_000_000_000) }
+        _ = out.deliver("flood")
+        let more = Array(out.lines.all.dropFirst(103))
+        #expect(
+            more == ["warning out: 1,900 of its lines were left out"] + said.prefix(10) + [notice, "error out: an error in between"])
+        out.provider.close()
+        // What destroy says is one more.
+        #expect(out.lines.all.last == "warning out: 991 of its lines were left out")
+    }
+
     // MARK: Completions that are out of place
 
     @Test("a second completion is counted and changes nothing")

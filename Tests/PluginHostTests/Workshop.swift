@@ -126,11 +126,14 @@ struct Scripted {
     let provider: ModuleInstance
     let lines: Mailbox<String>
 
-    init(_ workshop: Workshop, settings: String = "{}", name: String = "out", hiding hidden: [String] = []) throws {
+    init(
+        _ workshop: Workshop, settings: String = "{}", name: String = "out", hiding hidden: [String] = [], clock: Clock = .system
+    ) throws {
         let lines = Mailbox<String>()
         self.lines = lines
         let module = try #require(try workshop.folders.module("scripted"))
-        provider = try module.make(settings: Secret(Array(settings.utf8)), name: name, hiding: HiddenTexts(hidden)) { level, text in
+        provider = try module.make(settings: Secret(Array(settings.utf8)), name: name, hiding: HiddenTexts(hidden), clock: clock) {
+            level, text in
             lines.put("\(level) \(text)")
         }
     }

@@ -161,14 +161,22 @@ static void deliver(void *me, const switchyard_batch *batch) {
     host->log(host->context, -5, text("too low"));
     host->log(host->context, 1, text(""));
     end(host, batch->token);
+  } else if (says(events, "\"flood\"")) {
+    for (int i = 0; i < 1000; i++) host->log(host->context, 1, text("chatter"));
+    host->log(host->context, 3, text("an error in between"));
+    end(host, batch->token);
   } else {
     host->complete(host->context, batch->token, &delivered, NULL, 0);
   }
 }
 
+/* With -DFLUSHES as every module does; otherwise it fails, to be seen. */
 static void flush(void *me, uint64_t token) {
   instance *self = me;
   switchyard_outcome outcome = {.kind = SWITCHYARD_FAULT, .code = 28, .message = text("no space left")};
+#if defined FLUSHES
+  outcome = (switchyard_outcome){.kind = SWITCHYARD_DELIVERED};
+#endif
   self->host->complete(self->host->context, token, &outcome, NULL, 0);
 }
 
