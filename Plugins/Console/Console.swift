@@ -15,6 +15,7 @@ final class ConsoleProvider: Provider {
             "color": .choice(
                 "of pretty; auto: on a terminal, unless NO_COLOR is set", of: Color.allCases.map(\.rawValue), default: "auto"),
         ],
+        writesToStreams: true,
         // A reader may pause for as long as it likes: a pager, a suspended program.
         delivery: Description.Delivery(batchWait: "10ms", ordered: true, deadline: "0s"))
 

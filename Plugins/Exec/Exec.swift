@@ -18,13 +18,12 @@ final class ExecProvider: Provider {
         // The program's own timeout comes first: it can be ended.
         delivery: Description.Delivery(ordered: true, deadline: "0s"))
 
-    private static let inherited = ["PATH", "HOME", "LANG", "TZ", "TMPDIR"]
-
     private let host: Host
     private let command: [String]
     private let environment: [String]
     private let timeout: Int
     private let now: @Sendable () -> Instant
+    private let patience: Program.Patience
     private var program: Program?
     /// Ends of the program since it last answered, and when it may be started again.
     private var ends = 0
@@ -33,9 +32,12 @@ final class ExecProvider: Provider {
 
     convenience init(settings: Settings, host: Host) throws { try self.init(settings: settings, host: host, now: Clock.system.now) }
 
-    init(settings: Settings, host: Host, now: @escaping @Sendable () -> Instant) throws {
+    init(
+        settings: Settings, host: Host, patience: Program.Patience = Program.Patience(), now: @escaping @Sendable () -> Instant
+    ) throws {
         self.host = host
         self.now = now
+        self.patience = patience
         command = try settings.require("command")
         timeout = settings.get("timeout") ?? 30_000
         guard let name = command.first, !name.isEmpty else { throw SettingsFault("'command' must name a program") }
@@ -44,14 +46,12 @@ final class ExecProvider: Provider {
         if let bad = names.first(where: { $0.isEmpty || $0.contains("=") || $0.utf8.contains(0) }) {
             throw SettingsFault("'environment' has no variable of the name '\(bad)'")
         }
-        environment =
-            ExecProvider.inherited.filter { !names.contains($0) }.compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" }
-            }
-            + names.map { "\($0)=\(own?.get($0) ?? "")" }
+        environment = Process.cleanEnvironment(names.map { ($0, own?.get($0) ?? "") })
+        // `switchyard check` makes an instance too: the first delivery starts the program.
         do throws(SystemFault) {
-            program = try Program(command, environment)
+            _ = try Process.find(name)
         } catch {
-            throw SettingsFault("the program \(command[0]) cannot be started: \(error)")
+            throw SettingsFault("the program \(name) cannot be started: \(error)")
         }
     }
 
@@ -68,7 +68,7 @@ final class ExecProvider: Provider {
     func close() {
         guard let program else { return }
         // Whoever answered everything may still have something to put away.
-        if let words = program.finish(patience: 5000) { host.log(.warning, "the program \(command[0]) \(words)") }
+        if let words = program.finish(patience) { host.log(.warning, "the program \(command[0]) \(words)") }
         self.program = nil
     }
 
@@ -95,10 +95,20 @@ final class ExecProvider: Provider {
             return .retry(lastEnd, afterMilliseconds: UInt64((notBefore - now()).nanoseconds / 1_000_000 + 1))
         }
         do throws(SystemFault) {
-            program = try Program(command, environment)
+            program = try Program(command, environment) { [host] heard in ExecProvider.tell(heard, host) }
             return nil
         } catch {
             return .retry(code: Int(error.code), "the program \(command[0]) cannot be started: \(error)")
+        }
+    }
+
+    /// What it says on its standard error; the router cleans it, masks secrets in it and puts the provider's name before it.
+    private static func tell(_ heard: ErrorPipe.Heard, _ host: Host) {
+        switch heard {
+        case .line(let bytes): host.log(.information, String(decoding: bytes, as: UTF8.self))
+        case .tooMany(let most):
+            host.log(.warning, "writes more than \(most) lines a second to standard error; the others are left out and counted")
+        case .leftOut(let count): host.log(.warning, "\(grouped(count)) lines of its standard error were left out")
         }
     }
 

@@ -1,18 +1,27 @@
-// A running program between two pipes. Writing and reading go on side by side, so that neither waits for the other.
+// A running program between three pipes. Writing and reading go on side by side, so that neither waits for the other; its standard error
+// is read beside them.
 
 internal import Glibc
 internal import PluginKit
 
 final class Program {
+    /// How long it may take to end after its input has, and after SIGTERM, before it is killed.
+    struct Patience {
+        var afterInput = Duration.seconds(4)
+        var afterTerminate = Duration.seconds(1)
+    }
+
     private let process: Process
     /// nil once the program was told that nothing follows.
     private var input: Descriptor?
     private let output: Descriptor
+    private let errors: ErrorPipe
     /// What was read behind the last whole line.
     private var rest: [UInt8] = []
     private var chunk = [UInt8](repeating: 0, count: 65_536)
 
-    init(_ command: [String], _ environment: [String]) throws(SystemFault) {
+    /// `hear` gets what it says on its standard error, on a thread of its own.
+    init(_ command: [String], _ environment: [String], hear: @escaping @Sendable (ErrorPipe.Heard) -> Void) throws(SystemFault) {
         let (theirInput, ourInput) = try Program.pipe(ours: 1)
         let (ourOutput, theirOutput) = try Program.pipe(ours: 0)
         defer {
@@ -21,22 +30,19 @@ final class Program {
         }
         input = Descriptor(owning: ourInput)
         output = Descriptor(owning: ourOutput)
-        process = try Process(
-            command[0], Array(command.dropFirst()), environment: environment, descriptors: [theirInput, theirOutput, 2])
+        (errors, process) = try ErrorPipe.open("exec errors", hear: hear) { (theirErrors) throws(SystemFault) in
+            try Process(
+                command[0], Array(command.dropFirst()), environment: environment, descriptors: [theirInput, theirOutput, theirErrors])
+        }
     }
 
-    deinit {
-        process.kill()
-        _ = process.wait()
-    }
+    deinit { _ = end("is let go") }
 
     /// The reading and the writing end; ours does not block.
     private static func pipe(ours: Int) throws(SystemFault) -> (Int32, Int32) {
-        var ends: [Int32] = [0, 0]
-        guard Glibc.pipe(&ends) == 0 else { throw SystemFault() }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        _ = fcntl(ends[ours], F_SETFL, O_NONBLOCK)
-        return (ends[0], ends[1])
+        let ends = try makePipe()
+        _ = fcntl(ours == 0 ? ends.reading : ends.writing, F_SETFL, O_NONBLOCK)
+        return (ends.reading, ends.writing)
     }
 
     private var inputNumber: Int32 {
@@ -48,10 +54,11 @@ final class Program {
 
     /// Why it cannot be given events: it has ended, or has answered what it was not given.
     var fault: String? {
+        if process.hasEnded { return end() }
         var ready = pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)
         guard rest.isEmpty, poll(&ready, 1, 0) <= 0 else {
             let count = rest.isEmpty ? read(output.number, &chunk, chunk.count) : 1
-            return count > 0 ? endNow("answered an event that it was not given") : howItEnded()
+            return count > 0 ? end("answered an event that it was not given") : howItEnded()
         }
         return nil
     }
@@ -61,21 +68,24 @@ final class Program {
         var answers: [Outcome] = []
         var offset = 0
         while answers.count < count {
-            let target = offset < lines.count ? inputNumber : -1
+            // What it said before it ended is in the pipe by then, whoever else still holds the pipe.
+            let hasEnded = process.hasEnded
+            let target = offset < lines.count && !hasEnded ? inputNumber : -1
             var ready = [pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)]
+            if !hasEnded { ready.append(pollfd(fd: process.news, events: Int16(POLLIN), revents: 0)) }
             if target >= 0 { ready.append(pollfd(fd: target, events: Int16(POLLOUT), revents: 0)) }
-            let number = poll(&ready, nfds_t(ready.count), Int32(clamping: timeout))
+            let number = poll(&ready, nfds_t(ready.count), hasEnded ? 0 : Int32(clamping: timeout))
             if number < 0, errno == EINTR { continue }
-            if number == 0 { return (answers, endNow("gave no answer within \(timeout) ms and was ended")) }
-            if target >= 0, ready[1].revents != 0 { write(lines, &offset, to: target) }
+            if number == 0 { return (answers, hasEnded ? end() : end("gave no answer within \(timeout) ms and was ended")) }
+            if target >= 0, ready[2].revents != 0 { write(lines, &offset, to: target) }
             guard ready[0].revents != 0 else { continue }
             let got = read(output.number, &chunk, chunk.count)
             if got < 0, errno == EINTR || errno == EAGAIN { continue }
             guard got > 0 else { return (answers, howItEnded()) }
             rest += chunk[..<got]
-            guard takeLines(&answers, count) else { return (answers, endNow("gave an answer that is none and was ended")) }
+            guard takeLines(&answers, count) else { return (answers, end("gave an answer that is none and was ended")) }
         }
-        guard offset == lines.count, rest.isEmpty else { return (answers, endNow("answered an event that it was not given")) }
+        guard offset == lines.count, rest.isEmpty else { return (answers, end("answered an event that it was not given")) }
         return (answers, nil)
     }
 
@@ -101,23 +111,31 @@ final class Program {
         return rest.count <= Answer.most
     }
 
-    /// Its input ends, and it is given that many milliseconds to end itself; how it ended, where that was not well.
-    func finish(patience: Int32) -> String? {
+    /// Its input ends; then it is given time to end by itself, is asked to (SIGTERM), and is killed, each time with all that it has
+    /// started. How it ended, where that was not well.
+    func finish(_ patience: Patience) -> String? {
         input = nil
-        if !process.ends(within: patience) {
-            process.kill()
-            _ = process.wait()
-            return "did not end within \(patience) ms after its input and was ended"
+        if !process.endsWhole(within: patience.afterInput) {
+            let hasEnded = process.hasEnded
+            process.terminate()
+            if !process.endsWhole(within: patience.afterTerminate), !process.hasEnded {
+                return end("did not end within \(shown(patience.afterInput + patience.afterTerminate)) after its input and was killed")
+            }
+            if !hasEnded { return end("did not end within \(shown(patience.afterInput)) after its input and was asked to") }
         }
-        let words = process.wait()
+        let words = end()
         return words == "ended with code 0" ? nil : words
     }
 
-    private func howItEnded() -> String { process.ends(within: 1000) ? process.wait() : endNow("closed its output and was ended") }
+    private func shown(_ time: Duration) -> String { "\(time.nanoseconds / 1_000_000) ms" }
 
-    private func endNow(_ why: String) -> String {
-        process.kill()
-        _ = process.wait()
-        return why
+    private func howItEnded() -> String { process.ends(within: .seconds(1)) ? end() : end("closed its output and was ended") }
+
+    /// Ends it, with all that it has started; how it ended, or why it had to. What it has said until then is heard before.
+    private func end(_ why: String? = nil) -> String {
+        if why != nil { process.kill() }
+        let words = process.wait()
+        errors.close()
+        return why ?? words
     }
 }

@@ -8,7 +8,9 @@ internal import Synchronization
 final class FileProvider: Provider {
     static let description = Description(
         name: "file", version: "0.1.0", summary: "Appends events to a file, a device or a FIFO, and rotates files.",
-        settings: FileRules.schema, delivery: Description.Delivery(ordered: true))
+        settings: FileRules.schema,
+        // A path such as /dev/stdout.
+        writesToStreams: true, delivery: Description.Delivery(ordered: true))
 
     private let rules: FileRules
     private let writer: Writer

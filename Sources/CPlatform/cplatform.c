@@ -5,17 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 void cplatform_name_thread(const char *name) { prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0); }
@@ -47,9 +44,11 @@ int cplatform_columns(int descriptor) {
 
 void cplatform_widen_pipe(int descriptor, int size) { fcntl(descriptor, F_SETPIPE_SZ, size); }
 
+int cplatform_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
+
 int cplatform_spawn(int *child, const char *program, char *const arguments[], char *const environment[], const int *descriptors,
                     int count) {
-  enum { most = 8 };
+  enum { most = 16 };
   int moved[most];
   if (count > most) return EINVAL;
   posix_spawn_file_actions_t actions;
@@ -74,7 +73,7 @@ int cplatform_spawn(int *child, const char *program, char *const arguments[], ch
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   pid_t started = 0;
-  if (!error) error = posix_spawnp(&started, program, &actions, &attributes, arguments, environment);
+  if (!error) error = posix_spawn(&started, program, &actions, &attributes, arguments, environment);
   *child = started;
   for (int i = 0; i < count; i++)
     if (moved[i] >= 0) close(moved[i]);
@@ -83,23 +82,14 @@ int cplatform_spawn(int *child, const char *program, char *const arguments[], ch
   return error;
 }
 
-int cplatform_has_ended(int child, int milliseconds) {
-  int descriptor = (int)syscall(SYS_pidfd_open, child, 0);
-  if (descriptor < 0) return 0;
-  struct pollfd ready = {descriptor, POLLIN, 0};
-  int count = poll(&ready, 1, milliseconds);
-  close(descriptor);
-  return count > 0;
-}
-
-void cplatform_limit_memory(int process, uint64_t bytes) {
-  struct rlimit limit = {bytes, bytes};
-  prlimit(process, RLIMIT_AS, &limit, NULL);
-}
-
 void cplatform_keep_memory(int threshold, int trim) {
   mallopt(M_MMAP_THRESHOLD, threshold);
   mallopt(M_TRIM_THRESHOLD, trim);
+}
+
+uint64_t cplatform_memory_in_use(void) {
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
 }
 
 const void *cplatform_find(const void *bytes, size_t count, const void *part, size_t length) {

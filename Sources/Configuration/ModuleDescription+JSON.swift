@@ -30,6 +30,7 @@ extension ModuleDescription {
         concurrency = draft.capabilities.concurrency
         canErase = draft.capabilities.erase
         deduplicates = draft.capabilities.deduplicates
+        writesToStreams = draft.capabilities.streams
         delivery = draft.delivery
     }
 }
@@ -55,6 +56,7 @@ enum DescriptionForm {
         var erase = false
         var deduplicates = false
         var concurrency = 1
+        var streams = false
     }
 
     static let form = Form<Draft>.object(
@@ -105,5 +107,6 @@ enum DescriptionForm {
             Member("erase", Forms.boolean, "Whether it can erase a subject.", into: \.erase),
             Member("deduplicates", Forms.boolean, "Whether it takes an event with the same messageId once.", into: \.deduplicates),
             Member("concurrency", Forms.integer(1...1024), "Batches under way at once.", into: \.concurrency),
+            Member("streams", Forms.boolean, "Whether it writes to standard output or standard error by itself.", into: \.streams),
         ])
 }

@@ -33,6 +33,8 @@ public struct ModuleDescription: Sendable {
     public var canErase = false
     /// Whether its destination tells by the `messageId` what it has got already.
     public var deduplicates = false
+    /// Whether it writes to the router's standard output or standard error by itself, and so keeps both when it is isolated.
+    public var writesToStreams = false
     /// What a lane of this module does unless routes.json says otherwise.
     public var delivery = DeliveryPlan()
 

@@ -314,8 +314,18 @@ public struct ProviderPlan: Sendable {
 
 /// What the process of an isolated module may use.
 public struct IsolationPlan: Sendable, Equatable {
+    public struct Variable: Sendable, Equatable {
+        public var name: String
+        public var value: String
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
     /// The most bytes of address space.
     public var memory = 2_000_000_000
+    /// Variables of its environment, beside the few that it has of the router's.
+    public var environment: [Variable] = []
     public init() {}
 }
 

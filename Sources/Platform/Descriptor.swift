@@ -41,6 +41,13 @@ public func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throw
     }
 }
 
+/// The two ends of a new pipe, which no other program inherits.
+public func makePipe() throws(SystemFault) -> (reading: Int32, writing: Int32) {
+    var ends: [Int32] = [0, 0]
+    guard cplatform_pipe(&ends) == 0 else { throw SystemFault() }
+    return (ends[0], ends[1])
+}
+
 /// A folder with all its parents, each made with that mode if it is not there.
 public func makeFolder(_ path: String, mode: UInt32) throws(SystemFault) {
     if mkdir(path, mode_t(mode)) == 0 { return }

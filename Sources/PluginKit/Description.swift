@@ -40,11 +40,13 @@ public struct Description: Sendable {
     public var concurrency: Int
     /// Whether the destination takes an event with the same `messageId` once; then every event is given one.
     public var deduplicates: Bool
+    /// Whether the provider writes to the router's standard output or standard error by itself; isolated, it then keeps both.
+    public var writesToStreams: Bool
     public var delivery: Delivery
 
     public init(
         name: String, version: String, summary: String, settings: KeyValuePairs<String, Schema> = [:], limits: Limits = Limits(),
-        concurrency: Int = 1, deduplicates: Bool = false, delivery: Delivery = Delivery()
+        concurrency: Int = 1, deduplicates: Bool = false, writesToStreams: Bool = false, delivery: Delivery = Delivery()
     ) {
         self.name = name
         self.version = version
@@ -53,6 +55,7 @@ public struct Description: Sendable {
         self.limits = limits
         self.concurrency = concurrency
         self.deduplicates = deduplicates
+        self.writesToStreams = writesToStreams
         self.delivery = delivery
     }
 
@@ -73,6 +76,7 @@ public struct Description: Sendable {
                 "capabilities",
                 JSONText.object([
                     ("erase", "\(erase)"), ("deduplicates", deduplicates ? "true" : nil), ("concurrency", "\(concurrency)"),
+                    ("streams", writesToStreams ? "true" : nil),
                 ])
             ),
             (

@@ -1,5 +1,6 @@
 // The command: picks the subcommand, and turns what went wrong into a line and an exit code.
 
+import CPlatform
 import Glibc
 import Platform
 import PluginHost
@@ -32,6 +33,11 @@ func dispatch(_ words: [String]) throws -> Int32 {
     }
     // The process of an isolated module; not for people.
     if words == [HostedModule.command] { return HostedModule.run() }
+    // The process that stands between this one and a program that it runs; not for people either.
+    if words.first == Process.supervisorCommand, words.count == 2, let control = Int32(words[1]) {
+        guard cplatform_supervise(control) == 0 else { throw UsageFault("the word \(Process.supervisorCommand) is the router's own") }
+        _exit(0)
+    }
     if words == ["help", "--man"] {
         try Console.show(ManPage.text)
         return ExitCode.delivered

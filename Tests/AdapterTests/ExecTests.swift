@@ -10,7 +10,7 @@ private struct Shell {
     let ears = Ears()
     let time = Monitor(Instant(nanoseconds: 0))
 
-    init(_ command: [String], _ more: String = "") throws {
+    init(_ command: [String], _ more: String = "", patience: Program.Patience = Program.Patience()) throws {
         signal(SIGPIPE, SIG_IGN)
         let words = command.map { word in
             let escaped = word.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined()
@@ -18,11 +18,13 @@ private struct Shell {
         }
         let time = time
         provider = try ExecProvider(
-            settings: Settings(json: "{\"command\":[\(words.joined(separator: ","))]\(more)}"), host: ears.host,
+            settings: Settings(json: "{\"command\":[\(words.joined(separator: ","))]\(more)}"), host: ears.host, patience: patience,
             now: { time.withLock { $0 } })
     }
 
-    init(_ script: String, _ more: String = "") throws { try self.init(["sh", "-c", script], more) }
+    init(_ script: String, _ more: String = "", patience: Program.Patience = Program.Patience()) throws {
+        try self.init(["sh", "-c", script], more, patience: patience)
+    }
 
     /// In words: the batch's outcome, and those of its events.
     func deliver(_ events: String...) -> String {
@@ -55,7 +57,7 @@ struct ExecTests {
         #expect(shout.deliver(#"{"event":"hello"}"#, #"{"a":1}"#, #"{"event":"bye"}"#) == "delivered; 1 rejected 1 it has no name")
         #expect(shout.deliver(#"{"event":"again"}"#) == "delivered")
         shout.provider.close()
-        #expect(shout.ears.logs == [])
+        #expect(shout.ears.logs == ["HELLO", "BYE", "AGAIN"])
     }
 
     @Test("a batch larger than both pipes goes through")
@@ -135,10 +137,61 @@ struct ExecTests {
     @Test("closing ends its input and waits for it")
     func closes() throws {
         let folder = TemporaryFolder()
-        let out = try Shell("cat >/dev/null; echo done >\(folder.path)/end; exit 4")
+        let out = try Shell("read line; \(ExecTests.say("delivered")); cat >/dev/null; echo done >\(folder.path)/end; exit 4")
+        #expect(out.deliver("{}") == "delivered")
         out.provider.close()
         #expect(folder.text("end") == "done\n")
         #expect(out.ears.logs == ["the program sh ended with code 4"])
+    }
+
+    @Test("a program is started by the first delivery and not before")
+    func lazy() throws {
+        let folder = TemporaryFolder()
+        let out = try Shell("echo started >\(folder.path)/begin; read line; \(ExecTests.say("delivered"))")
+        out.provider.close()
+        #expect(folder.names == [])
+        let other = try Shell("echo started >\(folder.path)/begin; read line; \(ExecTests.say("delivered")); cat")
+        #expect(other.deliver("{}") == "delivered")
+        #expect(folder.names == ["begin"])
+        other.provider.close()
+    }
+
+    @Test("one that does not end with its input is asked to, and one that does not listen either is killed, with what it has started")
+    func stubborn() throws {
+        let patience = Program.Patience(afterInput: .milliseconds(1), afterTerminate: .seconds(600))
+        let polite = try Shell(
+            "trap 'echo \"I go\" >&2; exit' TERM; read line; \(ExecTests.say("delivered")); while :; do sleep 1000 & wait; done",
+            patience: patience)
+        #expect(polite.deliver("{}") == "delivered")
+        polite.provider.close()
+        #expect(polite.ears.logs == ["I go", "the program sh did not end within 1 ms after its input and was asked to"])
+
+        let deaf = try Shell(
+            "trap '' TERM; sleep 1000 & read line; \(ExecTests.say("delivered")); while :; do sleep 1000; done",
+            patience: Program.Patience(afterInput: .milliseconds(1), afterTerminate: .milliseconds(1)))
+        #expect(deaf.deliver("{}") == "delivered")
+        deaf.provider.close()
+        #expect(deaf.ears.logs == ["the program sh did not end within 2 ms after its input and was killed"])
+    }
+
+    @Test("one that has ended while a child of its own holds its output is noticed at once; what it answered before counts")
+    func orphan() throws {
+        let out = try Shell("(sleep 1000 &); read line; \(ExecTests.say("delivered")); exit 3", #","timeout":1000000"#)
+        #expect(out.deliver("{}", "{}") == "unknown the program sh ended with code 3; 0 delivered")
+    }
+
+    @Test("what it writes to standard error is said line by line, and does not hold it however much that is")
+    func errors() throws {
+        let out = try Shell(
+            "read line; i=0; while [ $i -lt 5000 ]; do echo \"line $i of the complaint, which is long enough\"; i=$((i+1)); done >&2; \(ExecTests.say("delivered")); cat"
+        )
+        #expect(out.deliver("{}") == "delivered")
+        out.provider.close()
+        let logs = out.ears.logs
+        #expect(logs.first == "line 0 of the complaint, which is long enough")
+        #expect(logs.contains("writes more than 5 lines a second to standard error; the others are left out and counted"))
+        #expect(logs.last?.hasSuffix(" lines of its standard error were left out") == true)
+        #expect(logs.count < 1000)
     }
 }
 

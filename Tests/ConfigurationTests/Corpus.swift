@@ -623,9 +623,21 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                #"1:51: providers.out.isolate must be true, false or an object with 'memory', is "yes""#,
+                #"1:51: providers.out.isolate must be true, false or an object with 'memory' or 'environment', is "yes""#,
                 #"1:106: providers.other.isolate.memory must be between 64MB and 1000GB, is "1MB""#,
-                "1:112: providers.other.isolate: unknown key 'cpu', expected memory",
+                "1:112: providers.other.isolate: unknown key 'cpu', expected memory or environment",
+            ]),
+        Broken(
+            "variables of a process of its own",
+            #"""
+            {"providers":{"out":{"plugin":"console","isolate":{"environment":{"A=B":"x","7":"y","_C":8,"D":"a\u0000"}}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:67: providers.out.isolate.environment: the key 'A=B' must be the name of a variable, of letters, digits and _, and not begin with a digit",
+                "1:77: providers.out.isolate.environment: the key '7' must be the name of a variable, of letters, digits and _, and not begin with a digit",
+                "1:90: providers.out.isolate.environment._C must be a string, is 8",
+                #"1:96: providers.out.isolate.environment.D must be text without a NUL character, is "a\u0000""#,
             ]),
         Broken(
             "a setting that is not built",

@@ -12,15 +12,19 @@ private struct Isolated {
     let lines = Mailbox<String>()
 
     init(
-        _ workshop: Workshop, settings: String = "{}", deadline: Duration = .seconds(600), memory: Int? = nil, halfFrame: Int? = nil
+        _ workshop: Workshop, settings: String = "{}", deadline: Duration = .seconds(600), memory: Int? = nil, halfFrame: Int? = nil,
+        variables: [IsolationPlan.Variable] = [], hiding hidden: [String] = [], clock: Clock = .system
     ) throws(ModuleFault) {
         guard let module = try workshop.folders.module("hostile") else { throw ModuleFault("no module") }
         var plan = ProviderPlan(name: "out", plugin: "hostile", settings: Secret(Array(settings.utf8)))
         plan.delivery.deadline = deadline
         plan.isolation = IsolationPlan()
         if let memory { plan.isolation?.memory = memory }
+        plan.isolation?.environment = variables
         let lines = lines
-        provider = try IsolatedInstance(module, plan, executable: Isolated.router, clock: .system, halfFrame: halfFrame) { level, line in
+        provider = try IsolatedInstance(
+            module, plan, hiding: HiddenTexts(hidden), executable: Isolated.router, clock: clock, halfFrame: halfFrame
+        ) { level, line in
             lines.put("\(level) \(line)")
         }
     }
@@ -84,6 +88,7 @@ struct IsolationTests {
         defer { out.provider.close() }
         #expect(out.deliver("process") != BatchOutcome(.rejected(Answer(code: 1, "\(getpid())"))))
         #expect(out.deliver("descriptors") == BatchOutcome(.rejected(Answer(code: 1, "3 "))))
+        #expect(out.deliver("streams") == BatchOutcome(.rejected(Answer(code: 1, "/dev/null /dev/null"))))
     }
 
     @Test("gets its settings where nobody else can read them")
@@ -104,8 +109,9 @@ struct IsolationTests {
         defer { out.provider.close() }
         #expect(out.deliver(word) == BatchOutcome(.unknown(Answer("the process of the module hostile \(end)"))))
         #expect(out.deliverAgain(word) == BatchOutcome(.delivered))
+        // The runtime may have a word on standard error about a crash.
         #expect(
-            out.lines.all == [
+            out.lines.all.filter { $0.hasPrefix("warning ") } == [
                 "warning out: the process of the module hostile \(end); it is started anew when there is something to deliver"
             ])
     }
@@ -120,6 +126,60 @@ struct IsolationTests {
         let outcome = out.deliver("deaf")
         #expect(ends.contains(outcome), "\(outcome)")
         #expect(out.deliverAgain("deaf") == BatchOutcome(.delivered))
+    }
+
+    @Test("that leaves a child behind, which holds its socket, costs a new process at once, and the child has ended by then")
+    func forks() throws {
+        let out = try Isolated(workshop)
+        defer { out.provider.close() }
+        #expect(out.deliver("fork") == BatchOutcome(.unknown(Answer("the process of the module hostile died of signal 6 (Aborted)"))))
+    }
+
+    @Test("gets few of the router's variables, and those that its provider names")
+    func variables() throws {
+        setenv("SWITCHYARD_TEST_SECRET", "not yours", 1)
+        let out = try Isolated(workshop, variables: [IsolationPlan.Variable(name: "MINE", value: "yours")])
+        defer { out.provider.close() }
+        #expect(out.deliver("variables") == BatchOutcome(.rejected(Answer(code: 1, "clean|yours|path"))))
+    }
+
+    @Test("prints into nowhere; what it writes to standard error is said by its provider, clean and with secrets masked")
+    func prints() throws {
+        let out = try Isolated(workshop, hiding: ["hunter2"])
+        #expect(out.deliver("print") == BatchOutcome(.delivered))
+        #expect(out.lines.wait() == ["information out: \\u{1B}[2J(secret) in a complaint"])
+        out.provider.close()
+    }
+
+    @Test("shows nothing that is hidden, whatever it says over the socket")
+    func hides() throws {
+        let refusal = #expect(throws: ModuleFault.self) {
+            _ = try Isolated(workshop, settings: "{\"do\":\"refuse\"}", hiding: ["no\u{1B}[2J"])
+        }
+        #expect(refusal?.description == "(secret)")
+        let out = try Isolated(workshop, hiding: ["hunter2", "destroyed", "gone", "lie!"])
+        #expect(out.deliver("echo hunter2") == BatchOutcome(.rejected(Answer(code: 1, "{\"do\":\"echo (secret)\"}\\n{}\\n"))))
+        #expect(out.deliver("forge") == BatchOutcome(.delivered))
+        #expect(out.lines.wait()[0] == "information out: (secret)")
+        let gone = Mailbox<String>()
+        out.provider.onClosed { gone.put($0.message) }
+        out.provider.reopen()
+        #expect(gone.wait() == ["(secret)\\n"])
+        out.provider.close()
+        #expect(!out.lines.all.contains { $0.contains("destroyed") || $0.contains("lie!") })
+    }
+
+    @Test(
+        "says so many lines and no more, over the socket, by standard error, or by frames of its own making", arguments: ["flood", "forge"])
+    func floods(word: String) throws {
+        let out = try Isolated(workshop, clock: Clock(now: { Instant(nanoseconds: 0) }, wall: { 0 }))
+        #expect(out.deliver(word) == BatchOutcome(.delivered))
+        out.provider.close()
+        // 100 lines of information, and what is said of those that were left out.
+        let lines = out.lines.all
+        #expect(lines.filter { $0.hasPrefix("information ") }.count == 100)
+        #expect(lines.filter { $0.hasPrefix("warning ") }.count <= 102)
+        #expect(lines.contains { $0.contains("were left out") })
     }
 
     @Test("that uses up its memory costs a new process", .enabled(if: !isSanitized, "a sanitizer maps more than any machine has"))

@@ -47,20 +47,44 @@ int cplatform_columns(int descriptor);
 /* Asks for a larger pipe; without effect on anything else. */
 void cplatform_widen_pipe(int descriptor, int size);
 
-/* Starts a program, found by PATH unless its name holds a slash. descriptors[i] becomes its descriptor i, -1 becomes /dev/null;
-   it inherits no others, no blocked signals, and is in a process group of its own, so that a terminal's signals are the
-   caller's alone. Returns 0, or the error. */
+/* Makes a pipe that is not inherited: its reading and its writing end; 0, or -1 and errno. */
+int cplatform_pipe(int ends[2]);
+
+/* Starts a program by its path. descriptors[i] becomes its descriptor i, -1 becomes /dev/null; it inherits no others, no blocked or
+   ignored signals, and is in a process group of its own, so that a terminal's signals are the caller's alone. Returns 0, or the
+   error. */
 int cplatform_spawn(int *child, const char *program, char *const arguments[], char *const environment[], const int *descriptors,
                     int count);
 
-/* Waits until a child has ended, for that many milliseconds; whether it has. It is not reaped. */
-int cplatform_has_ended(int child, int milliseconds);
+/* Supervises a program: this is the whole life of a process that was started for it (see Process.swift). It reads an order from the
+   socket `control`, starts the program with the descriptors below `control`, and reports what becomes of it. It ends when the program
+   and all that the program started have ended. When the other end of `control` is shut or its process is gone, in whatever way, it
+   kills the program and all that the program started, also what has left the process group, and then ends. It ignores every signal
+   that can be ignored, since a signal for the whole group is not for it. Returns -1 when there was no order. */
+int cplatform_supervise(int control);
 
-/* Bounds the address space of a process. */
-void cplatform_limit_memory(int process, uint64_t bytes);
+/* An order: this head, then `size` bytes of texts that each end with a zero byte: the path of the program, its arguments (with its
+   name as the first), its environment. */
+struct cplatform_order {
+  uint32_t magic, size, arguments, variables;
+  uint64_t memory; /* the most bytes of address space; 0: no bound */
+};
+enum { CPLATFORM_ORDER = 0x53595301 };
+
+/* What a supervisor says: started with this process id; not started, for this error; ended with this status of waitpid. */
+struct cplatform_report {
+  int32_t kind, value;
+};
+enum { CPLATFORM_STARTED = 1, CPLATFORM_FAILED = 2, CPLATFORM_ENDED = 3 };
+
+/* What a supervisor is told by a byte: to send SIGTERM to the program's process group. */
+enum { CPLATFORM_TERMINATE = 'T' };
 
 /* Buffers of blocks and batches come and go all the time: keep their memory instead of asking the kernel for it anew. */
 void cplatform_keep_memory(int threshold, int trim);
+
+/* How many bytes the allocator has lent out. */
+uint64_t cplatform_memory_in_use(void);
 
 /* Where one run of bytes first stands in another, in time that grows with the sum of their lengths; NULL: nowhere. */
 const void *cplatform_find(const void *bytes, size_t count, const void *part, size_t length);

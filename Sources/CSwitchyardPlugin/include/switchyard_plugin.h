@@ -72,7 +72,8 @@ struct switchyard_host {
   uint32_t struct_size;
   void *context; /* the router's own; passed back in each call */
 
-  /* One line for the person who runs the router; level 0 debug, 1 information, 2 warning, 3 error. Never put event contents or secrets in. */
+  /* One line for the person who runs the router; level 0 debug, 1 information, 2 warning, 3 error. Never put event contents or secrets
+     in. Of each level (2 and 3 together) a provider has 100 lines at once and 10 a second; the others are left out and counted. */
   void (*log)(void *context, int32_t level, switchyard_bytes message);
 
   /* Ends the delivery (or flush) that carried this token, exactly once, from any thread, also before deliver returns.
@@ -103,10 +104,12 @@ typedef struct switchyard_plugin {
      { "name": "mine", "version": "1.0.0", "summary": "Sends events to mine.",
        "settings": { "type": "object", "properties": { ... }, "required": [ ... ], "additionalProperties": false },
        "limits": { "events": 500, "bytes": 1000000 },
-       "capabilities": { "erase": false, "deduplicates": false, "concurrency": 1 },
+       "capabilities": { "erase": false, "deduplicates": false, "concurrency": 1, "streams": false },
        "delivery": { "batch": { "events": 500, "bytes": "1MB", "wait": "1s" }, "ordered": true, "deadline": "60s" } }
      The name is what routes.json calls the module by. settings is a JSON Schema of type, enum, minimum, maximum, pattern,
      required, default, additionalProperties, items and description, with the formats "size" ("16MB") and "duration" ("500ms").
+     streams: it writes to the router's standard output or standard error by itself. An isolated module that does not say so has no
+     standard input and output, and each line of its standard error becomes a line of the router's log.
      limits, capabilities and delivery may be left out; delivery says only what differs from the router's own defaults. */
   switchyard_bytes (*describe)(void);
 

@@ -20,7 +20,7 @@ enum ProviderForms {
     static let isolation = Form<IsolationPlan?>(SchemaParts.anyOf([#"{"type":"boolean"}"#, isolationLimits.schema])) { node, reading in
         if case .bool(let isIsolated) = node.value { return .some(isIsolated ? IsolationPlan() : nil) }
         guard node.entries != nil else {
-            reading.refuseType(node, "true, false or an object with 'memory'")
+            reading.refuseType(node, "true, false or an object with 'memory' or 'environment'")
             return nil
         }
         return isolationLimits.read(node, reading)
@@ -28,7 +28,32 @@ enum ProviderForms {
 
     private static let isolationLimits = Form<IsolationPlan>.object(
         IsolationPlan(),
-        [Member("memory", Forms.size(64_000_000...1_000_000_000_000), "The most address space of the module's process.", into: \.memory)])
+        [
+            Member("memory", Forms.size(64_000_000...1_000_000_000_000), "The most address space of the module's process.", into: \.memory),
+            Member("environment", variables, "Variables for the module's process, beside the few that it has anyway.", into: \.environment),
+        ])
+
+    private static let variables = Form<[IsolationPlan.Variable]>(variableTable.schema) { node, reading in
+        variableTable.read(node, reading)?.map { IsolationPlan.Variable(name: $0, value: $1) }
+    }
+    private static let variableTable = Forms.table("variables", by: variableName, of: variableValue, most: 1000)
+
+    private static let variableName = KeyForm<String>(schema: #"{"type":"string","pattern":"^[A-Za-z_][A-Za-z0-9_]*$"}"#) {
+        key, node, reading in
+        let isName = key.name.utf8.allSatisfy { Lexer.isDigit($0) || $0 == UInt8(ascii: "_") || 0x61...0x7A ~= $0 | 0x20 }
+        if isName, let first = key.name.utf8.first, !Lexer.isDigit(first) { return key.name }
+        reading.fault(
+            node, at: key.range.lowerBound,
+            "the key \(Words.quoted(key.name)) must be the name of a variable, of letters, digits and _, and not begin with a digit")
+        return nil
+    }
+
+    private static let variableValue = Form<String>(#"{"type":"string","pattern":"^[^\\u0000]*$"}"#) { node, reading in
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        if !text.value.utf8.contains(0) { return text.value }
+        reading.refuse(node, "text without a NUL character")
+        return nil
+    }
 
     /// The module's settings stand among the keys; what they may be, only the module knows.
     private static let provider = Form<ProviderPlan>(SchemaParts.provider) { node, reading in

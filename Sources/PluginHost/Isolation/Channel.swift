@@ -74,10 +74,16 @@ final class Channel: Sendable {
         }
     }
 
-    /// Whether something can be received, or the other side is gone, within that many milliseconds (-1: for ever).
-    func waitForFrame(_ milliseconds: Int32) -> Bool {
-        var ready = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-        return poll(&ready, 1, milliseconds) != 0
+    enum Arrival { case frame, other, nothing }
+
+    /// What comes first within that many milliseconds (-1: for ever): something to receive or the end of the other side, or something to
+    /// read from another descriptor.
+    func waitForFrame(or other: Int32, _ milliseconds: Int32) -> Arrival {
+        var ready = [
+            pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0), pollfd(fd: other, events: Int16(POLLIN), revents: 0),
+        ]
+        guard poll(&ready, 2, milliseconds) > 0 else { return .nothing }
+        return ready[0].revents != 0 ? .frame : .other
     }
 
     /// Waits until the other side is gone, whatever it has sent before.

@@ -47,7 +47,8 @@ public enum HostedModule {
     private static func make(_ hello: Frame.Hello, _ channel: Channel) -> ModuleInstance? {
         do throws(ModuleFault) {
             let module = try Module.load(TrustedFile(hello.path))
-            let instance = try module.make(settings: Secret(hello.settings), name: hello.provider) { level, line in
+            // The router puts the name of the provider before each line.
+            let instance = try module.make(settings: Secret(hello.settings), name: "") { level, line in
                 tell(channel, .log(level, line))
             }
             tell(channel, .ready(name: module.description.name, version: module.description.version))

@@ -14,9 +14,12 @@ public final class IsolatedInstance: Provider, Sendable {
     private final class Child: Sendable {
         let process: Process
         let channel: Channel
-        init(_ process: Process, _ channel: Channel) {
+        /// nil: its standard error is the router's.
+        let errors: ErrorPipe?
+        init(_ process: Process, _ channel: Channel, _ errors: ErrorPipe?) {
             self.process = process
             self.channel = channel
+            self.errors = errors
         }
     }
 
@@ -51,13 +54,14 @@ public final class IsolatedInstance: Provider, Sendable {
     private let executable: String
     private let hello: Frame.Hello
     private let module: ModuleDescription
-    private let memory: Int
+    private let plan: IsolationPlan
     private let deadline: Duration
     private let clock: Clock
     private let log: @Sendable (LogLevel, String) -> Void
     private let state = Monitor(State())
 
     private let hidden: HiddenTexts
+    private let gate: LogGate
     /// How long a module may take to be made, and to be closed, where no deadline says less.
     private static let patience = Duration.seconds(30)
     /// How many seconds the process may take from one part of a frame to the next.
@@ -82,7 +86,8 @@ public final class IsolatedInstance: Provider, Sendable {
         self.clock = clock
         self.log = log
         hello = Frame.Hello(path: module.path, provider: plan.name, settings: plan.settings.bytes)
-        memory = (plan.isolation ?? IsolationPlan()).memory
+        self.plan = plan.isolation ?? IsolationPlan()
+        gate = LogGate(provider: plan.name, clock: clock, log: log)
         deadline = plan.delivery.deadline
         self.halfFrame = halfFrame ?? (deadline > .zero ? Int(min(10, max(1, deadline.components.seconds))) : 10)
         if let fault = start() { throw ModuleFault(hidden.masked(fault)) }
@@ -183,16 +188,46 @@ public final class IsolatedInstance: Provider, Sendable {
 
     // MARK: - The process
 
+    private func spawn() throws(SystemFault) -> Child {
+        let (channel, (errors, process)) = try Channel.pair(patience: halfFrame) {
+            (socket) throws(SystemFault) -> (ErrorPipe?, Process) in
+            func process(_ streams: [Int32], keeping names: [String]) throws(SystemFault) -> Process {
+                try Process(
+                    executable, [HostedModule.command],
+                    environment: Process.cleanEnvironment(
+                        plan.environment.map { ($0.name, $0.value) }, keeping: Self.keptVariables + names),
+                    memory: plan.memory, descriptors: streams + [socket])
+            }
+            if module.writesToStreams { return (nil, try process([-1, 1, 2], keeping: ["NO_COLOR", "TERM"])) }
+            let (errors, started) = try ErrorPipe.open("isolated errors", hear: hear) { (theirs) throws(SystemFault) in
+                try process([-1, -1, theirs], keeping: [])
+            }
+            return (errors, started)
+        }
+        return Child(process, channel, errors)
+    }
+
+    /// What the dynamic linker, the Swift runtime and the sanitizers of a test read in the router's own program.
+    private static let keptVariables = [
+        "LD_LIBRARY_PATH", "SWIFT_BACKTRACE", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH",
+    ]
+
+    /// What is said on the standard error of the process.
+    private func hear(_ heard: ErrorPipe.Heard) {
+        switch heard {
+        case .line(let bytes):
+            gate.say(.information) { bytes.withUnsafeBufferPointer { ForeignText.read($0, most: 4096, hiding: hidden) } }
+        case .tooMany(let most):
+            gate.say(.warning) { "writes more than \(most) lines a second to standard error; the others are left out and counted" }
+        case .leftOut(let count): gate.say(.warning) { "\(grouped(count)) lines of its standard error were left out" }
+        }
+    }
+
     /// Starts the process and waits until the module is made; what went wrong.
     private func start() -> String? {
         let child: Child
         do throws(SystemFault) {
-            let (channel, process) = try Channel.pair(patience: halfFrame) { (socket) throws(SystemFault) in
-                try Process(executable, [HostedModule.command], descriptors: [-1, 1, 2, socket])
-            }
-            // Before the module is loaded, which the hello begins.
-            process.limitMemory(memory)
-            child = Child(process, channel)
+            child = try spawn()
         } catch {
             return "the process of the module \(module.name) cannot be started: \(error)"
         }
@@ -226,7 +261,12 @@ public final class IsolatedInstance: Provider, Sendable {
 
     /// Takes the next frame, or looks at the time; false when the process is gone or has to go.
     private func listen(to child: Child) -> Bool {
-        guard child.channel.waitForFrame(untilDeadline()) else { return keepsDeadline(child) }
+        switch child.channel.waitForFrame(or: child.process.news, untilDeadline()) {
+        case .frame: break
+        case .nothing: return keepsDeadline(child)
+        // The channel may be held by what it has started.
+        case .other: return !child.process.hasEnded
+        }
         do throws(FrameFault) {
             guard let frame = try child.channel.receive(most: Frame.mostToHost) else { return false }
             let said = try Frame.ToHost(frame.kind, frame.payload.bytes) { token in
@@ -277,7 +317,7 @@ public final class IsolatedInstance: Provider, Sendable {
                 return pending
             }
             pending?.done(outcome.saying { hidden.masked($0) })
-        case .log(let level, let line): log(level, hidden.masked(line))
+        case .log(let level, let line): gate.say(level) { hidden.masked(line) }
         case .gone(let why):
             let handler: (@Sendable (Answer) -> Void)? = state.withLock { state in
                 guard state.gone == nil, !state.isClosing else { return nil }
@@ -294,6 +334,9 @@ public final class IsolatedInstance: Provider, Sendable {
         // Whoever closes the socket without ending is of no use any more.
         if !state.withLock({ $0.isClosing }) { child.process.kill() }
         let end = child.process.wait()
+        // What it has said of its end comes before the end.
+        child.errors?.close()
+        gate.end()
         let now = clock.now()
         let (pending, answer, isNews): ([Pending], Answer, Bool) = state.withLock { state in
             let words = "the process of the module \(module.name) \(state.reason ?? end)"

@@ -101,7 +101,44 @@ static void deliver(void *instance, const switchyard_batch *batch) {
       return;
     }
   }
-  if (says(events, "\"descriptors\"")) {
+  if (says(events, "\"print\"")) {
+    printf("data that is none\n");
+    fflush(stdout);
+    fprintf(stderr, "\033[2Jhunter2 in a complaint\n");
+    end(batch, SWITCHYARD_DELIVERED, bytes(""));
+  } else if (says(events, "\"flood\"")) {
+    for (int i = 0; i < 20000; i++) fprintf(stderr, "complaint %d\n", i);
+    for (int i = 0; i < 20000; i++) host->log(host->context, 1, bytes("chatter"));
+    end(batch, SWITCHYARD_DELIVERED, bytes(""));
+  } else if (says(events, "\"forge\"")) {
+    /* Frames of its own making, past every limit that its side of the boundary has. */
+    for (uint32_t i = 0; i < 1000; i++) {
+      uint32_t frame[5] = {12, 20, 1, 4};
+      memcpy(&frame[4], "lie!", 4);
+      if (write(3, frame, sizeof frame) < 0) abort();
+    }
+    end(batch, SWITCHYARD_DELIVERED, bytes(""));
+  } else if (says(events, "\"streams\"")) {
+    memset(text, 0, 200);
+    if (readlink("/proc/self/fd/0", text, 50) < 0) abort();
+    strcat(text, " ");
+    if (readlink("/proc/self/fd/1", text + strlen(text), 50) < 0) abort();
+    end(batch, SWITCHYARD_REJECTED, bytes(text));
+  } else if (says(events, "\"fork\"")) {
+    /* A child that has left the group and holds every descriptor, the socket of the router too. */
+    if (fork() == 0) {
+      setsid();
+      if (fork() == 0) for (;;) pause();
+      for (;;) pause();
+    }
+    abort();
+  } else if (says(events, "\"variables\"")) {
+    snprintf(text, sizeof text, "%s|%s|%s", getenv("SWITCHYARD_TEST_SECRET") ? "leaked" : "clean",
+             getenv("MINE") ? getenv("MINE") : "", getenv("PATH") ? "path" : "");
+    end(batch, SWITCHYARD_REJECTED, bytes(text));
+  } else if (says(events, "\"echo hunter2\"")) {
+    end(batch, SWITCHYARD_REJECTED, events);
+  } else if (says(events, "\"descriptors\"")) {
     list_descriptors();
     end(batch, SWITCHYARD_REJECTED, bytes(text));
   } else if (says(events, "\"settings\"")) {

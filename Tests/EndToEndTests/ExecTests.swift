@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+@Suite("A router with a program of exec", .timeLimit(.minutes(20)))
+struct ExecTests {
+    /// A program in a shell; the shell's own words for an answer are `$say`.
+    private func routes(_ script: String, _ more: String = "") throws -> String {
+        let text = "say='{\"outcome\":\"delivered\"}'; " + script
+        let command = String(decoding: try JSONSerialization.data(withJSONObject: ["sh", "-c", text]), as: UTF8.self)
+        return
+            #"{"providers":{"out":{"plugin":"exec","command":\#(command)\#(more),"delivery":{"batch":{"wait":"1ms"}}}},"routes":[{"to":["out"]}]}"#
+    }
+
+    @Test("that is killed takes the program with it, and all that this has started, whatever they ignore")
+    func killed() throws {
+        let script = """
+            trap '' TERM INT HUP; exec 9>held; sleep 1000 & setsid sleep 1000 &
+            while read line; do echo "$say"; done; while :; do sleep 1000; done
+            """
+        let yard = try Yard(routes: routes(script))
+        #expect(mkfifo(yard.path("held"), 0o600) == 0)
+        let run = try yard.start()
+        run.send("{}\n")
+        // Opened as soon as the program has it; it ends when nobody has it any more.
+        let held = try #require(FileHandle(forReadingAtPath: yard.path("held")))
+        run.signal(SIGKILL)
+        #expect(try held.readToEnd() ?? Data() == Data())
+        run.process.waitUntilExit()
+    }
+
+    @Test("ends it, and all that it has started, when the input ends and it does not")
+    func ends() throws {
+        let script = "exec 9>held; sleep 1000 & while read line; do echo \"$say\"; done; while :; do sleep 1000; done"
+        let yard = try Yard(routes: routes(script))
+        #expect(mkfifo(yard.path("held"), 0o600) == 0)
+        let run = try yard.start()
+        run.send("{}\n")
+        let held = try #require(FileHandle(forReadingAtPath: yard.path("held")))
+        let result = run.finish()
+        #expect(result.code == 0)
+        #expect(result.errors.contains("out: the program sh did not end within 4000 ms after its input and was asked to"))
+        #expect(try held.readToEnd() ?? Data() == Data())
+    }
+
+    @Test("says what it writes to standard error as its own lines, in the format of the log, clean and without secrets")
+    func errors() throws {
+        let script = "while read line; do printf '\\033[2Jthe key is %s\\n' \"$KEY\" >&2; echo \"$say\"; done"
+        let yard = try Yard(routes: routes(script, #","environment":{"KEY":"${env:KEY}"}"#))
+        let result = try yard.run(["--log", "json"], environment: ["KEY": "hunter2hunter2"], input: "{}\n")
+        #expect(result.code == 0 && result.text == "")
+        let messages = try result.errorLines.map { line in
+            try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String])["message"]
+        }
+        #expect(messages == [#"out: \u{1B}[2Jthe key is (secret)"#])
+    }
+
+    @Test("is not held by what it writes to standard error, and says how much was left out")
+    func flood() throws {
+        let yard = try Yard(routes: routes("while read line; do yes complaint | head -n 200000 >&2; echo \"$say\"; done"))
+        let result = try yard.run(input: "{}\n")
+        #expect(result.code == 0)
+        #expect(result.errorLines.count < 10_000)
+        #expect(result.errors.contains("lines of its standard error were left out"))
+    }
+
+    @Test("does not start it for a check")
+    func check() throws {
+        let yard = try Yard(routes: routes("echo started >begun"))
+        #expect(try yard.run(["check"]).code == 0)
+        #expect(yard.read("begun") == "")
+        try yard.write(
+            #"{"providers":{"out":{"plugin":"exec","command":["no-such-program"]}},"routes":[{"to":["out"]}]}"#, to: "routes.json")
+        let refused = try yard.run(["check"])
+        #expect(refused.code == 78)
+        #expect(refused.errors.contains("the program no-such-program cannot be started: No such file or directory"))
+    }
+}
