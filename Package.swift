@@ -137,9 +137,9 @@ let package = Package(
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
         // A program, so that the author of any adapter can hold a built module against the contract.
         .executableTarget(
-            name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Policy", "Configuration", "Platform"],
+            name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Policy", "Configuration", "Platform", "CPlatform"],
             path: "Tests/Contract",
-            exclude: ["bad.c", "scripted.json", "server.py"], swiftSettings: strict),
+            exclude: ["bad.c", "bad.json", "scripted.json", "server.py"], swiftSettings: strict),
         // A program, since it reads the cases of the specification from a folder of the user's.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
         tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),

@@ -38,14 +38,17 @@ done
 
 compile Examples/providers/count.c count
 hold "$folder/count.so"
-compile Tests/PluginHostTests/Modules/scripted.c scripted
+compile Tests/PluginHostTests/Modules/scripted.c scripted -DFLUSHES
 hold "$folder/scripted.so" Tests/Contract/scripted.json
 Scripts/check-readme.sh || failed=1
 
-for way in TWICE NEVER WRONG CHANGES CRASHES EXITS HANGS; do
+# Without a fault it keeps the contract, so that each fault is what is found.
+compile Tests/Contract/bad.c bad
+hold "$folder/bad.so" Tests/Contract/bad.json
+for way in TWICE NEVER WRONG CHANGES CRASHES EXITS HANGS LEAKS DESCRIPTORS BEFORE SWALLOWS CREATES OPENS RETRIES AFTER STAYS; do
     compile Tests/Contract/bad.c bad "-D$way"
     # Only a failed check counts: a contract that could not be run at all has found nothing.
-    if "$contract" --patience 1 "$folder/bad.so" >"$folder/report" || ! grep -q '^FAILED' "$folder/report"; then
+    if "$contract" --patience 1 "$folder/bad.so" Tests/Contract/bad.json >"$folder/report" || ! grep -q '^FAILED' "$folder/report"; then
         echo "switchyard: the contract is not alive: it did not find the module that is bad by $way" >&2
         failed=1
     else

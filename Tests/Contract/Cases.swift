@@ -13,6 +13,8 @@ struct Case {
     var events: [String]
     /// What standard output is while it runs; nil: nothing that matters.
     var output: String?
+    /// A file that has one more line for each event that has arrived at the destination; nil: it cannot be looked at.
+    var arrives: String?
 
     static let kinds = ["delivered", "rejected", "retry", "unknown", "fault", "closed", "partial", "refused"]
     static let events = [
@@ -39,7 +41,7 @@ struct Cases {
         else { throw wrong("must be an object with a list of 'cases'") }
         return Cases(
             all: try cases.enumerated().map { number, entry in
-                let known = ["name", "settings", "expects", "events", "output"]
+                let known = ["name", "settings", "expects", "events", "output", "arrives"]
                 if let key = entry.keys.sorted().first(where: { !known.contains($0) }) {
                     throw wrong("cases[\(number)]: unknown key '\(key)'")
                 }
@@ -51,7 +53,8 @@ struct Cases {
                 }
                 return Case(
                     name: entry["name"] as? String ?? "case \(number + 1)", settings: entry["settings"] as? [String: Any] ?? [:],
-                    expects: expects, events: events ?? Case.events, output: entry["output"] as? String)
+                    expects: expects, events: events ?? Case.events, output: entry["output"] as? String,
+                    arrives: entry["arrives"] as? String)
             })
     }
 

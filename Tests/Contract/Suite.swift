@@ -38,6 +38,8 @@ final class Suite {
     let folder = FileManager.default.currentDirectoryPath
     private var seen: Set<String> = []
     private var isStuck = false
+    /// Every instance that was made; what they say after their end is counted.
+    private var instances: [ModuleInstance] = []
 
     init(module: String, casesFile: String?, patience: Int) {
         file = module
@@ -78,12 +80,26 @@ final class Suite {
             if module.description.summary.isEmpty { throw Broken("its summary is empty") }
             if module.description.version.isEmpty { throw Broken("its version is empty") }
         }
+        // Before anything else, so that nothing is there yet.
+        for one in cases.all where one.expects != "refused" {
+            check("\(one.name): to make it and to close it writes nothing, connects to nothing and starts nothing") {
+                let before = Surroundings(folder)
+                let instance = try make(module, folders, one.settings)
+                let made = before.news(folder)
+                instance.close()
+                if let news = made ?? before.news(folder) { throw Broken(news) }
+            }
+        }
         wrongSettings(module, folders, cases)
         for one in cases.all { outcome(module, folders, one) }
         if let good = cases.good {
             deliveries(module, folders, good)
         } else {
             Report.note("no case expects 'delivered': deliveries were not tried")
+        }
+        check("nothing is said once an instance was destroyed") {
+            let strays = instances.reduce(0) { $0 + $1.strayCompletions }
+            if strays > 0 { throw Broken("\(strays) completions were of no delivery that was under way") }
         }
         let missing = Case.kinds.filter { !seen.contains($0) && $0 != "refused" }
         Report.note(
@@ -117,17 +133,43 @@ final class Suite {
 
     private func make(_ module: Module, _ folders: ModuleFolders, _ settings: [String: Any]) throws -> ModuleInstance {
         let settings = try plan(module.description.name, settings, folders).settings
-        return try module.make(settings: settings, name: "out") { level, line in
+        let instance = try module.make(settings: settings, name: "out") { level, line in
             if level >= .warning { Report.note(line) }
+        }
+        instances.append(instance)
+        return instance
+    }
+
+    /// Closes the instance and waits for the threads that it had beyond `threads` to end, as destroy does.
+    private func destroy(_ instance: ModuleInstance, threads: Int) throws {
+        instance.close()
+        let until = Clock.system.now() + .seconds(patience)
+        // The kernel lists a thread for a moment longer than a join takes.
+        while Footprint.now().threads > threads {
+            guard Clock.system.now() < until else { throw Broken("a thread of it goes on after it was destroyed") }
+            usleep(1000)
         }
     }
 
-    private func deliver(_ instance: ModuleInstance, _ lines: [String], attempt: Int = 1) throws -> BatchOutcome {
+    private func deliver(_ instance: ModuleInstance, _ lines: [String], attempt: Int = 1, _ destination: Destination? = nil) throws
+        -> BatchOutcome
+    {
         let batch = OwnBatch(lines, arrival: Clock.system.wall())
         let before = Array(batch.bytes)
         let ending = Ending()
-        instance.deliver(lent: batch, attempt: attempt) { ending.put($0) }
+        _ = destination?.arrived()
+        // Looked at in the call that says so: what arrives after it was not delivered by then.
+        let arrived = Monitor(0)
+        nonisolated(unsafe) let destination = destination
+        instance.deliver(lent: batch, attempt: attempt) { outcome in
+            arrived.withLock { $0 = destination?.arrived() ?? 0 }
+            ending.put(outcome)
+        }
         let outcome = try ending.wait(patience)
+        if destination != nil, kind(of: outcome, lines.count) == "delivered" {
+            let count = arrived.withLock { $0 }
+            if count < lines.count { throw Broken("\(lines.count) events were called delivered, and \(count) had arrived") }
+        }
         guard batch.bytes.elementsEqual(before) else { throw Broken("it changed the events that it was lent") }
         if let senseless = senseless(outcome) { throw Broken(senseless) }
         seen.insert(kind(of: outcome, lines.count))
@@ -147,7 +189,7 @@ final class Suite {
             }
             defer { instance.close() }
             if one.expects == "refused" { throw Broken("an instance was made") }
-            let outcome = try deliver(instance, one.events)
+            let outcome = try deliver(instance, one.events, one.arrives.map(Destination.init))
             let kind = kind(of: outcome, one.events.count)
             guard kind == one.expects else { throw Broken("it was \(kind): \(words(outcome.batch))") }
         }
@@ -209,8 +251,10 @@ final class Suite {
 
     private func deliveries(_ module: Module, _ folders: ModuleFolders, _ good: Case) {
         var instance: ModuleInstance!
+        let destination = good.arrives.map(Destination.init)
+        let threads = Footprint.now().threads
         func expectDelivered(_ lines: [String], attempt: Int = 1) throws {
-            let outcome = try deliver(instance, lines, attempt: attempt)
+            let outcome = try deliver(instance, lines, attempt: attempt, destination)
             let kind = kind(of: outcome, lines.count)
             guard kind == "delivered" else { throw Broken("it was \(kind): \(words(outcome.batch))") }
             guard instance.strayCompletions == 0 else { throw Broken("a delivery was ended more than once") }
@@ -237,8 +281,14 @@ final class Suite {
             _ = try deliver(instance, [#"{"a":"\#(String(repeating: "x", count: max(0, size)))"}"#])
         }
         check("an empty batch is ended") { _ = try deliver(instance, []) }
-        check("a hundred batches one after the other are delivered") {
-            for _ in 0..<100 { try expectDelivered(good.events) }
+        check("twelve hundred batches one after the other are delivered, and what they took is given back") {
+            var growth = Growth()
+            let turns = 1200 / Growth.parts
+            for _ in 0..<Growth.parts {
+                for _ in 0..<turns { try expectDelivered(good.events) }
+                growth.mark()
+            }
+            if let leak = growth.leak(turns: turns, withMemory: true) { throw Broken(leak) }
         }
         check("as many batches at once as it says it takes are each ended") {
             let endings = (0..<module.description.concurrency).map { _ in Ending() }
@@ -251,19 +301,24 @@ final class Suite {
             instance.reopen()
             try expectDelivered(good.events)
         }
-        for name in ["a flush is ended", "a second flush is ended"] {
+        for name in ["a flush after deliveries is delivered", "a second flush is delivered"] {
             check(name) {
                 let ending = Ending()
                 instance.flush { ending.put(BatchOutcome($0)) }
-                if let senseless = senseless(try ending.wait(patience)) { throw Broken(senseless) }
+                let outcome = try ending.wait(patience)
+                if let senseless = senseless(outcome) { throw Broken(senseless) }
+                let kind = kind(of: outcome.batch)
+                // Nobody flushes again, and what was delivered is where it belongs or is not.
+                guard kind == "delivered" else { throw Broken("it was \(kind): \(words(outcome.batch))") }
             }
         }
         check("two instances deliver side by side") { try sideBySide(module, folders, good) }
         check("it can be closed while a delivery is under way, which is ended once") {
+            let threads = Footprint.now().threads
             let other = try make(module, folders, good.settings)
             let ending = Ending()
             other.deliver(lent: OwnBatch(good.events, arrival: Clock.system.wall()), attempt: 1) { ending.put($0) }
-            other.close()
+            try destroy(other, threads: threads)
             _ = try ending.wait(patience)
             guard ending.count == 1, other.strayCompletions == 0 else { throw Broken("it was ended more than once") }
         }
@@ -274,8 +329,23 @@ final class Suite {
                 other.close()
             }
         }
-        check("it is closed, and every delivery was ended exactly once") {
-            instance.close()
+        check("sixty instances that deliver and are closed give back what they took") {
+            var growth = Growth()
+            let turns = 60 / Growth.parts
+            for _ in 0..<Growth.parts {
+                for _ in 0..<turns {
+                    let threads = Footprint.now().threads
+                    let other = try make(module, folders, good.settings)
+                    _ = try deliver(other, good.events)
+                    try destroy(other, threads: threads)
+                }
+                growth.mark()
+            }
+            // The host's side of an instance is kept for the life of the process, so its memory says nothing.
+            if let leak = growth.leak(turns: turns, withMemory: false) { throw Broken(leak) }
+        }
+        check("it is closed, its threads have ended, and every delivery was ended exactly once") {
+            try destroy(instance, threads: threads)
             instance.close()
             guard instance.strayCompletions == 0 else {
                 throw Broken("\(instance.strayCompletions) completions were of no delivery that was under way")

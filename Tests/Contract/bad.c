@@ -1,10 +1,17 @@
 /*
- * Breaks the contract in the way that -D asks for: TWICE, NEVER, WRONG, CHANGES, CRASHES, EXITS, HANGS. The contract must say so.
+ * Appends its batches to out.ndjson in the working folder, and breaks the contract in the way that -D asks for (see contract.sh). The
+ * contract must say so, and must say nothing of the module without any.
  */
 #include "switchyard_plugin.h"
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static const switchyard_outcome delivered = {.kind = SWITCHYARD_DELIVERED};
 
 static switchyard_bytes describe(void) {
   static const char text[] = "{\"name\":\"bad\",\"version\":\"1\",\"summary\":\"Breaks the contract.\",\"settings\":{\"type\":\"object\"}}";
@@ -12,14 +19,75 @@ static switchyard_bytes describe(void) {
   return bytes;
 }
 
+static void append(switchyard_bytes text) {
+  int file = open("out.ndjson", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0 || write(file, text.data, text.size) != (ssize_t)text.size) abort();
+  close(file);
+}
+
+#if defined AFTER || defined STAYS
+static atomic_int destroyed;
+static uint64_t last;
+#endif
+
 static void *create(const switchyard_host *host, switchyard_bytes settings, char *error, size_t error_size) {
   (void)settings, (void)error, (void)error_size;
+#if defined CREATES
+  close(open("made-by-create", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+#elif defined OPENS
+  open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+#elif defined AFTER || defined STAYS
+  destroyed = 0;
+#endif
   return (void *)host;
 }
 
+#if defined AFTER || defined STAYS
+/* Goes on after destroy. */
+static void *late(void *instance) {
+  const switchyard_host *host = instance;
+  while (!destroyed) usleep(1000);
+#if defined STAYS
+  for (;;) pause();
+#endif
+  usleep(20000);
+  host->complete(host->context, last, &delivered, NULL, 0);
+  return NULL;
+}
+#endif
+
+#if defined BEFORE
+struct later {
+  const switchyard_host *host;
+  switchyard_bytes text;
+};
+
+/* Sends what was called delivered. */
+static void *send_later(void *raw) {
+  struct later *later = raw;
+  usleep(20000);
+  append(later->text);
+  free((void *)later->text.data);
+  free(later);
+  return NULL;
+}
+#endif
+
 static void deliver(void *instance, const switchyard_batch *batch) {
   const switchyard_host *host = instance;
-  switchyard_outcome outcome = {.kind = SWITCHYARD_DELIVERED};
+  switchyard_outcome outcome = delivered;
+#if defined BEFORE
+  struct later *later = malloc(sizeof *later);
+  later->text.data = memcpy(malloc(batch->ndjson.size + 1), batch->ndjson.data, batch->ndjson.size);
+  later->text.size = batch->ndjson.size;
+  host->complete(host->context, batch->token, &outcome, NULL, 0);
+  pthread_t thread;
+  pthread_create(&thread, NULL, send_later, later);
+  pthread_detach(thread);
+  return;
+#elif !defined SWALLOWS
+  append(batch->ndjson);
+#endif
 #if defined NEVER
   return;
 #elif defined WRONG
@@ -35,11 +103,40 @@ static void deliver(void *instance, const switchyard_batch *batch) {
   }
 #elif defined TWICE
   host->complete(host->context, batch->token, &outcome, NULL, 0);
+#elif defined LEAKS
+  static void *volatile lost;
+  lost = malloc(24);
+#elif defined DESCRIPTORS
+  static int calls;
+  if (calls++ % 20 == 0) open("/dev/null", O_RDONLY | O_CLOEXEC);
+#elif defined AFTER || defined STAYS
+  last = batch->token;
+  static void *started;
+  if (started != instance) {
+    started = instance;
+    pthread_t thread;
+    pthread_create(&thread, NULL, late, instance);
+    pthread_detach(thread);
+  }
 #endif
   host->complete(host->context, batch->token, &outcome, NULL, 0);
 }
 
-static void destroy(void *instance) { (void)instance; }
+static void flush(void *instance, uint64_t token) {
+  const switchyard_host *host = instance;
+  switchyard_outcome outcome = delivered;
+#if defined RETRIES
+  outcome.kind = SWITCHYARD_RETRY;
+#endif
+  host->complete(host->context, token, &outcome, NULL, 0);
+}
+
+static void destroy(void *instance) {
+  (void)instance;
+#if defined AFTER || defined STAYS
+  destroyed = 1;
+#endif
+}
 
 static const switchyard_plugin plugin = {
     .abi_version = SWITCHYARD_ABI_VERSION,
@@ -47,6 +144,7 @@ static const switchyard_plugin plugin = {
     .describe = describe,
     .create = create,
     .deliver = deliver,
+    .flush = flush,
     .destroy = destroy,
 };
 

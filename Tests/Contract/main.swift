@@ -12,8 +12,10 @@ let usage = """
     Holds a built provider module against the contract. CASES.json brings it to its outcomes:
       {"cases": [{"settings": {"path": "${dir}/out"}, "expects": "delivered"},
                  {"settings": {"path": "/dev/full"}, "expects": "retry", "events": [{"event": "a"}]}]}
-    ${dir} is an empty folder, ${http} the address in SWITCHYARD_CONTRACT_HTTP. "expects" is delivered, rejected, retry, unknown, fault, closed, partial, or refused when no
-    instance is to be made. "output" names what standard output is: a file such as /dev/full, or "left", a pipe without a reader.
+    ${dir} is an empty folder, ${http} the address in SWITCHYARD_CONTRACT_HTTP. "expects" is delivered, rejected, retry, unknown, fault,
+    closed, partial, or refused when no instance is to be made. "output" names what standard output is: a file such as /dev/full, or
+    "left", a pipe without a reader. "arrives" names a file at the destination that has one more line for each event that has arrived: an
+    event that is called delivered must be there at that moment.
 
     """
 
