@@ -20,6 +20,7 @@ struct Backlog: ~Copyable {
         var id: Int64?
         var attempts = 0
         var firstTried: Int64?
+        var mayHaveArrived = false
     }
 
     /// A batch as it was made of rows. Its rows stay, or what is left of them, until every event has its fate.
@@ -127,12 +128,14 @@ struct Backlog: ~Copyable {
     }
 
     /// Puts a batch that was in memory only where it belongs in the order: behind `floor`, the last row when it was sealed.
-    mutating func store(_ batch: Batch, behind floor: Int64, attempts: Int, firstTried: Int64?) {
+    mutating func store(_ batch: Batch, behind floor: Int64, attempts: Int, firstTried: Int64?, mayHaveArrived: Bool) {
         kept += 1
         assert(kept < Backlog.gap, "more batches in memory than numbers were left for")
         unstoredBytes += batch.bytes.count
         lastRow = max(lastRow, floor + kept)
-        unstored.append(Unstored(batch: batch, position: 0, id: floor + kept, attempts: attempts, firstTried: firstTried))
+        unstored.append(
+            Unstored(
+                batch: batch, position: 0, id: floor + kept, attempts: attempts, firstTried: firstTried, mayHaveArrived: mayHaveArrived))
     }
 
     // MARK: - What the store is to do
@@ -382,10 +385,10 @@ struct Backlog: ~Copyable {
     }
 
     /// Everything that could not be stored.
-    mutating func takeUnstored(at now: Instant) -> [Batch] {
+    mutating func takeUnstored(at now: Instant) -> [Unstored] {
         form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
         unstoredBytes = 0
-        return unstored.removeAll().map(\.batch)
+        return unstored.removeAll()
     }
 }
 

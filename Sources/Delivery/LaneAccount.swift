@@ -8,13 +8,14 @@ public struct LaneAccount: Sendable, Equatable {
         case delivered
         /// Refused for good by the provider; in the dead-letter file.
         case rejected
-        /// Tried for as long as `retry.for` allows; in the dead-letter file.
+        /// Tried for as long as `retry.for` allows, and not delivered; in the dead-letter file.
         case expired
         /// Dropped because the queue was full, as `queue.full` asks.
         case dropped
-        /// In the provider's hands when the lane ended: it may have been delivered. In the dead-letter file.
+        /// It may have been delivered: the lane ended while the provider had it in its hands, or it was given up, for whatever reason,
+        /// after an attempt that came to an unknown end. In the dead-letter file, unless the provider closed the lane.
         case unknown
-        /// Left over when the lane ended; in the dead-letter file, unless the provider closed the lane.
+        /// Left over when the lane ended, and not delivered; in the dead-letter file, unless the provider closed the lane.
         case undelivered
         /// Its place on disk was damaged.
         case damaged

@@ -45,7 +45,7 @@ extension LaneState {
             account.abandoned += 1
             unanswered.insert(token)
             var waiting = waiting
-            waiting.isUnknown = true
+            waiting.mayHaveArrived = true
             guard let waiting = rest(of: waiting) else { continue }
             again(waiting, Answer("no answer within \(plan.deadline.configured)"), after: nil, at: now, &effects)
         }

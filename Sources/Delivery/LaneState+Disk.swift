@@ -181,7 +181,10 @@ extension LaneState {
             return effects
         }
         let answer = Answer("it could not be stored: \(fault)")
-        for batch in backlog.takeUnstored(at: now) { bury(Waiting(batch: batch), .undelivered, answer, &effects) }
+        for row in backlog.takeUnstored(at: now) {
+            let waiting = Waiting(batch: row.batch, attempts: row.attempts, mayHaveArrived: row.mayHaveArrived)
+            bury(waiting, waiting.fate(otherwise: .undelivered), answer, &effects)
+        }
         _ = receipts.removeAll()
         isStoreGivenUp = true
         return effects
@@ -261,6 +264,7 @@ extension LaneState {
     mutating func keepAll(_ phase: Phase) {
         self.phase = phase
         sealAssembly(at: Instant(nanoseconds: .max), always: true)
+        for token in inFlight.keys { inFlight[token]?.mayHaveArrived = true }
         var all = inFlight.sorted { $0.key < $1.key }.map(\.value)
         all += queue.removeAll()
         inFlight.removeAll()
@@ -277,7 +281,7 @@ extension LaneState {
             heldBytes += waiting.batch.bytes.count
             backlog.store(
                 waiting.batch, behind: waiting.floor, attempts: waiting.attempts,
-                firstTried: waiting.firstTried.map { $0.nanoseconds + epoch })
+                firstTried: waiting.firstTried.map { $0.nanoseconds + epoch }, mayHaveArrived: waiting.mayHaveArrived)
         }
     }
 }

@@ -20,7 +20,8 @@ extension LaneState {
         return outcome.answer.map { [.failing($0, again: .zero)] } ?? []
     }
 
-    /// The destination is gone for good. What waits has nowhere to go and is not kept: its reader chose to leave.
+    /// The destination is gone for good. What is in memory only has nowhere to go and is not kept, since its reader chose to leave: it
+    /// counts as undelivered, or as unknown where it may have arrived. What is on disk stays there.
     mutating func close(_ answer: Answer) -> [Effect] {
         guard phase != .ended, phase != .stopped else { return [] }
         isClosedByProvider = true
@@ -28,7 +29,7 @@ extension LaneState {
             keepAll(.ended)
             return [.closed(answer)]
         }
-        _ = takeAll(.undelivered)
+        _ = takeAll(.ended)
         return [.closed(answer)]
     }
 
@@ -45,22 +46,20 @@ extension LaneState {
             return []
         }
         var effects: [Effect] = []
-        for waiting in takeAll(.unknown, phase) {
+        for waiting in takeAll(phase) {
             unburied += 1
             effects.append(.bury(waiting.batch, reason: waiting.fate, answer, attempts: waiting.attempts, nil))
         }
         return effects
     }
 
-    /// Ends or stops the lane and settles everything that it holds; what is in the provider's hands by a fate of its own.
-    private mutating func takeAll(_ inHand: LaneAccount.Fate, _ phase: Phase = .ended)
-        -> [(batch: Batch, fate: LaneAccount.Fate, attempts: Int)]
-    {
+    /// Ends or stops the lane and settles everything that it holds. What is in the provider's hands may arrive, or may have.
+    private mutating func takeAll(_ phase: Phase) -> [(batch: Batch, fate: LaneAccount.Fate, attempts: Int)] {
         self.phase = phase
         sealAssembly(at: Instant(nanoseconds: .max), always: true)
         let left =
-            inFlight.sorted { $0.key < $1.key }.map { ($0.value, inHand) }
-            + queue.removeAll().map { ($0, $0.isUnknown ? inHand : .undelivered) }
+            inFlight.sorted { $0.key < $1.key }.map { ($0.value, LaneAccount.Fate.unknown) }
+            + queue.removeAll().map { ($0, $0.fate(otherwise: .undelivered)) }
         inFlight.removeAll()
         inFlightBytes = 0
         return left.compactMap { waiting, fate in

@@ -11,30 +11,64 @@ extension LaneState {
             return []
         }
         inFlightBytes -= waiting.batch.bytes.count
+        // How long a provider wants to be left alone says nothing of the one that has taken its place.
+        let outcome = token < firstToken ? outcome.withoutTimes : outcome
         var effects: [Effect] = []
         if outcome.events.isEmpty {
             apply(outcome.batch, to: waiting, at: now, &effects)
             if outcome.batch.isSettled { noteSuccess(&effects) }
-            return effects
+        } else {
+            applyEach(outcome, to: waiting, at: now, &effects)
         }
-        // Events that fared alike go on together, in the order in which they stand in the batch.
-        var groups: [(outcome: Outcome, indices: [Int])] = []
+        // Afterwards, since what ends while the lane is paused is no further failure.
+        if case .retry(_, let after?) = outcome.batch { pause(for: after, at: now) }
+        return effects
+    }
+
+    /// Of a batch in which some events have an outcome of their own. The others are its rest, which is treated as any batch.
+    private mutating func applyEach(_ outcome: BatchOutcome, to waiting: Waiting, at now: Instant, _ effects: inout [Effect]) {
+        // Events that fared alike go on together, in the order in which they stand in the batch. A refusal of the rest is not one of
+        // each of its events, so it never joins with theirs.
+        var groups: [(outcome: Outcome, isRefusedRest: Bool, indices: [Int])] = []
         for index in 0..<waiting.batch.count {
-            let own = outcome.events[index] ?? outcome.batch
-            if let group = groups.firstIndex(where: { $0.outcome == own }) {
+            let own = outcome.events[index]
+            let fate = own ?? outcome.batch
+            let isRefusedRest = own == nil && fate.isRejected
+            if let group = groups.firstIndex(where: { $0.outcome == fate && $0.isRefusedRest == isRefusedRest }) {
                 groups[group].indices.append(index)
             } else {
-                groups.append((own, [index]))
+                groups.append((fate, isRefusedRest, [index]))
             }
         }
         for group in groups.reversed() {
             var part = waiting
             if groups.count > 1 { part = waiting.part(group.indices) }
-            apply(group.outcome, to: part, isVerdictOnEvents: true, at: now, &effects)
+            if outcome.batch.isClosed, !group.outcome.isSettled {
+                // It goes with what waits, below.
+                if case .unknown = group.outcome { part.mayHaveArrived = true }
+                queue.prepend(part)
+            } else {
+                apply(group.outcome, to: part, isVerdictOnEvents: !group.isRefusedRest, at: now, &effects)
+            }
         }
-        if groups.allSatisfy(\.outcome.isSettled) { noteSuccess(&effects) }
-        return effects
+        if case .closed(let answer) = outcome.batch { effects += close(answer) }
+        if groups.allSatisfy(\.outcome.isSettled), outcome.batch.isSettled { noteSuccess(&effects) }
     }
+
+    // MARK: - A pause
+
+    /// The longest time for which a provider can ask to be left alone: none may put a lane to sleep for years.
+    static let longestPause = Duration.seconds(3600)
+
+    /// Nothing is handed over until then, whatever else the provider has in its hands says meanwhile.
+    private mutating func pause(for time: Duration, at now: Instant) {
+        let until = now + min(time, LaneState.longestPause)
+        pausedUntil = pausedUntil.map { max($0, until) } ?? until
+    }
+
+    func isPaused(at now: Instant) -> Bool { pausedUntil.map { now < $0 } ?? false }
+
+    // MARK: - What becomes of a batch
 
     private mutating func noteDelivery(of batch: Batch, at now: Instant) {
         rate.note(batch.count, at: now)
@@ -70,13 +104,15 @@ extension LaneState {
                 bury(waiting, .rejected, answer, &effects)
             }
         case .retry(let answer, let after):
-            again(waiting, answer, after: after, at: now, &effects)
+            again(waiting, answer, after: after.map { min($0, LaneState.longestPause) }, at: now, &effects)
         case .unknown(let answer):
+            var waiting = waiting
+            waiting.mayHaveArrived = true
             again(waiting, answer, after: nil, at: now, &effects)
         case .fault(let answer):
             again(waiting, answer, after: plan.retry.most, forever: true, at: now, &effects)
         case .closed(let answer):
-            if isDurable { keep(waiting) } else { settle(waiting, .undelivered) }
+            queue.prepend(waiting)
             effects += close(answer)
         }
     }
@@ -85,7 +121,7 @@ extension LaneState {
         let middle = waiting.batch.count / 2
         for range in [middle..<waiting.batch.count, 0..<middle] {
             var half = waiting.part(Array(range))
-            half = Waiting(batch: half.batch, firstTried: waiting.firstTried, share: half.share, floor: half.floor)
+            (half.attempts, half.notBefore, half.due) = (0, nil, nil)
             queue.prepend(half)
         }
     }
@@ -98,15 +134,16 @@ extension LaneState {
             return
         }
         if phase == .ended {
-            bury(waiting, .undelivered, answer, &effects)
+            bury(waiting, waiting.fate(otherwise: .undelivered), answer, &effects)
             return
         }
         if !forever, let first = waiting.firstTried, now - first >= plan.retry.total {
-            bury(waiting, .expired, answer, &effects)
+            bury(waiting, waiting.fate(otherwise: .expired), answer, &effects)
             return
         }
         account.retries += 1
-        failedAttempts += 1
+        // What was under way when the provider asked to be left alone fails for the same reason.
+        if !isPaused(at: now) { failedAttempts += 1 }
         let wait = after ?? backoff.wait(after: waiting.attempts, &chance)
         if failedAttempts >= plan.breaker {
             if !isBreakerOpen { effects.append(.opened(failures: failedAttempts)) }
@@ -156,6 +193,14 @@ extension Outcome {
         }
     }
 
+    fileprivate var isRejected: Bool { if case .rejected = self { true } else { false } }
+    fileprivate var isClosed: Bool { if case .closed = self { true } else { false } }
+
+    fileprivate var withoutTime: Outcome {
+        if case .retry(let answer, _?) = self { return .retry(answer, after: nil) }
+        return self
+    }
+
     /// The provider's words, where it had any.
     var answer: Answer? {
         switch self {
@@ -163,4 +208,8 @@ extension Outcome {
         case .rejected(let answer), .retry(let answer, _), .unknown(let answer), .fault(let answer), .closed(let answer): answer
         }
     }
+}
+
+extension BatchOutcome {
+    fileprivate var withoutTimes: BatchOutcome { BatchOutcome(batch.withoutTime, events: events.mapValues(\.withoutTime)) }
 }

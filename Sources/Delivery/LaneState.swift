@@ -61,8 +61,10 @@ struct LaneState: ~Copyable {
         var attempts = 0
         var firstTried: Instant?
         var notBefore: Instant?
-        /// Its last delivery was given up at its deadline: it may have arrived.
-        var isUnknown = false
+        /// One of its attempts came to an unknown end, so that it may have arrived. Later attempts do not change that.
+        var mayHaveArrived = false
+        /// What becomes of it when it is given up.
+        func fate(otherwise fate: LaneAccount.Fate) -> LaneAccount.Fate { mayHaveArrived ? .unknown : fate }
         /// When its delivery must have ended; nil while it waits.
         var due: Instant?
         /// What of the rows on disk it is; nil: it is in memory only.
@@ -114,10 +116,14 @@ struct LaneState: ~Copyable {
     var queue = Deque<Waiting>()
     var inFlight: [UInt64: Waiting] = [:]
     private var lastToken: UInt64 = 0
+    /// The first delivery of the present provider: one with a lower token was handed to a provider that has been replaced.
+    private(set) var firstToken: UInt64 = 1
     var calling: Call?
     var isBreakerOpen = false
     /// While the breaker is open: when the next batch may probe.
     var breakerUntil: Instant?
+    /// The provider asked to be left alone until then: nothing is handed over.
+    var pausedUntil: Instant?
     /// Deliveries that were given up at their deadline and not ended since: the provider may still be reading their events.
     var unanswered: Set<UInt64> = []
     var unburied = 0
@@ -194,6 +200,8 @@ struct LaneState: ~Copyable {
         guard isNewProvider else { return }
         isBreakerOpen = false
         breakerUntil = nil
+        pausedUntil = nil
+        firstToken = lastToken + 1
         failure = nil
         failedAttempts = 0
         for waiting in queue.removeAll() {
@@ -322,7 +330,6 @@ struct LaneState: ~Copyable {
             guard stillMay(&waiting, at: now) else { continue }
             waiting.attempts += 1
             waiting.firstTried = waiting.firstTried ?? now
-            waiting.isUnknown = false
             waiting.due = due(from: now)
             lastToken += 1
             inFlight[lastToken] = waiting
@@ -376,6 +383,7 @@ struct LaneState: ~Copyable {
     private func firstReady(at now: Instant) -> Int? {
         guard inFlight.count < mostInFlight else { return nil }
         if let probe = breakerUntil, now < probe { return nil }
+        if isPaused(at: now) { return nil }
         return candidates.first { queue[$0].notBefore.map { $0 <= now } ?? true }
     }
 
@@ -384,8 +392,8 @@ struct LaneState: ~Copyable {
         for due in [backlog.deadline, ageDue].compactMap(\.self) { soonest = soonest.map { min($0, due) } ?? due }
         guard inFlight.count < mostInFlight else { return soonest }
         for index in candidates {
-            // A breaker holds back what waits; when nothing does, there is nothing to wake up for.
-            let times = [queue[index].notBefore, breakerUntil].compactMap(\.self)
+            // A breaker or a pause holds back what waits; when nothing does, there is nothing to wake up for.
+            let times = [queue[index].notBefore, breakerUntil, pausedUntil].compactMap(\.self)
             if let then = times.max(), soonest.map({ then < $0 }) ?? true { soonest = then }
         }
         return soonest

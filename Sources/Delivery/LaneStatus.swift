@@ -28,6 +28,8 @@ public struct LaneStatus: Sendable, Equatable {
     /// Batches in the provider's hands.
     public var underWay: Int
     public var breaker: Breaker
+    /// For how long nothing is sent because the provider asked for it; nil: it did not, or the time is over.
+    public var paused: Duration?
     /// How many attempts in a row have failed.
     public var attempts: Int
     /// The answer that it fails with, or failed with last.
@@ -57,7 +59,8 @@ extension LaneState {
         return LaneStatus(
             phase: phase, events: account.totalWaiting, memory: heldBytes, disk: isDurable ? backlog.diskBytes + backlog.unstoredBytes : 0,
             oldest: account.totalWaiting > 0 ? oldest : nil, rate: rate.perSecond(at: now), underWay: inFlight.count, breaker: breaker,
-            attempts: failedAttempts, lastError: lastFailure?.answer, lastErrorAge: lastFailure.map { now - $0.at },
+            paused: isPaused(at: now) ? pausedUntil.map { $0 - now } : nil, attempts: failedAttempts, lastError: lastFailure?.answer,
+            lastErrorAge: lastFailure.map { now - $0.at },
             storeFault: storeFault?.description, account: account, ages: ages, sizes: sizes)
     }
 

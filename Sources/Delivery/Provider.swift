@@ -6,7 +6,8 @@ public enum Outcome: Sendable, Equatable {
     case delivered
     /// Refused for good. A whole batch is halved until the bad event stands alone.
     case rejected(Answer)
-    /// Not taken now; to be sent again, after that time if the provider named one.
+    /// Not taken now; to be sent again, after that time if the provider named one. Of a whole batch the time is the provider's own:
+    /// nothing at all is handed over until then. Of single events it is theirs.
     case retry(Answer, after: Duration?)
     /// It may have been delivered: it is sent again with the same message ids.
     case unknown(Answer)

@@ -69,7 +69,8 @@ struct StatusReport {
         var parts = ["\"provider\":\(jsonQuoted(lane.provider))", "\"phase\":\"\(phase(lane))\"", "\"durable\":\(lane.isDurable)"]
         parts += ["\"events\":\(status.events)", "\"memory_bytes\":\(status.memory)", "\"disk_bytes\":\(status.disk)"]
         parts += [oldest(status.oldest), "\"rate_per_s\":\(tenths(status.rate))", "\"in_flight\":\(status.underWay)"]
-        parts += ["\"breaker\":\"\(status.breaker.rawValue)\"", "\"failed_attempts\":\(status.attempts)"]
+        parts += ["\"breaker\":\"\(status.breaker.rawValue)\"", "\"paused_s\":\(status.paused.map { seconds($0.nanoseconds) } ?? "null")"]
+        parts.append("\"failed_attempts\":\(status.attempts)")
         if let error = status.lastError {
             let age = status.lastErrorAge.map { seconds($0.nanoseconds) } ?? "null"
             parts.append("\"last_error\":{\"code\":\(error.code),\"message\":\(jsonQuoted(error.message)),\"age_s\":\(age)}")
@@ -183,6 +184,9 @@ struct StatusReport {
             let when = status.lastErrorAge.map { ", \(brief($0.nanoseconds)) ago" } ?? ""
             let count = status.attempts > 0 ? "\(grouped(status.attempts)) failed attempts, the last: " : "works again; the last error: "
             lines.append("  \(printable(lane.provider)): \(count)\(words)\(when)")
+        }
+        if let paused = status.paused {
+            lines.append("  \(printable(lane.provider)): asked for a pause; nothing is sent to it for \(brief(paused.nanoseconds))")
         }
         if let fault = status.storeFault { lines.append("  \(printable(lane.provider)): cannot store: \(fault)") }
         let lost = LaneAccount.Fate.allCases.filter { $0 != .delivered && status.account.total($0) > 0 }

@@ -159,7 +159,7 @@ struct DeadlineTests {
         let bench = Bench(plan)
         bench.take(["a"], at: 0)
         _ = bench.step(at: 0)
-        #expect(bench.expire(at: 5000) == ["bury a expired no answer within 5s 1"])
+        #expect(bench.expire(at: 5000) == ["bury a unknown no answer within 5s 1"])
     }
 
     @Test("a flush that does not end keeps the lane from ending no longer than that")

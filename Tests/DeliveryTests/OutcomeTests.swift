@@ -1,0 +1,322 @@
+// What a lane makes of outcomes that are of some events only, of a provider that asks for a pause, and of what may have arrived.
+
+import Configuration
+import Platform
+import Spool
+import Testing
+
+@testable import Delivery
+
+@Suite("A lane takes an outcome apart")
+struct MixedOutcomeTests {
+    private func rejected(_ words: String) -> Outcome { .rejected(Answer(code: 400, words)) }
+
+    @Test("the rest of a mixed outcome that is refused is halved until the bad event stands alone")
+    func restIsHalved() {
+        let bench = Bench(plan(events: 6))
+        bench.take(["own", "a", "b", "X", "c", "d"], at: 0)
+        var delivered: [String] = []
+        var buried: [String] = []
+        while true {
+            let step = bench.step(at: 0)
+            guard step.hasPrefix("deliver ") else { break }
+            let events = step.dropFirst(8).split(separator: " ").map(String.init)
+            // The adapter refuses one event by itself, and the vendor refuses every request that has the other.
+            let own = events.firstIndex(of: "own").map { [$0: rejected("own")] } ?? [:]
+            if events.contains("X") {
+                buried += bench.complete(.init(rejected("bad"), events: own), at: 0)
+            } else {
+                delivered += events
+                buried += bench.complete(.init(.delivered, events: own), at: 0)
+            }
+        }
+        #expect(delivered == ["a", "b", "c", "d"])
+        #expect(buried == ["bury own rejected own 1", "bury X rejected bad 1"])
+        #expect(bench.account() == "6 taken, 4 delivered, 2 rejected, 0 waiting")
+    }
+
+    @Test("a rest that is refused in the same words as an event of its own is halved all the same")
+    func sameWords() {
+        let bench = Bench(plan(events: 3))
+        bench.take(["own", "a", "b"], at: 0)
+        _ = bench.step(at: 0)
+        #expect(bench.complete(.init(rejected("no"), events: [0: rejected("no")]), at: 0) == ["bury own rejected no 1"])
+        #expect(bench.step(at: 0) == "deliver a")
+    }
+
+    @Test("a rest of one event that is refused is given up")
+    func singleRest() {
+        let bench = Bench(plan(events: 2))
+        bench.take(["a", "b"], at: 0)
+        _ = bench.step(at: 0)
+        #expect(bench.complete(.init(rejected("no"), events: [0: .delivered]), at: 0) == ["bury b rejected no 1"])
+        #expect(bench.account() == "2 taken, 1 delivered, 1 rejected, 0 waiting")
+    }
+
+    @Test(
+        "a rest that waits goes on as one batch, in its order",
+        arguments: [Outcome.retry(Answer("x"), after: nil), .unknown(Answer("x")), .fault(Answer("x"))])
+    func restWaits(_ rest: Outcome) {
+        let bench = Bench(plan(events: 5))
+        bench.take(["a", "b", "c", "d", "e"], at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(.init(rest, events: [1: .delivered, 3: rejected("no")]), at: 0)
+        #expect(bench.step(at: 10_000) == "deliver a c e attempt 2")
+        #expect(bench.account() == "5 taken, 1 delivered, 1 rejected, 3 waiting")
+    }
+
+    @Test("a rest that is closed ends the lane, with what some events came to by themselves")
+    func restIsClosed() {
+        let bench = Bench(plan(events: 5))
+        bench.take(["a", "b", "c", "d", "e"], at: 0)
+        _ = bench.step(at: 0)
+        let own: [Int: Outcome] = [
+            0: .delivered, 1: rejected("no"), 2: .retry(Answer("busy"), after: nil), 3: .unknown(Answer("who knows")),
+        ]
+        #expect(bench.complete(.init(.closed(Answer("gone")), events: own), at: 0) == ["bury b rejected no 1", "closed gone"])
+        #expect(bench.step(at: 0) == "end")
+        #expect(bench.account() == "5 taken, 1 delivered, 1 rejected, 1 unknown, 2 undelivered, 0 waiting")
+        #expect(bench.heldBytes == 0)
+    }
+
+    @Test("a closed batch ends the lane also where every event has an outcome of its own")
+    func closedWithoutRest() {
+        let bench = Bench(plan(events: 1))
+        bench.take(["a", "b"], at: 0)
+        _ = bench.step(at: 0)
+        #expect(bench.complete(.init(.closed(Answer("gone")), events: [0: .delivered]), at: 0) == ["closed gone"])
+        #expect(bench.account() == "2 taken, 1 delivered, 1 undelivered, 0 waiting")
+    }
+
+    @Test("on disk what was not settled stays when the rest is closed")
+    func restIsClosedOnDisk() {
+        let bench = Bench(plan(events: 3), contents: SpoolContents())
+        bench.take(["a", "b", "c"], at: 0)
+        guard case .commit = bench.state.diskStep(at: instant(0)) else { return #expect(Bool(false), "there is something to store") }
+        _ = bench.state.committed(at: instant(0))
+        #expect(bench.step(at: 0) == "deliver a b c")
+        _ = bench.complete(.init(.closed(Answer("gone")), events: [0: .delivered]), at: 1)
+        #expect(bench.account() == "3 taken, 1 delivered, 2 waiting")
+        #expect(bench.heldBytes == 0)
+    }
+}
+
+@Suite("A provider that asks for a pause")
+struct PauseTests {
+    private func busy(_ milliseconds: Int64) -> BatchOutcome { BatchOutcome(.retry(Answer("busy"), after: .milliseconds(milliseconds))) }
+
+    private func lane(_ events: Int = 4) -> Bench {
+        let bench = Bench(plan(events: 1, ordered: false), concurrency: 2)
+        bench.take((0..<events).map(String.init), at: 0)
+        return bench
+    }
+
+    @Test("nothing is handed over before that time, neither the batch nor what waits behind it")
+    func pausesTheLane() {
+        let bench = lane()
+        #expect(bench.step(at: 0) == "deliver 0")
+        _ = bench.complete(busy(7000), at: 10)
+        #expect(bench.step(at: 10) == "wait 7010")
+        #expect(bench.step(at: 7009) == "wait 7010")
+        #expect(bench.step(at: 7010) == "deliver 0 attempt 2")
+        #expect(bench.step(at: 7010) == "deliver 1")
+    }
+
+    @Test("what comes in meanwhile waits too, also what is immediate")
+    func immediateWaits() {
+        let bench = lane(1)
+        _ = bench.step(at: 0)
+        _ = bench.complete(busy(7000), at: 10)
+        bench.take(["now"], immediate: true, at: 20)
+        #expect(bench.step(at: 20) == "wait 7010")
+    }
+
+    @Test("another request that was under way neither ends the pause nor makes it shorter, and counts as no further failure")
+    func othersUnderWay() {
+        var plan = plan(events: 1, ordered: false)
+        plan.breaker = 2
+        let bench = Bench(plan, concurrency: 3)
+        bench.take(["0", "1", "2", "3"], at: 0)
+        for event in 0..<3 { #expect(bench.step(at: 0) == "deliver \(event)") }
+        #expect(bench.complete(busy(7000), index: 0, at: 10) == ["failing busy"])
+        #expect(bench.complete(busy(1000), index: 1, at: 11) == [], "the breaker stays closed")
+        #expect(bench.complete(.init(.delivered), index: 2, at: 12) == ["recovered 1"])
+        #expect(bench.step(at: 12) == "wait 7010")
+        #expect(bench.step(at: 7010).hasPrefix("deliver "))
+    }
+
+    @Test("an answer that comes later can make it longer")
+    func longer() {
+        let bench = lane()
+        _ = (bench.step(at: 0), bench.step(at: 0))
+        _ = bench.complete(busy(1000), index: 0, at: 10)
+        _ = bench.complete(busy(7000), index: 1, at: 20)
+        #expect(bench.step(at: 1010) == "wait 7020")
+    }
+
+    @Test("what is said of single events pauses only these")
+    func singleEvents() {
+        let bench = Bench(plan(events: 2, ordered: false))
+        bench.take(["a", "b", "c", "d"], at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(.init(.delivered, events: [1: .retry(Answer("later"), after: .milliseconds(7000))]), at: 10)
+        #expect(bench.step(at: 10) == "deliver c d")
+        _ = bench.complete(.init(.delivered), at: 11)
+        #expect(bench.step(at: 11) == "wait 7010")
+        #expect(bench.step(at: 7010) == "deliver b attempt 2")
+    }
+
+    @Test("what is said of a whole batch holds where every event has an outcome of its own, too")
+    func wholeBatchWithoutRest() {
+        let bench = Bench(plan(events: 1, ordered: false))
+        bench.take(["a", "b"], at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(.init(.retry(Answer("busy"), after: .milliseconds(7000)), events: [0: .delivered]), at: 10)
+        #expect(bench.step(at: 10) == "wait 7010")
+        #expect(bench.account() == "2 taken, 1 delivered, 1 waiting")
+    }
+
+    @Test("it lasts for an hour at most", arguments: [3_600_001, Int64.max / 1_000_000])
+    func isBounded(_ milliseconds: Int64) {
+        let bench = lane()
+        _ = bench.step(at: 0)
+        _ = bench.complete(busy(milliseconds), at: 10)
+        #expect(bench.step(at: 10) == "wait 3600010")
+        #expect(bench.step(at: 3_600_010) == "deliver 0 attempt 2")
+    }
+
+    @Test("a new provider owes no pause, neither one that was asked for nor one that the old one asks for late")
+    func newProvider() {
+        let bench = lane()
+        _ = (bench.step(at: 0), bench.step(at: 0))
+        _ = bench.complete(busy(7000), index: 0, at: 10)
+        bench.state.adopt(bench.state.plan, concurrency: nil, isNewProvider: true)
+        #expect(bench.step(at: 20) == "deliver 0")
+        _ = bench.complete(busy(7000), index: 1, at: 30)
+        #expect(bench.step(at: 30) == "deliver 2")
+        #expect(bench.step(at: 2000) == "wait", "two are under way")
+        _ = bench.complete(.init(.delivered), at: 2000)
+        #expect(bench.step(at: 2000) == "deliver 1 attempt 2")
+    }
+
+    @Test("a plan that changes without the provider leaves it as it is")
+    func samePlan() {
+        let bench = lane()
+        _ = bench.step(at: 0)
+        _ = bench.complete(busy(7000), at: 10)
+        bench.state.adopt(bench.state.plan, concurrency: nil, isNewProvider: false)
+        #expect(bench.step(at: 20) == "wait 7010")
+    }
+
+    @Test("the status tells for how long")
+    func status() {
+        let bench = lane()
+        _ = bench.step(at: 0)
+        #expect(bench.state.status(at: instant(0)).paused == nil)
+        _ = bench.complete(busy(7000), at: 10)
+        #expect(bench.state.status(at: instant(1010)).paused == .seconds(6))
+        #expect(bench.state.status(at: instant(7010)).paused == nil)
+    }
+}
+
+@Suite("What may have arrived")
+struct UnknownTests {
+    private let busy = BatchOutcome(.retry(Answer("busy"), after: nil))
+    private let lost = BatchOutcome(.unknown(Answer("reset")))
+    private let bad = BatchOutcome(.rejected(Answer("bad")))
+
+    /// A lane whose one batch has come to these outcomes, one after the other, and what the last one led to.
+    private func tried(_ outcomes: [BatchOutcome], events: [String] = ["a"], at times: [Int64]) -> (bench: Bench, last: [String]) {
+        let bench = Bench(plan(events: events.count))
+        bench.take(events, at: 0)
+        var last: [String] = []
+        for (outcome, time) in zip(outcomes, times) {
+            #expect(bench.step(at: time).hasPrefix("deliver"))
+            last = bench.complete(outcome, at: time)
+        }
+        return (bench, last)
+    }
+
+    @Test("an event that is given up after retry.for is unknown, whichever of its attempts was")
+    func expired() {
+        #expect(tried([lost, lost], at: [0, 60_000]).last == ["bury a unknown reset 2"])
+        #expect(tried([lost, busy], at: [0, 60_000]).last == ["bury a unknown busy 2"])
+        #expect(tried([busy, lost], at: [0, 60_000]).last == ["bury a unknown reset 2"])
+        #expect(tried([busy, busy], at: [0, 60_000]).last == ["bury a expired busy 2"])
+    }
+
+    @Test("an event that is left over when the lane ends is unknown when one of its attempts was")
+    func leftOver() {
+        let (bench, _) = tried([lost, busy], at: [0, 10_000])
+        bench.take(["b"], at: 10_000)
+        #expect(bench.giveUp("time is up") == ["bury a unknown busy 2", "bury b undelivered busy 0"])
+        #expect(bench.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
+    }
+
+    @Test("it stays so when the batch is halved, and of each half")
+    func halved() {
+        let (bench, _) = tried([lost, bad], events: ["a", "b"], at: [0, 10_000])
+        #expect(bench.giveUp("time is up") == ["bury a unknown time is up 0", "bury b unknown time is up 0"])
+    }
+
+    @Test("in a mixed outcome it is of the events that it was said of, and of no other")
+    func mixed() {
+        let bench = Bench(plan(events: 3))
+        bench.take(["a", "b", "c"], at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.complete(.init(.retry(Answer("busy"), after: nil), events: [1: .unknown(Answer("reset"))]), at: 1)
+        #expect(Set(bench.giveUp("time is up")) == ["bury a c undelivered busy 1", "bury b unknown busy 1"])
+    }
+
+    @Test("a delivery that was given up at its deadline is unknown for good")
+    func deadline() {
+        var plan = plan(events: 1)
+        plan.deadline = .milliseconds(100)
+        let bench = Bench(plan)
+        bench.take(["a"], at: 0)
+        _ = bench.step(at: 0)
+        _ = bench.expire(at: 100)
+        #expect(bench.step(at: 5000) == "deliver a attempt 2")
+        _ = bench.complete(busy, at: 5001)
+        #expect(bench.giveUp("time is up") == ["bury a unknown busy 2"])
+    }
+
+    @Test("when a provider closes the lane, what is in its hands is unknown, and what waits is not delivered")
+    func closed() {
+        let bench = Bench(plan(events: 1, ordered: false), concurrency: 2)
+        bench.take(["a", "b", "c"], at: 0)
+        _ = (bench.step(at: 0), bench.step(at: 0))
+        #expect(bench.complete(.init(.closed(Answer("gone"))), index: 0, at: 1) == ["closed gone"])
+        #expect(bench.account() == "3 taken, 1 unknown, 2 undelivered, 0 waiting")
+    }
+
+    @Test("what a provider refused is refused, and what it took is delivered, whatever came before")
+    func settled() {
+        #expect(tried([lost, bad], at: [0, 10_000]).last.first == "bury a rejected bad 2")
+        #expect(tried([lost, .init(.delivered)], at: [0, 10_000]).bench.account() == "1 taken, 1 delivered, 0 waiting")
+    }
+
+    @Test("another provider at its place does not make it unsaid")
+    func newProvider() {
+        let (bench, _) = tried([lost], at: [0])
+        bench.state.adopt(bench.state.plan, concurrency: nil, isNewProvider: true)
+        #expect(bench.giveUp("time is up") == ["bury a unknown time is up 0"])
+    }
+
+    @Test("of a lane that spills, what could not be stored at the end is told apart too")
+    func unstored() {
+        var spilling = plan(events: 1, ordered: false)
+        spilling.queue.full = .spill
+        let bench = Bench(spilling, contents: SpoolContents())
+        bench.take(["a", "b"], at: 0)
+        #expect(bench.step(at: 0) == "deliver a")
+        _ = bench.giveUp("time is up")
+        var told: [String] = []
+        for attempt in 0..<4 {
+            guard case .commit = bench.state.diskStep(at: instant(Int64(attempt) * 1000)) else { break }
+            told += bench.describe(bench.state.storeFailed(SpoolFault(.full, "full"), at: instant(Int64(attempt) * 1000)))
+        }
+        #expect(told.contains { $0.hasPrefix("bury a unknown") })
+        #expect(told.contains { $0.hasPrefix("bury b undelivered") })
+    }
+}
