@@ -88,7 +88,7 @@ let package = Package(
         module("Platform", ["CPlatform"]),
 
         // What the author of an adapter imports.
-        module("PluginKit", ["CSwitchyardPlugin", "CJansson", "Platform"]),
+        module("PluginKit", ["CSwitchyardPlugin", "CJansson", "Events", "Platform"]),
 
         // C: the plugin ABI, the vector intrinsics, and a module map for each system library.
         .target(name: "CSwitchyardPlugin"),
@@ -133,7 +133,8 @@ let package = Package(
             exclude: ["Modules"]),
         // Every adapter defines the one symbol that a module exports; linked together for the tests, the first one stands.
         .testTarget(
-            name: "AdapterTests", dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "CZlib", "CZstd"], swiftSettings: strict,
+            name: "AdapterTests", dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "Events", "CZlib", "CZstd"],
+            swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
         // A program, so that the author of any adapter can hold a built module against the contract.
         .executableTarget(

@@ -38,7 +38,7 @@ let package = Package(
         module("Database", ["Platform", "CSQLite", "CChecksum"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("PluginHost", ["Delivery", "Configuration", "Policy", "Platform", "CSwitchyardPlugin"]),
-        module("PluginKit", ["CSwitchyardPlugin", "CJansson", "Platform"]),
+        module("PluginKit", ["CSwitchyardPlugin", "CJansson", "Events", "Platform"]),
         .target(name: "CMicrohttpd"),
         .target(name: "CDecoders"),
         module("Ingest", ["Configuration", "Events", "Platform", "CPlatform"]),
@@ -48,7 +48,8 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "Events", "Platform", "Dialects", "Configuration", "Ingest", "Listener", "Delivery", "PluginHost", "Exec", "Redaction",
+                "Events", "Platform", "Dialects", "Configuration", "Ingest", "Listener", "Delivery", "PluginHost", "Exec", "PluginKit",
+                "Redaction",
                 "Signals", "Expressions", "Policy", "CCrypto", "COracle",
             ],
             swiftSettings: [.swiftLanguageMode(.v6)]),

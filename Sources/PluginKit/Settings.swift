@@ -1,4 +1,5 @@
-// The settings of one instance: what routes.json says, checked by the host, read by type.
+// The settings of one instance: what routes.json says, checked by the host, read by type. Events are read by `EventValue`, which takes all
+// that an event may hold.
 
 internal import CJansson
 internal import Glibc

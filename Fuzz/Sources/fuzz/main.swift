@@ -1,4 +1,4 @@
-// Feeds random input to what must withstand anyone's: lines of events, descriptions of modules, frames of a module's process,
+// Feeds random input to what must withstand anyone's: lines of events, also as adapters read them, descriptions of modules, frames of a module's process,
 // answers of a program, request bodies of client libraries, whole requests with their codings; events with finds for `scrub` and
 // `mask`; events with random transforms; and consent strings.
 // usage: fuzz [--target TARGET] [--seconds N] [--seed S] [--plant]; without a known target it lists them.
@@ -14,7 +14,7 @@ var plants = false
 var arguments = CommandLine.arguments.dropFirst()
 func usage() -> Never {
     fputs(
-        "usage: fuzz [--target scanner|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json|service|scrub|mask|"
+        "usage: fuzz [--target scanner|event-reader|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json|service|scrub|mask|"
             + "transforms|tcf|gpp] "
             + "[--seconds N] [--seed S] [--plant]\n", stderr)
     exit(64)
@@ -44,6 +44,7 @@ func now() -> Double {
 var fuzzer: any Fuzzer =
     switch target {
     case "scanner": try ScannerFuzzer(seed: seed, plants: plants)
+    case "event-reader": try EventReaderFuzzer(seed: seed, plants: plants)
     case "descriptor": DescriptorFuzzer(seed: seed, plants: plants)
     case "frames": FrameFuzzer(seed: seed, plants: plants)
     case "answers": AnswerFuzzer(seed: seed, plants: plants)
