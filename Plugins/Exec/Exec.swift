@@ -1,6 +1,6 @@
 // The provider `exec`: hands events to a program in any language, one a line, and reads one answer a line for each.
 // It promises that every event gets the answer that was meant for it: an answer that makes no sense, or one too many, ends
-// the program, and what was not answered is unknown.
+// the program, and what was not answered is unknown. So does an answer to an event that the program has not read.
 
 internal import Glibc
 public import PluginKit
@@ -58,7 +58,7 @@ final class ExecProvider: Provider {
     func deliver(_ batch: borrowing Batch) -> Outcome {
         if let fault = start() { return fault }
         guard let program else { return .retry("the program is not running") }
-        let (answers, fault) = program.exchange(batch.ndjson, count: batch.count, timeout: timeout)
+        let (answers, fault) = program.exchange(batch.lines, timeout: timeout)
         if !answers.isEmpty { ends = 0 }
         guard let fault else { return ExecProvider.outcome(answers, rest: .delivered) }
         end(fault)

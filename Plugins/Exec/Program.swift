@@ -64,29 +64,41 @@ final class Program {
     }
 
     /// Writes the events and reads as many answers; with fewer, why. `timeout` in milliseconds is from one step to the next.
-    func exchange(_ lines: UnsafeRawBufferPointer, count: Int, timeout: Int) -> (answers: [Outcome], fault: String?) {
+    func exchange(_ lines: Lines, timeout: Int) -> (answers: [Outcome], fault: String?) {
         var answers: [Outcome] = []
         var offset = 0
-        while answers.count < count {
+        hasRead = -unread
+        while answers.count < lines.count {
             // What it said before it ended is in the pipe by then, whoever else still holds the pipe.
             let hasEnded = process.hasEnded
-            let target = offset < lines.count && !hasEnded ? inputNumber : -1
+            let target = offset < lines.bytes.count && !hasEnded ? inputNumber : -1
             var ready = [pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)]
             if !hasEnded { ready.append(pollfd(fd: process.news, events: Int16(POLLIN), revents: 0)) }
             if target >= 0 { ready.append(pollfd(fd: target, events: Int16(POLLOUT), revents: 0)) }
             let number = poll(&ready, nfds_t(ready.count), hasEnded ? 0 : Int32(clamping: timeout))
             if number < 0, errno == EINTR { continue }
             if number == 0 { return (answers, hasEnded ? end() : end("gave no answer within \(timeout) ms and was ended")) }
-            if target >= 0, ready[2].revents != 0 { write(lines, &offset, to: target) }
+            if target >= 0, ready[2].revents != 0 { write(lines.bytes, &offset, to: target) }
             guard ready[0].revents != 0 else { continue }
             let got = read(output.number, &chunk, chunk.count)
             if got < 0, errno == EINTR || errno == EAGAIN { continue }
             guard got > 0 else { return (answers, howItEnded()) }
             rest += chunk[..<got]
-            guard takeLines(&answers, count) else { return (answers, end("gave an answer that is none and was ended")) }
+            // Asked for after its answers were read, so that it is not less than what it had read when it gave them.
+            if input != nil { hasRead = max(hasRead, offset - unread) }
+            if let fault = takeLines(&answers, of: lines) { return (answers, end(fault)) }
         }
-        guard offset == lines.count, rest.isEmpty else { return (answers, end("answered an event that it was not given")) }
+        guard rest.isEmpty else { return (answers, end("answered an event that it was not given")) }
         return (answers, nil)
+    }
+
+    /// How many bytes of the events at hand it has read, at least. It is below 0 while it has not read all of those before.
+    private var hasRead = 0
+
+    /// How many bytes lie in the pipe to it.
+    private var unread: Int {
+        var count: Int32 = 0
+        return inputNumber >= 0 && ioctl(inputNumber, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
     }
 
     private func write(_ lines: UnsafeRawBufferPointer, _ offset: inout Int, to target: Int32) {
@@ -95,20 +107,24 @@ final class Program {
             offset += written
         } else if errno != EAGAIN, errno != EINTR {
             // It reads no more; what it still says is heard.
+            hasRead = max(hasRead, offset - unread)
             input = nil
         }
     }
 
-    /// False: a line is no answer.
-    private func takeLines(_ answers: inout [Outcome], _ count: Int) -> Bool {
+    /// What is wrong with a line; nil: each is the answer to an event that the program has read.
+    private func takeLines(_ answers: inout [Outcome], of lines: Lines) -> String? {
+        let none = "gave an answer that is none and was ended"
         var start = 0
-        while answers.count < count, let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
-            guard let answer = rest.withUnsafeBytes({ Answer(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }) else { return false }
+        while answers.count < lines.count, let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            guard let answer = rest.withUnsafeBytes({ Answer(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }) else { return none }
+            // The newline behind the event may be left for later.
+            guard lines.end(of: answers.count) - 1 <= hasRead else { return "answered an event before it had read it and was ended" }
             answers.append(answer.outcome)
             start = end + 1
         }
         rest.removeFirst(start)
-        return rest.count <= Answer.most
+        return rest.count <= Answer.most ? nil : none
     }
 
     /// Its input ends; then it is given time to end by itself, is asked to (SIGTERM), and is killed, each time with all that it has

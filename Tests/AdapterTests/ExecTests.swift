@@ -50,6 +50,26 @@ struct ExecTests {
     /// The shell's words for an answer.
     private static func say(_ outcome: String) -> String { #"echo '{"outcome":"\#(outcome)"}'"# }
 
+    @Test("an answer to an event that the program has not read is none, however small the event is")
+    func answersUnread() throws {
+        // It reads the first of three lines, byte by byte as a shell does, and answers them all.
+        let liar = try Shell("read line; \(Self.say("delivered")); \(Self.say("delivered")); \(Self.say("delivered")); exec sleep 1000")
+        let words = "unknown the program sh answered an event before it had read it and was ended"
+        #expect(liar.deliver("{}", "{\"n\":2}", "{\"n\":3}") == words + "; 0 delivered")
+        // It has read nothing at all.
+        let blind = try Shell("yes '{\"outcome\":\"delivered\"}'")
+        let large = "{\"pad\":\"\(String(repeating: "x", count: 1 << 20))\"}"
+        let said = blind.deliver(large, "{}")
+        #expect(!said.contains("delivered"), "\(said)")
+    }
+
+    @Test("a program may answer when it has read the event and not yet its newline, and close its input when it has read all")
+    func readsExactly() throws {
+        let takes = [7, 8].map { "head -c \($0) >/dev/null; \(Self.say("delivered"));" }.joined(separator: " ")
+        let exact = try Shell(takes + " exec <&-; exec sleep 1000")
+        #expect(exact.deliver("{\"n\":1}", "{\"n\":2}") == "delivered")
+    }
+
     @Test("the example in Python answers each event on its own")
     func example() throws {
         let root = #filePath.dropLast("/Tests/AdapterTests/ExecTests.swift".count)
