@@ -141,11 +141,17 @@ const char *ccurlloaded_post(ccurlloaded *client, const void *body, size_t size,
     *can_pass = !is_final(code);
     return client->words[0] ? client->words : curl.words(code);
   }
-  curl_off_t retry_after = 0;
+  curl_off_t retry_after = 0, sent = 0;
   char *location = NULL;
   curl.get(client->easy, CURLINFO_RESPONSE_CODE, &answer->status);
   curl.get(client->easy, CURLINFO_RETRY_AFTER, &retry_after);
   curl.get(client->easy, CURLINFO_REDIRECT_URL, &location);
+  curl.get(client->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+  if (answer->status >= 200 && answer->status < 300 && sent < (curl_off_t)size) {
+    /* Who says that it took what it was not sent is not believed. */
+    *can_pass = 1;
+    return "answered before it was sent the whole batch";
+  }
   answer->retry_after = retry_after > 1000000 ? 1000000 : (long)retry_after;
   answer->location = location;
   answer->body = client->body;

@@ -37,6 +37,8 @@ final class PlainTransport: Transport {
                 cutOff = error
             }
             guard let (answer, isKept) = try read(afterCut: cutOff != nil) else { throw cutOff ?? endedEarly }
+            // Who says that it took what it was not sent is not believed.
+            if let cutOff, (200..<300).contains(answer.status) { throw cutOff }
             if !isKept || cutOff != nil { drop() }
             return answer
         } catch {
