@@ -32,6 +32,8 @@ public struct LaneAccount: Sendable, Equatable {
     private var settled: [[Int]]
     /// Of those that belong into the dead-letter file: how many could not be kept there either.
     public var lost = 0
+    /// Of those that are undelivered or unknown: how many are in no dead-letter file, since the provider closed the lane.
+    public var unkept = 0
     /// Deliveries that did not succeed and were tried again.
     public var retries = 0
     /// Deliveries that were given up as unknown because their deadline had passed.

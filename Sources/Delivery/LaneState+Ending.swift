@@ -29,7 +29,7 @@ extension LaneState {
             keepAll(.ended)
             return [.closed(answer)]
         }
-        _ = takeAll(.ended)
+        account.unkept += takeAll(.ended).reduce(0) { $0 + $1.batch.count }
         return [.closed(answer)]
     }
 

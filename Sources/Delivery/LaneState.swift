@@ -254,6 +254,7 @@ struct LaneState: ~Copyable {
     private mutating func takeTooLate(_ parcel: inout Parcel) -> [Effect] {
         // What was promised to be kept is kept, if no longer in the spool.
         guard let reason = givenUpFor ?? (isDurable ? Answer("its spool is closed") : nil) else {
+            account.unkept += parcel.entries.count
             settle(&parcel, .undelivered)
             return []
         }

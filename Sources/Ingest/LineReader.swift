@@ -13,7 +13,7 @@ public enum Intake: Equatable, Sendable {
     case overlong(bytes: Int)
     /// No more will come.
     case end
-    /// Reading was stopped. A line that had not ended yet, of that many bytes, was left.
+    /// Reading was stopped. A line that had not ended yet, of that many bytes, was left; 0: none was, though the input may have gone on.
     case stopped(unfinished: Int)
     /// The input could not be read.
     case failed(SystemFault)
@@ -71,7 +71,8 @@ public struct LineReader: ~Copyable, Sendable {
     }
 
     private func cutOff(_ buffer: inout ByteBuffer) -> Intake {
-        let unfinished = buffer.count
+        // The end of a line that was read in part may be there already: then it had ended, and is left with all that follows it.
+        let unfinished = isMoreToRead ? 0 : buffer.count
         buffer.removeAll()
         return fault.map(Intake.failed) ?? .stopped(unfinished: unfinished)
     }
@@ -124,6 +125,12 @@ public struct LineReader: ~Copyable, Sendable {
         }
         isAtEnd = true
         return false
+    }
+
+    /// Whether bytes of the input wait to be read; its end is none.
+    private var isMoreToRead: Bool {
+        var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&ready, 1, 0) > 0 && ready.revents & Int16(POLLIN) != 0
     }
 
     private mutating func setPaused(_ paused: Bool) {

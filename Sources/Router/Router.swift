@@ -257,6 +257,7 @@ public final class Router: Sendable {
         holds?.end(hurried: false)
         holding?.join()
         endLanes()
+        tellUnkept()
         holds?.close()
         letterKeeper.end()
         acks?.close(by: options.clock.now() + .seconds(1), options.clock)
@@ -285,10 +286,24 @@ public final class Router: Sendable {
     /// The last words of standard input.
     private func note(end intake: Intake) {
         switch intake {
-        case .stopped(let unfinished) where unfinished > 0:
+        // When nobody is left to take events, it does not matter how the input would have gone on.
+        case .stopped(let unfinished) where unfinished > 0 && !roster.posts.allSatisfy(\.lane.isClosedByProvider):
             say("\(inputName): a line that had not ended was left, of \(grouped(unfinished)) bytes")
         case .failed(let fault): totals.withLock { $0.inputFault = fault }
         case .stopped, .end, .lines, .overlong: break
+        }
+    }
+
+    /// What a destination that went away did not take is in no dead-letter file, and is therefore told.
+    private func tellUnkept() {
+        for lane in roster.posts.map(\.lane) {
+            let count = lane.account.unkept
+            guard count > 0 else { continue }
+            let what =
+                count == 1
+                ? "an event was left when its destination went away; it is not kept as a dead letter"
+                : "\(grouped(count)) events were left when its destination went away; they are not kept as dead letters"
+            say("\(lane.name): \(what) (queue.disk keeps what nobody takes)")
         }
     }
 

@@ -47,6 +47,7 @@ extension Account {
             }
             if lane.totalWaiting > 0 { parts.append("\(grouped(lane.totalWaiting)) waiting\(provider.isDurable ? " on disk" : "")") }
             if lane.lost > 0 { parts.append("\(grouped(lane.lost)) not even kept as dead letters") }
+            if lane.unkept > 0 { parts.append("\(grouped(lane.unkept)) not kept, since the destination went away") }
             if lane.retries > 0 { parts.append("\(grouped(lane.retries)) retries") }
             if lane.abandoned > 0 { parts.append("\(grouped(lane.abandoned)) deliveries past their deadline") }
             let outcome = parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
@@ -71,7 +72,9 @@ extension Account {
                     + "\"resumed\":\(lane.resumed[route]),\(counts.joined(separator: ","))}"
             }
             let counts =
-                fates(lane.total) + ["\"waiting\":\(lane.totalWaiting)", "\"lost\":\(lane.lost)", "\"retries\":\(lane.retries)"]
+                fates(lane.total) + [
+                    "\"waiting\":\(lane.totalWaiting)", "\"lost\":\(lane.lost)", "\"unkept\":\(lane.unkept)", "\"retries\":\(lane.retries)",
+                ]
                 + ["\"abandoned\":\(lane.abandoned)", "\"late\":\(lane.late)"]
             return "{\"name\":\(jsonQuoted(provider.name)),\"taken\":\(lane.totalTaken),"
                 + "\"resumed\":\(lane.totalResumed),\(counts.joined(separator: ",")),"

@@ -159,6 +159,26 @@ struct FilterTests {
         #expect(run.waitForError("\u{0}").split(separator: "\n").count == 1)
     }
 
+    @Test("what was left when the reader went away is told and counted, is no dead letter, and no line of the input is called unfinished")
+    func closedUnderLoad() throws {
+        let yard = try Yard(routes: passThrough)
+        let run = try yard.start(["--stats", "json"])
+        // More than a pipe holds, cut anywhere, and nobody reads.
+        Thread.detachNewThread {
+            let chunk = String(repeating: "{\"event\":\"item_viewed\",\"pad\":\"xxxxxxxxxxxxx\"}\n", count: 100)
+            for _ in 0..<2000 { run.send(chunk) }
+        }
+        #expect(run.outputLines(1).count >= 1)
+        run.closeOutput()
+        run.process.waitUntilExit()
+        #expect(run.process.terminationStatus == 69)
+        let errors = run.waitForError("\u{0}")
+        #expect(errors.contains("events were left when its destination went away; they are not kept as dead letters"), "\(errors)")
+        #expect(errors.contains("\"unkept\":") && !errors.contains("\"unkept\":0"), "\(errors)")
+        #expect(!errors.contains("had not ended"), "\(errors)")
+        #expect(!FileManager.default.fileExists(atPath: yard.path("state/dead-letters.sqlite")))
+    }
+
     @Test("a closed output closes its lane alone while another is left")
     func closedLane() throws {
         let yard = try Yard(

@@ -117,6 +117,22 @@ struct LineReaderTests {
         #expect(isEmpty)
     }
 
+    @Test("a line that was cut in two between two reads had ended, and is no unfinished one when reading stops")
+    func stopsInTheFlow() {
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        defer { for end in ends { close(end) } }
+        let stop = WakeUp()
+        _ = "first\nsecond\nthird\n".withCString { write(ends[1], $0, 19) }
+        var reader = LineReader(descriptor: ends[0], lineLimit: 100, blockSize: 9, stop: stop)
+        var buffer = ByteBuffer()
+        let first = reader.next(&buffer)
+        #expect(first == .lines)
+        stop.raise()
+        let second = reader.next(&buffer)
+        #expect(second == .stopped(unfinished: 0))
+    }
+
     @Test("says what the system says when the input cannot be read")
     func readError() {
         let folder = open("/", O_RDONLY)
