@@ -1,4 +1,9 @@
-"""An nginx on loopback that takes every request and answers 204: the other end of what is sent over HTTP."""
+"""An nginx on loopback that reads every request to its end and answers 204: the other end of what is sent over HTTP.
+
+`return 204;` alone would not do: it answers as soon as the head of a request is there, and throws the body away as it comes. What is answered
+so is not delivered, and Switchyard sends it again. To mirror a request nginx reads its body first, the mirror throws it away, and only then
+is the file looked for that is not there, whose error is the answer.
+"""
 
 import contextlib
 import os
@@ -29,7 +34,18 @@ http {{
     scgi_temp_path {folder}/scgi;
     server {{
         listen 127.0.0.1:{port};
-        return 204;
+        root {folder}/nothing;
+        location / {{
+            mirror /read;
+            error_page 403 404 405 =204 @answer;
+        }}
+        location = /read {{
+            internal;
+            return 204;
+        }}
+        location @answer {{
+            return 204;
+        }}
     }}
 }}
 """
