@@ -11,6 +11,8 @@ final class Fleet {
     /// Those that have requests to begin, with the instant at which they have waited long enough.
     private var waiting: [(shipment: Shipment, until: Instant)] = []
     private var underWay: [ObjectIdentifier: Transfer] = [:]
+    /// What the server answered when it asked to be left alone, and until when nothing is sent to it.
+    private var pause: (code: Int, message: String, until: Instant)?
     /// Used before, with their settings; kept for the next requests.
     private var spare: [Transfer] = []
 
@@ -40,6 +42,7 @@ final class Fleet {
 
     private func beginRequests() {
         while let (shipment, until) = waiting.first {
+            if let paused { shipment.putOff(paused) }
             if clock.now() >= until { shipment.putOff(.retry("no request became free within \(rules.totalTimeout) ms")) }
             if shipment.wantsMore {
                 guard underWay.count < rules.inFlight else { return }
@@ -78,7 +81,27 @@ final class Fleet {
         curl_multi_remove_handle(multi, transfer.easy)
         underWay[ObjectIdentifier(transfer)] = nil
         spare.append(transfer)
+        note(outcome)
         _ = transfer.end(outcome)?.endIfDone()
+    }
+
+    /// An answer to one request that names a time is of the server: it holds for everything that has not been sent.
+    private func note(_ outcome: Outcome) {
+        guard case .retry(let code, let message, let milliseconds?) = outcome else { return }
+        let until = clock.now() + .milliseconds(milliseconds)
+        if let pause, pause.until >= until { return }
+        pause = (code, message, until)
+    }
+
+    /// What becomes of a request that would begin now; nil: it may begin.
+    private var paused: Outcome? {
+        guard let pause else { return nil }
+        let left = (pause.until - clock.now()).nanoseconds
+        guard left > 0 else {
+            self.pause = nil
+            return nil
+        }
+        return .retry(code: pause.code, pause.message, afterMilliseconds: UInt64((left + 999_999) / 1_000_000))
     }
 
     /// Ends everything at once: what was sent is unknown, the rest is to be sent again.

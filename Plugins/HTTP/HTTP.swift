@@ -1,5 +1,6 @@
 // The provider `http`: sends batches to a URL. It promises that an event is called delivered only when the server took it with a 2xx, and
-// that credentials go nowhere but to the origin of the URL; it never follows a redirect and never skips the check of a certificate.
+// not before it was given the whole body; that nothing is sent before the time that a server asks to be left alone until; and that
+// credentials go nowhere but to the origin of the URL; it never follows a redirect and never skips the check of a certificate.
 
 public import PluginKit
 
@@ -7,7 +8,7 @@ final class HTTPProvider: ConcurrentProvider {
     static let version = "0.1.0"
     static let description = Description(
         name: "http", version: version, summary: "Sends events to a URL over HTTP/1.1 or HTTP/2.", settings: HTTPRules.schema,
-        concurrency: HTTPRules.mostInFlight, delivery: Description.Delivery(ordered: false))
+        concurrency: HTTPRules.mostInFlight, deduplicates: true, delivery: Description.Delivery(ordered: false))
 
     private let courier: Courier
     private let packer: Monitor<Packer>

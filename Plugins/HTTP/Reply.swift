@@ -1,5 +1,5 @@
 // What a request came to, and what that means for its events. When in doubt whether the server has the events, they are unknown; only a
-// whole answer with a 2xx makes them delivered.
+// whole answer with a 2xx, by a server that was given the whole body before it answered, makes them delivered.
 
 internal import CCurl
 internal import PluginKit
@@ -12,6 +12,8 @@ struct Reply {
     var proxyStatus: Int
     /// Whether any byte of the body left.
     var isSent: Bool
+    /// Whether the answer began before the whole body had left.
+    var isEarly: Bool
     /// Whether the answer was cut because it was too long.
     var isCut: Bool
     var retryAfter: UInt64?
@@ -31,6 +33,13 @@ extension HTTPRules {
         let answered = "\(address.origin) answered \(code)"
         switch code {
         case 200..<300:
+            // Also where the rest could leave afterwards: who answers without having read throws away what comes then.
+            if reply.isEarly {
+                return .unknown(
+                    code: code,
+                    "\(answered) before it was sent the whole body, so it cannot have taken all of it; "
+                        + "the server must read a request before it answers")
+            }
             if reply.result == CURLE_OK || reply.isCut { return .delivered }
             return .unknown(code: code, "\(answered), but the connection was lost before the answer was whole")
         // Only what says the same each time is told, so that it is told once.

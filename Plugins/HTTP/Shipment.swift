@@ -30,9 +30,9 @@ final class Shipment: @unchecked Sendable {
         return (index, cargo.body(index))
     }
 
-    /// No further request begins; those that have not begun share this fate.
+    /// No further request begins; those that have not begun share this fate. What names a time comes before what names none.
     func putOff(_ outcome: Outcome) {
-        if rest == nil { rest = outcome }
+        if rest == nil || rest?.time ?? 0 < outcome.time ?? 0 { rest = outcome }
     }
 
     /// A request has ended. Its body is not read any more.
@@ -56,7 +56,8 @@ final class Shipment: @unchecked Sendable {
 
     private var outcome: Outcome {
         if fates.count == 1 { return fates[0] ?? rest ?? .delivered }
-        if begun < fates.count, let rest { return .mixed(rest: rest, events: list { _ in true }) }
+        // A time is the server's own, also when every request had begun: it is said of the batch, so that the whole lane keeps to it.
+        if let rest, begun < fates.count || rest.time != nil { return .mixed(rest: rest, events: list { _ in true }) }
         let others = list { if case .delivered = $0 { false } else { true } }
         return others.isEmpty ? .delivered : .mixed(rest: .delivered, events: others)
     }
@@ -66,5 +67,12 @@ final class Shipment: @unchecked Sendable {
             guard let fate = fates[index], isListed(fate) else { return nil }
             return (index, fate)
         }
+    }
+}
+
+extension Outcome {
+    /// For how long the server asked to be left alone, in milliseconds.
+    fileprivate var time: UInt64? {
+        if case .retry(_, _, let milliseconds) = self { milliseconds } else { nil }
     }
 }

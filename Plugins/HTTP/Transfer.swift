@@ -21,6 +21,9 @@ final class Transfer {
     private var received = 0
     private var isCut = false
     private var hasStatus = false
+    /// Whether the answer began before the whole body had left.
+    private var isEarly = false
+    private var bodyCount = 0
     private var retryAfter: UInt64?
     private var body: [UInt8] = []
 
@@ -52,6 +55,8 @@ final class Transfer {
         received = 0
         isCut = false
         hasStatus = false
+        isEarly = false
+        bodyCount = bytes.count
         retryAfter = nil
         body.removeAll(keepingCapacity: true)
         ccurl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count))
@@ -67,10 +72,13 @@ final class Transfer {
     }
 
     /// Whether any byte of the body left, so that the server may have the events.
-    var isSent: Bool {
+    var isSent: Bool { uploaded > 0 }
+
+    /// How many bytes of the body the connection has taken.
+    private var uploaded: Int {
         var size: curl_off_t = 0
         ccurl_get_size(easy, CURLINFO_SIZE_UPLOAD_T, &size)
-        return size > 0
+        return Int(size)
     }
 
     func reply(_ result: CURLcode) -> Reply {
@@ -83,7 +91,8 @@ final class Transfer {
         ccurl_get_text(easy, CURLINFO_REDIRECT_URL, &location)
         return Reply(
             result: result, status: hasStatus ? number(CURLINFO_RESPONSE_CODE) : 0, proxyStatus: number(CURLINFO_HTTP_CONNECTCODE),
-            isSent: isSent, isCut: isCut, retryAfter: retryAfter, location: location.map { String(cString: $0) }, body: body,
+            isSent: isSent, isEarly: isEarly || uploaded < bodyCount, isCut: isCut, retryAfter: retryAfter,
+            location: location.map { String(cString: $0) }, body: body,
             detail: String(cString: words), systemError: Int32(clamping: number(CURLINFO_OS_ERRNO)))
     }
 
@@ -94,6 +103,10 @@ final class Transfer {
         if line.starts(with: "HTTP/".utf8) {
             hasStatus = true
             retryAfter = nil
+            // The last of these lines is that of the final answer.
+            isEarly = uploaded < bodyCount
+            // What a server says has arrived before it did is unknown, whatever follows: the rest need not be sent.
+            if isEarly, isSuccess(line) { return false }
         } else if let colon = line.firstIndex(of: UInt8(ascii: ":")), colon == 11,
             zip(line, "retry-after".utf8).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 })
         {
@@ -101,6 +114,11 @@ final class Transfer {
             retryAfter = RetryAfter.milliseconds(value, wall: clock.wall())
         }
         return count(line.count)
+    }
+
+    /// Whether a line such as "HTTP/1.1 200 OK" has a status of 2xx.
+    private func isSuccess(_ line: UnsafeRawBufferPointer) -> Bool {
+        line.drop { $0 != UInt8(ascii: " ") }.drop { $0 == UInt8(ascii: " ") }.first == UInt8(ascii: "2")
     }
 
     private func receive(body bytes: UnsafeRawBufferPointer) -> Bool {

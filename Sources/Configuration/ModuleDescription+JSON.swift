@@ -105,7 +105,9 @@ enum DescriptionForm {
         Capabilities(),
         [
             Member("erase", Forms.boolean, "Whether it can erase a subject.", into: \.erase),
-            Member("deduplicates", Forms.boolean, "Whether it takes an event with the same messageId once.", into: \.deduplicates),
+            Member(
+                "deduplicates", Forms.boolean, "Whether the destination can tell by its messageId that an event comes again.",
+                into: \.deduplicates),
             Member("concurrency", Forms.integer(1...1024), "Batches under way at once.", into: \.concurrency),
             Member("streams", Forms.boolean, "Whether it writes to standard output or standard error by itself.", into: \.streams),
         ])

@@ -49,7 +49,7 @@ public enum Listing {
             ["batches", limits.isEmpty ? "of any size" : "of at most " + limits.joined(separator: " and ")],
             ["at once", about.concurrency == 1 ? "one batch" : "up to \(about.concurrency) batches"],
             ["order", about.delivery.ordered ? "kept, unless \"ordered\" is false" : "not kept, unless \"ordered\" is true"],
-            ["repeats", about.deduplicates ? "told by their messageId" : "taken as they come"],
+            ["repeats", about.deduplicates ? "can be told by their messageId" : "taken as they come"],
             ["erasure", about.canErase ? "forgets subjects when asked" : "cannot forget subjects"],
         ])
         let settings = rows(about.settings, "", required: true).filter { !$0[0].isEmpty }

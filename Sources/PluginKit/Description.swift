@@ -38,7 +38,7 @@ public struct Description: Sendable {
     public var limits: Limits
     /// The most batches that may be under way at once; more than 1 is for a `ConcurrentProvider`.
     public var concurrency: Int
-    /// Whether the destination takes an event with the same `messageId` once; then every event is given one.
+    /// Whether the destination can tell by `messageId` that an event comes again; then every event is given one.
     public var deduplicates: Bool
     /// Whether the provider writes to the router's standard output or standard error by itself; isolated, it then keeps both.
     public var writesToStreams: Bool

@@ -70,7 +70,8 @@ public enum Outcome: Sendable {
     case delivered
     /// Refused for good; a whole batch is halved by the host until the bad event stands alone.
     case rejected(code: Int = 0, String)
-    /// To be sent again, after that many milliseconds if the provider named a time.
+    /// To be sent again, after that many milliseconds if the provider named a time. Of a whole batch the time is the destination's: the
+    /// host delivers nothing before it is over. Of single events, in `mixed`, only these wait for it.
     case retry(code: Int = 0, String, afterMilliseconds: UInt64? = nil)
     /// It may have been delivered; it is sent again with the same ids.
     case unknown(code: Int = 0, String)
@@ -78,7 +79,7 @@ public enum Outcome: Sendable {
     case fault(code: Int = 0, String)
     /// The destination is gone for good.
     case closed(String)
-    /// The events at these indices fared otherwise than the rest.
+    /// The events at these indices fared otherwise than the rest, which is treated as any batch. `rest` may name no event at all.
     indirect case mixed(rest: Outcome, events: [(index: Int, outcome: Outcome)])
 
     /// The first `count` events arrived; the rest shares the given fate.

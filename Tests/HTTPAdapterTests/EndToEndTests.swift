@@ -46,9 +46,12 @@ struct HTTPEndToEndTests {
         return (process.terminationStatus, String(decoding: text, as: UTF8.self))
     }
 
-    private func routes(_ settings: String) -> String {
-        #"{ "providers": { "collector": { "plugin": "http", \#(settings) } }, "routes": [ { "name": "all", "to": ["collector"] } ] }"#
+    private func routes(_ settings: String, _ more: String = "") -> String {
+        #"{ \#(more)"providers": { "collector": { "plugin": "http", \#(settings) } }, "#
+            + #""routes": [ { "name": "all", "to": ["collector"] } ] }"#
     }
+
+    private let asTheyCame = #""message_id": { "add": false }, "#
 
     @Test("of 500 events the one that the server refuses ends alone in the dead letters, with the answer")
     func poison() throws {
@@ -57,7 +60,8 @@ struct HTTPEndToEndTests {
         }
         defer { server.close() }
         let folder = TemporaryFolder()
-        folder.write("routes.json", routes(#""url": "\#(server.url)", "headers": { "Authorization": "Bearer ${env:TOKEN}" }"#))
+        let settings = #""url": "\#(server.url)", "headers": { "Authorization": "Bearer ${env:TOKEN}" }"#
+        folder.write("routes.json", routes(settings, asTheyCame))
         let events = (0..<500).map { $0 == 321 ? #"{"n":321,"poison":true}"# : "{\"n\":\($0)}" }
         let result = try run([], in: folder, input: events.map { $0 + "\n" }.joined())
         #expect(result.code == 69)
@@ -72,6 +76,74 @@ struct HTTPEndToEndTests {
         #expect(arrived.sorted() == events.filter { !$0.contains("poison") }.sorted())
         #expect(server.requests.allSatisfy { $0.headers["authorization"] == "Bearer tops3cret" })
         #expect(!result.errors.contains("tops3cret") && letters.first?.contains("tops3cret") == false)
+    }
+
+    @Test("an event without an id gets one, and has the same when it is sent again")
+    func sameIDs() throws {
+        let server = Server { server, connection in
+            guard let request = connection.request() else { return }
+            server.note(request)
+            // It has taken them, but nobody can tell.
+            if connection.number <= 2 { connection.reset() } else { connection.answer("200 OK", headers: "Connection: close\r\n") }
+        }
+        defer { server.close() }
+        let folder = TemporaryFolder()
+        folder.write("routes.json", routes(#""url": "\#(server.url)", "delivery": { "retry": { "first": "1ms" } }"#))
+        let result = try run([], in: folder, input: "{\"n\":1}\n{\"messageId\":\"own\"}\n")
+        #expect(result.code == 0, "\(result.errors)")
+        let texts = server.requests.map(\.text)
+        #expect(texts.count == 3 && Set(texts).count == 1)
+        let lines = (texts.first ?? "").split(separator: "\n")
+        try #require(lines.count == 2)
+        #expect(lines[0].hasPrefix("{\"n\":1,\"messageId\":\"") && lines[1] == "{\"messageId\":\"own\"}")
+
+        folder.write("routes.json", routes(#""url": "\#(server.url)""#, asTheyCame))
+        #expect(try run([], in: folder, input: "{\"n\":1}\n").code == 0)
+        #expect(server.requests.last?.text == "{\"n\":1}\n")
+    }
+
+    @Test("what a server stored before it reset the connection, each time, is told as unknown and never as undelivered")
+    func resets() throws {
+        let server = Server { server, connection in
+            guard let request = connection.request() else { return }
+            server.note(request)
+            connection.reset()
+        }
+        defer { server.close() }
+        let folder = TemporaryFolder()
+        let retry = #""delivery": { "retry": { "first": "1ms", "most": "2ms" }, "breaker": 1000000 }"#
+        folder.write("routes.json", routes(#""url": "\#(server.url)", \#(retry)"#))
+        let result = try run(["--drain", "200ms"], in: folder, input: (0..<10).map { "{\"n\":\($0)}\n" }.joined())
+        #expect(result.code == 69)
+        #expect(result.errors.contains("provider collector: 10 taken: 10 unknown"), "\(result.errors)")
+        let letters = deadLetters(in: folder.path + "/state/dead-letters.sqlite")
+        #expect(letters.count == 10 && letters.allSatisfy { $0.contains(#""reason":"unknown""#) })
+    }
+
+    @Test("a server that always answers before it has read is named once, and retry.for bounds it")
+    func alwaysEarly() throws {
+        let server = Server(receiveBuffer: 2048) { server, connection in
+            guard let head = connection.head() else { return }
+            server.note(head)
+            connection.answer("204 No Content")
+            connection.stall()
+        }
+        defer { server.close() }
+        let folder = TemporaryFolder()
+        // More than the two systems hold of it.
+        let delivery =
+            #""delivery": { "retry": { "first": "1ms", "most": "2ms", "for": "50ms" }, "queue": { "memory": "64MB" }, "#
+            + #""batch": { "events": 20, "bytes": "32MB" } }"#
+        folder.write("routes.json", routes(#""url": "\#(server.url)", \#(delivery)"#))
+        let pad = String(repeating: "x", count: 800_000)
+        let result = try run([], in: folder, input: (0..<20).map { "{\"n\":\($0),\"pad\":\"\(pad)\"}\n" }.joined())
+        #expect(result.code == 69)
+        #expect(result.errors.contains("provider collector: 20 taken: 20 unknown"), "\(result.errors)")
+        let named = result.errors.split(separator: "\n").filter {
+            $0.contains("answered 204 before it was sent the whole body") && $0.contains("its events wait")
+        }
+        #expect(named.count == 1, "\(result.errors)")
+        #expect(deadLetters(in: folder.path + "/state/dead-letters.sqlite").count == 20)
     }
 
     @Test("with one event a request the refused one ends alone in the dead letters at once")

@@ -25,14 +25,19 @@ final class Server: Sendable {
 
         /// The next request, whole; nil when the client has left.
         func request() -> Request? {
-            guard var request = head() else { return nil }
-            let size = Int(request.headers["content-length"] ?? "0") ?? 0
+            guard var request = head(), let body = body(of: request) else { return nil }
+            request.body = body
+            return request
+        }
+
+        /// The body behind a head; nil when the client has left.
+        func body(of head: Request) -> [UInt8]? {
+            let size = Int(head.headers["content-length"] ?? "0") ?? 0
             while pending.withLock({ $0.count }) < size { if !fill() { return nil } }
-            request.body = pending.withLock { bytes in
+            return pending.withLock { bytes in
                 defer { bytes.removeFirst(size) }
                 return Array(bytes[..<size])
             }
-            return request
         }
 
         /// The head of the next request; its body is left unread.
@@ -90,6 +95,12 @@ final class Server: Sendable {
             return true
         }
 
+        /// Reads nothing more until the connection is ended on this side or the other.
+        func stall() {
+            var entry = pollfd(fd: socket, events: 0, revents: 0)
+            while poll(&entry, 1, -1) < 0, errno == EINTR {}
+        }
+
         /// Ends the connection with a reset instead of properly.
         func reset() {
             var option = Linger(on: 1, seconds: 0)
@@ -118,14 +129,17 @@ final class Server: Sendable {
     var requests: [Request] { state.withLock { $0.requests } }
     var connections: Int { state.withLock { $0.connections } }
 
-    /// `serve` has the connection until it returns, which closes it.
-    init(_ serve: @escaping @Sendable (Server, Connection) -> Void) {
+    /// `serve` has the connection until it returns, which closes it. `receiveBuffer`: about how many bytes the system takes of what the
+    /// server has not read.
+    init(receiveBuffer: Int32? = nil, _ serve: @escaping @Sendable (Server, Connection) -> Void) {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let listener = self.listener
+        // Connections inherit it.
+        if var size = receiveBuffer { setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size)) }
         let bound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 bind(listener, address, size) == 0 && listen(listener, 128) == 0 && getsockname(listener, address, &size) == 0

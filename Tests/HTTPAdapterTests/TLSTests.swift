@@ -196,6 +196,15 @@ struct TLSTests {
         #expect(try Instance(url: server.url, ca).deliver(large).name == "delivered")
     }
 
+    @Test("over HTTP/2 too a 2xx is no delivery when it comes before the body was sent", arguments: ["head", "and-end"])
+    func http2Early(way: String) throws {
+        let server = try TLSServer("good", ["--early", way])
+        let large = (0..<100).map { "{\"n\":\($0),\"pad\":\"\(String(repeating: "x", count: 20_000))\"}" }
+        let ending = try Instance(url: server.url, ca).deliver(large)
+        #expect(ending.name == "unknown" && ending.code == 200, "\(ending)")
+        #expect(ending.message.contains("answered 200 before it was sent the whole body"), "\(ending)")
+    }
+
     @Test("after a GOAWAY that took the request the next one goes to a new connection")
     func goAwayAfter() throws {
         let server = try TLSServer("good", ["--goaway", "after"])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A TLS server for the tests, which speaks just enough HTTP/1.1 and HTTP/2. It tells its port, and what comes of each connection, on standard output.
 
-usage: tls-server.py CERTIFICATE KEY [--client-ca FILE] [--newest 1.2] [--h2] [--goaway before|after]
+usage: tls-server.py CERTIFICATE KEY [--client-ca FILE] [--newest 1.2] [--h2] [--early head|and-end] [--goaway before|after]
 """
 
 import argparse
@@ -52,7 +52,7 @@ def http1(stream, number, note):
         stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 
 
-def http2(stream, number, goaway, note):
+def http2(stream, number, goaway, early, note):
     def send(kind, flags, of, payload=b""):
         stream.sendall(struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", of) + payload)
 
@@ -71,7 +71,13 @@ def http2(stream, number, goaway, note):
         elif kind == DATA and size:
             send(WINDOW_UPDATE, 0, 0, struct.pack(">I", size))
             send(WINDOW_UPDATE, 0, of, struct.pack(">I", size))
+        if early and kind == HEADERS:
+            send(HEADERS, END_HEADERS | (END_STREAM if early == "and-end" else 0), of, STATUS_200)
         if kind in (DATA, HEADERS) and flags & END_STREAM:
+            if early:
+                if early != "and-end":
+                    send(DATA, END_STREAM, of)
+                continue
             note(f"h2 connection {number} stream {of}")
             if goaway == "before" and number == 1:
                 send(GOAWAY, 0, 0, struct.pack(">II", 0, 0))
@@ -87,7 +93,7 @@ def http2(stream, number, goaway, note):
                 return
 
 
-def serve(plain, number, context, goaway):
+def serve(plain, number, context, goaway, early):
     requests = 0
 
     def note(text):
@@ -98,7 +104,7 @@ def serve(plain, number, context, goaway):
     try:
         with plain, context.wrap_socket(plain, server_side=True) as stream:
             if stream.selected_alpn_protocol() == "h2":
-                http2(stream, number, goaway, note)
+                http2(stream, number, goaway, early, note)
             else:
                 http1(stream, number, note)
     except (Left, OSError):
@@ -115,11 +121,12 @@ def main():
     parser.add_argument("--newest")
     parser.add_argument("--h2", action="store_true")
     parser.add_argument("--goaway")
+    parser.add_argument("--early", choices=["head", "and-end"])
     options = parser.parse_args()
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(options.certificate, options.key)
-    context.set_alpn_protocols(["h2", "http/1.1"] if options.h2 or options.goaway else ["http/1.1"])
+    context.set_alpn_protocols(["h2", "http/1.1"] if options.h2 or options.goaway or options.early else ["http/1.1"])
     if options.newest == "1.2":
         context.maximum_version = ssl.TLSVersion.TLSv1_2
     if options.client_ca:
@@ -132,7 +139,7 @@ def main():
     while True:
         plain, _ = listener.accept()
         number += 1
-        threading.Thread(target=serve, args=(plain, number, context, options.goaway), daemon=True).start()
+        threading.Thread(target=serve, args=(plain, number, context, options.goaway, options.early), daemon=True).start()
 
 
 main()

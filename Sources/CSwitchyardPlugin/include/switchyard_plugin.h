@@ -42,7 +42,8 @@ typedef enum switchyard_outcome_kind {
   SWITCHYARD_DELIVERED = 0,
   /* Refused for good. A whole batch is halved by the router until the bad event stands alone. */
   SWITCHYARD_REJECTED = 1,
-  /* Not taken now: to be sent again after retry_after_ms. */
+  /* Not taken now: to be sent again after retry_after_ms. Of a whole batch that is a time of the destination: the router delivers
+     nothing to the instance before it is over (an hour at most). Of a single event only that event waits for it. */
   SWITCHYARD_RETRY = 2,
   /* It may have been delivered; it is sent again with the same message ids. */
   SWITCHYARD_UNKNOWN = 3,
