@@ -212,7 +212,9 @@ struct ReloadTests {
 
     @Test("gives a provider that never took its queue to the one that replaces it")
     func takesOver() throws {
-        func routes(_ provider: String) -> String { #"{ "providers": { "out": \#(provider) }, "routes": [ { "to": ["out"] } ] }"# }
+        func routes(_ provider: String) -> String {
+            #"{ "message_id": { "add": false }, "providers": { "out": \#(provider) }, "routes": [ { "to": ["out"] } ] }"#
+        }
         let yard = try Yard(routes: routes(#"{ "plugin": "http", "url": "http://127.0.0.1:9/" }"#))
         let run = try yard.startRouter()
         run.send("{\"n\":1}\n{\"n\":2}\n")
