@@ -25,6 +25,33 @@ public final class Database {
 
     deinit { close() }
 
+    /// From now on the log is left as it is: closing brings nothing of it into the main file and does not delete it, and neither does
+    /// a write. So nothing of evidence changes as long as nothing is written.
+    func keepLog(_ keeps: Bool) throws(StorageFault) {
+        csqlite_keep_log(handle, keeps ? 1 : 0)
+        if keeps { try run("PRAGMA wal_autocheckpoint = 0") }
+    }
+
+    /// Opens a file that must not change: to look at it, whoever has it, or at what is left of a damaged one.
+    public static func lookingAt(_ path: String, vfs: String? = nil, patience milliseconds: Int32 = 0) throws(StorageFault) -> Database {
+        let database = try Database(path, makes: false, vfs: vfs, patience: milliseconds)
+        do throws(StorageFault) {
+            try database.keepLog(true)
+            try database.run("PRAGMA query_only = ON")
+        } catch {
+            database.close()
+            throw error
+        }
+        return database
+    }
+
+    /// Closes it and leaves the log, damaged or not, for who looks into it.
+    public func closeKeepingLog() {
+        guard handle != nil else { return }
+        csqlite_keep_log(handle, 1)
+        close()
+    }
+
     public func close() {
         prepared.removeAll()
         sqlite3_close_v2(handle)

@@ -13,8 +13,11 @@ public struct FileFormat: Sendable {
     public var tables: String
     /// The statements that turn a file of each version, from 1 on, into one of the next.
     public var upgrades: [String]
+    /// The first version that has a proof and a witness; nil: none has.
+    public var provenSince: Int64?
 
-    public init(application: Int64, version: Int64, tables: String, upgrades: [String] = []) {
+    public init(application: Int64, version: Int64, tables: String, upgrades: [String] = [], provenSince: Int64? = nil) {
+        self.provenSince = provenSince
         self.application = application
         self.version = version
         self.tables = tables
@@ -37,17 +40,22 @@ extension Database {
         } else {
             try check(format)
         }
+        try configure(isSynced: isSynced, pageSize: pageSize)
+        guard isNew else { return try upgrade(to: format) }
+        try transaction { () throws(StorageFault) in
+            try run(format.tables)
+            try run("PRAGMA application_id = \(format.application); PRAGMA user_version = \(format.version)")
+        }
+    }
+
+    /// The settings of a connection that writes.
+    func configure(isSynced: Bool, pageSize: Int) throws(StorageFault) {
         try run(
             """
             PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON; PRAGMA synchronous = \(isSynced ? "FULL" : "NORMAL");
             PRAGMA wal_autocheckpoint = \((8 << 20) / pageSize); PRAGMA journal_size_limit = \(16 << 20);
             PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY
             """)
-        guard isNew else { return try upgrade(to: format) }
-        try transaction { () throws(StorageFault) in
-            try run(format.tables)
-            try run("PRAGMA application_id = \(format.application); PRAGMA user_version = \(format.version)")
-        }
     }
 
     private func upgrade(to format: FileFormat) throws(StorageFault) {
@@ -65,10 +73,11 @@ extension Database {
             throw StorageFault(.foreign, "\(path): is a database of another program; it is left as it is")
         }
         let written = try number("PRAGMA user_version") ?? 0
-        guard written <= format.version else {
-            throw StorageFault(
-                .foreign, "\(path): was written by a newer version (format \(written), not \(format.version)); it is left as it is")
-        }
+        guard written <= format.version else { throw newer(written, than: format) }
+    }
+
+    func newer(_ version: Int64, than format: FileFormat) -> StorageFault {
+        StorageFault(.foreign, "\(path): was written by a newer version (format \(version), not \(format.version)); it is left as it is")
     }
 }
 

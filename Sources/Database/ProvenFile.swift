@@ -1,0 +1,317 @@
+// A database of the state folder with a proof in it and a witness beside it. It promises that what a transaction has done and then
+// vanishes, by whatever damage to the file, its log or both, is noticed at the next opening, and that no evidence is changed before.
+//
+// How to use it: a `FileFormat` with `provenSince` set to the first version of the new form; its `tables` without the table `proof`, which is
+// added here. Every row that is believed has a column for its `RowChecksum`, which its user writes and verifies.
+//
+//     switch try ProvenFile.open(path, as: format, options, admit: …, upgrade: …) {
+//     case .absent:             // nothing there: ProvenFile(making: path, as: format, options)
+//     case .open(let file):     // file.database is ready; write only in file.transaction { … }
+//     case .damaged(let damage):  // nothing was changed. damage.words, damage.losses(kept:). Refuse, or ProvenFile.rebuild(…)
+//     }
+//
+// `admit` may refuse a file (under another key, say) before anything is written. `upgrade` turns an old form into the new one, inside the
+// transaction that also writes the proof. Inside `file.transaction` the user changes `file.proof` (counts, last, digest) along with its rows;
+// all of it is done or nothing. The order is: commit, then the witness, then `transaction` returns, and only then may anybody be told.
+// `file.close()` at the end; `file.database.closeKeepingLog()` when the file turned out to be damaged, then `open` it again, which tells how.
+// To look only: `FileSight.look`. To destroy on purpose: `ProvenFile.destroy`.
+
+internal import Glibc
+public import Platform
+
+public final class ProvenFile {
+    public struct Options: Sendable {
+        /// Whether a transaction returns only when the disk has it.
+        public var isSynced = false
+        public var pageSize = 4096
+        /// Another file system than SQLite's own, for tests.
+        public var vfs: String?
+        /// In milliseconds, for another process that has the file.
+        public var patience: Int32 = 5000
+        /// Other processes may write to it too.
+        public var isShared = false
+        /// Told of what a person should know and nothing can be done about.
+        public var warn: @Sendable (String) -> Void = { _ in }
+        public init() {}
+    }
+
+    public enum Opening {
+        case absent
+        case open(ProvenFile)
+        case damaged(Damage)
+    }
+
+    public let path: String
+    public let database: Database
+    /// What the file says of itself; changed only inside of a transaction.
+    public var proof: Proof
+    private let application: Int64
+    private let options: Options
+    private var witness: Witness?
+    private var hasWarned = false
+
+    private init(_ database: Database, _ proof: Proof, _ format: FileFormat, _ options: Options) {
+        path = database.path
+        self.database = database
+        self.proof = proof
+        application = format.application
+        self.options = options
+    }
+
+    // MARK: - Opening
+
+    public static func open(
+        _ path: String, as format: FileFormat, _ options: Options,
+        admit: (Database) throws(StorageFault) -> Void = { _ in },
+        upgrade: (ProvenFile, _ version: Int64) throws(StorageFault) -> Void
+    ) throws(StorageFault) -> Opening {
+        try finishRebuild(of: path, as: format, options)
+        let sight = try FileSight.look(at: path, as: format, vfs: options.vfs, patience: options.patience)
+        switch sight.state {
+        case .absent: return .absent
+        case .damaged(let damage): return .damaged(damage)
+        case .whole(let database, let proof):
+            let file = ProvenFile(database, proof, format, options)
+            return try file.settled { () throws(StorageFault) in
+                try admit(database)
+                try file.begin()
+                if case .found = sight.witness {
+                    file.witness = try Witness(Witness.path(beside: path))
+                }
+                if file.witness == nil || sight.isAhead { file.testify() }
+                if let warning = sight.warning { options.warn(warning) }
+            }
+        case .old(let database, let version):
+            let file = ProvenFile(database, Proof(version: format.version, database: chance()), format, options)
+            return try file.settled { () throws(StorageFault) in
+                try admit(database)
+                try file.begin()
+                try database.transaction { () throws(StorageFault) in
+                    try database.run(Proof.table)
+                    try upgrade(file, version)
+                    try database.run("PRAGMA user_version = \(format.version)")
+                    try file.proof.write(database, format.application)
+                }
+                try file.swear()
+            }
+        }
+    }
+
+    /// A new file, where there is none or one that was destroyed on purpose.
+    public convenience init(making path: String, as format: FileFormat, _ options: Options) throws(StorageFault) {
+        if case .found(let record) = Witness.look(Witness.path(beside: path)), record.isDestroyed { try ProvenFile.remove(path) }
+        try self.init(path, format, options, Proof(version: format.version, database: ProvenFile.chance()))
+        _ = try settled { () throws(StorageFault) in try swear() }
+    }
+
+    /// A new file without a witness.
+    private convenience init(_ path: String, _ format: FileFormat, _ options: Options, _ proof: Proof) throws(StorageFault) {
+        try makePrivate(path)
+        let database = try Database(path, vfs: options.vfs, patience: options.patience)
+        self.init(database, proof, format, options)
+        _ = try settled { () throws(StorageFault) in
+            try database.run("PRAGMA page_size = \(options.pageSize); PRAGMA auto_vacuum = INCREMENTAL")
+            try database.configure(isSynced: options.isSynced, pageSize: options.pageSize)
+            try database.transaction { () throws(StorageFault) in
+                try database.run(format.tables)
+                try database.run(Proof.table)
+                try database.run("PRAGMA application_id = \(format.application); PRAGMA user_version = \(format.version)")
+                try self.proof.write(database, format.application)
+            }
+        }
+    }
+
+    private func settled(_ body: () throws(StorageFault) -> Void) throws(StorageFault) -> Opening {
+        do throws(StorageFault) {
+            try body()
+            return .open(self)
+        } catch {
+            database.closeKeepingLog()
+            throw error
+        }
+    }
+
+    /// The file was judged and may be written to.
+    private func begin() throws(StorageFault) {
+        try makePrivate(path)
+        try database.keepLog(false)
+        try database.configure(isSynced: options.isSynced, pageSize: options.pageSize)
+    }
+
+    private static func chance() -> Int64 {
+        var system = SystemRandomNumberGenerator()
+        return Int64(bitPattern: UInt64.random(in: 1 ... .max, using: &system))
+    }
+
+    // MARK: - Writing
+
+    /// Does all of the body or, when it throws, nothing of it.
+    public func transaction<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
+        let before = proof
+        let result: R
+        do throws(StorageFault) {
+            result = try database.transaction { () throws(StorageFault) in
+                if options.isShared { proof = try current() }
+                let result = try body()
+                proof.sequence += 1
+                try proof.write(database, application)
+                return result
+            }
+        } catch {
+            proof = before
+            throw error
+        }
+        testify()
+        return result
+    }
+
+    private func current() throws(StorageFault) -> Proof {
+        guard let proof = try Proof.read(database, application) else {
+            throw StorageFault(.damaged, "\(path): has no table 'proof' any more")
+        }
+        return proof
+    }
+
+    public func close() { database.close() }
+
+    // MARK: - The witness
+
+    /// A witness that did not exist, or one that is replaced; without it the file is not used.
+    private func swear() throws(StorageFault) {
+        witness = try Witness(Witness.path(beside: path), making: proof.record(application))
+        ProvenFile.syncFolder(of: path)
+    }
+
+    /// What was done is done, also where the witness cannot be written; that is said once.
+    private func testify() {
+        do throws(StorageFault) {
+            if let witness { try witness.write(proof.record(application)) } else { try swear() }
+            hasWarned = false
+        } catch {
+            if !hasWarned { options.warn("\(error); damage to \(path) might not be noticed") }
+            hasWarned = true
+        }
+    }
+
+    // MARK: - Destroying
+
+    /// Destroys the file on purpose. After a kill at any moment it is still there whole, or the next opening finds it destroyed.
+    public static func destroy(_ path: String) throws(StorageFault) {
+        let place = Witness.path(beside: path)
+        var record = WitnessRecord(application: 0, version: 0, database: 0, sequence: 1)
+        if case .found(let known) = Witness.look(place) { record = known }
+        record.sequence &+= 1
+        record.isDestroyed = true
+        _ = try Witness(place, making: record)
+        syncFolder(of: path)
+        try remove(path)
+        guard unlink(place) == 0 || errno == ENOENT else { throw StorageFault(.failed, "\(place): cannot be removed: \(SystemFault())") }
+    }
+
+    private static func remove(_ path: String) throws(StorageFault) {
+        for file in [path + "-wal", path, path + "-shm", path + "-journal"] where unlink(file) != 0 && errno != ENOENT {
+            throw StorageFault(.failed, "\(file): cannot be removed: \(SystemFault())")
+        }
+    }
+
+    // MARK: - After damage
+
+    /// Makes a new file with what `fill` takes over from the damaged one, sets the damaged one aside, and puts the new one into its place.
+    /// `fill` gets the new file, inside a transaction, and the old one, where there is one, to read from; it sets `proof`. `tell` gets the
+    /// name under which the old one is set aside, nil where there is nothing, before that is done: after a kill at any moment all of this is
+    /// done and told again, or was told. `now`: nanoseconds since 1970.
+    public static func rebuild(
+        _ path: String, as format: FileFormat, _ options: Options, _ damage: Damage, at now: Int64,
+        fill: (ProvenFile, Database?) throws(StorageFault) -> Void, tell: (_ setAside: String?) -> Void
+    ) throws(StorageFault) -> ProvenFile {
+        let draft = draft(of: path)
+        try remove(draft)
+        let number = damage.witness?.database ?? damage.proof?.database ?? chance()
+        let file = try ProvenFile(draft, format, options, Proof(version: format.version, database: number))
+        // Where it cannot even be opened there is nothing to take over.
+        let old = damage.isThere ? try? Database.lookingAt(path, vfs: options.vfs, patience: options.patience) : nil
+        defer { old?.closeKeepingLog() }
+        _ = try file.settled { () throws(StorageFault) in
+            try file.database.transaction { () throws(StorageFault) in
+                try fill(file, old)
+                file.proof.sequence = max(damage.witness?.sequence ?? 1, damage.proof?.sequence ?? 1) + 1
+                try file.proof.write(file.database, format.application)
+            }
+        }
+        let aside = nameAside(path, now)
+        // As long as the draft has a log, nobody takes it for finished.
+        tell(exists(path) || exists(path + "-wal") ? aside : nil)
+        _ = try file.settled { () throws(StorageFault) in _ = try file.database.number("PRAGMA wal_checkpoint(TRUNCATE)") }
+        file.database.close()
+        old?.closeKeepingLog()
+        try setAside(path, as: aside)
+        try put(draft, at: path)
+        let placed = ProvenFile(try Database(path, makes: false, vfs: options.vfs, patience: options.patience), file.proof, format, options)
+        _ = try placed.settled { () throws(StorageFault) in
+            try placed.begin()
+            if case .found = Witness.look(Witness.path(beside: path)) { placed.witness = try Witness(Witness.path(beside: path)) }
+            placed.testify()
+        }
+        return placed
+    }
+
+    /// Gives a file and its log another name. The main file goes first: where a kill falls in between, a finished draft takes its place.
+    static func setAside(_ path: String, as name: String) throws(StorageFault) {
+        for companion in ["", "-wal"] where rename(path + companion, name + companion) != 0 && errno != ENOENT {
+            throw StorageFault(.failed, "\(path)\(companion): is damaged and cannot be set aside: \(SystemFault())")
+        }
+        unlink(path + "-shm")
+    }
+
+    /// A name with the time in it that is free.
+    static func nameAside(_ path: String, _ now: Int64) -> String {
+        let base = "\(path).damaged-\(now / 1_000_000_000)"
+        var (name, number) = (base, 1)
+        while exists(name) || exists(name + "-wal") {
+            number += 1
+            name = "\(base)-\(number)"
+        }
+        return name
+    }
+
+    private static func draft(of path: String) -> String { path + ".rebuilt" }
+    private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    private static func put(_ draft: String, at path: String) throws(StorageFault) {
+        guard rename(draft, path) == 0 else { throw StorageFault(.failed, "\(draft): cannot take its place: \(SystemFault())") }
+        syncFolder(of: path)
+    }
+
+    /// A rebuild was cut off by a kill: one whose new file is done and whose old one is aside is finished, any other is forgotten.
+    private static func finishRebuild(of path: String, as format: FileFormat, _ options: Options) throws(StorageFault) {
+        let draft = draft(of: path)
+        guard exists(draft) else { return }
+        var isDone = false
+        if !exists(path), !exists(draft + "-wal"), let database = try? Database.lookingAt(draft, vfs: options.vfs) {
+            defer { database.closeKeepingLog() }
+            if let proof = (try? Proof.read(database, format.application)).flatMap({ $0 }) {
+                isDone = proof.sequence > 1
+                if case .found(let known) = Witness.look(Witness.path(beside: path)) {
+                    isDone = !known.isDestroyed && proof.database == known.database && proof.sequence > known.sequence
+                }
+            }
+        }
+        guard isDone else { return try remove(draft) }
+        // The log of the old file, if it is still here, must not meet the new one.
+        if exists(path + "-wal") {
+            var status = stat()
+            let then = stat(draft, &status) == 0 ? Int64(status.st_mtim.tv_sec) : 0
+            try setAside(path, as: nameAside(path, then * 1_000_000_000))
+        }
+        try put(draft, at: path)
+        for companion in ["-wal", "-shm"] { unlink(draft + companion) }
+    }
+
+    private static func syncFolder(of path: String) {
+        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
+        let number = Glibc.open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard number >= 0 else { return }
+        fsync(number)
+        Glibc.close(number)
+    }
+}

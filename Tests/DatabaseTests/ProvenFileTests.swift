@@ -1,0 +1,284 @@
+import Foundation
+import Platform
+import Testing
+
+@testable import Database
+
+private let format = FileFormat(
+    application: 0x5357_5999, version: 3, tables: "CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT NOT NULL);", provenSince: 2)
+
+private final class Folder {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
+    init() { try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+    var file: String { path + "/x.sqlite" }
+    var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+    /// As a kill would leave them: whoever has them open does nothing any more.
+    func copy() throws -> Folder {
+        let copy = Folder()
+        for name in files where !name.hasSuffix("-shm") {
+            try FileManager.default.copyItem(atPath: path + "/" + name, toPath: copy.path + "/" + name)
+        }
+        return copy
+    }
+    func bytes(_ end: String) -> Data { FileManager.default.contents(atPath: path + "/" + end) ?? Data() }
+    func write(_ data: Data, _ name: String) throws { try data.write(to: URL(fileURLWithPath: path + "/" + name)) }
+    func flip(_ name: String, _ offset: Int, _ mask: UInt8 = 1) throws {
+        var data = bytes(name)
+        data[offset] ^= mask
+        try write(data, name)
+    }
+    func remove(_ name: String) { unlink(path + "/" + name) }
+}
+
+private func add(_ count: Int, to file: ProvenFile) throws {
+    for _ in 0..<count {
+        try file.transaction { () throws(StorageFault) in
+            file.proof.last += 1
+            file.proof[7].came += 1
+            try file.database.statement("INSERT INTO rows VALUES (?1, 'row')").bind(1, file.proof.last).run()
+        }
+    }
+}
+
+private func made(_ folder: Folder) throws -> ProvenFile { try ProvenFile(making: folder.file, as: format, ProvenFile.Options()) }
+
+private func open(_ folder: Folder, warn: Monitor<[String]> = Monitor([])) throws(StorageFault) -> ProvenFile.Opening {
+    var options = ProvenFile.Options()
+    options.warn = { line in warn.withLock { $0.append(line) } }
+    return try ProvenFile.open(folder.file, as: format, options) { file, version throws(StorageFault) in
+        file.proof[7].came = try file.database.number("SELECT count(*) FROM rows") ?? 0
+    }
+}
+
+private func opened(_ folder: Folder, warn: Monitor<[String]> = Monitor([])) throws -> ProvenFile? {
+    if case .open(let file) = try open(folder, warn: warn) { return file }
+    return nil
+}
+
+private func damage(_ folder: Folder) throws -> Damage? {
+    if case .damaged(let damage) = try open(folder) { return damage }
+    return nil
+}
+
+@Suite("A file with a proof")
+struct ProvenFileTests {
+    /// A file after a kill: 20 rows were acknowledged, 10 of them stand in the log only.
+    private func killed() throws -> Folder {
+        let folder = Folder()
+        var file = try made(folder)
+        try add(10, to: file)
+        file.close()
+        file = try #require(try opened(folder))
+        try add(10, to: file)
+        return try folder.copy()
+    }
+
+    @Test("has after a kill all that was acknowledged, and goes on")
+    func whole() throws {
+        let folder = try killed()
+        let warned = Monitor<[String]>([])
+        let file = try #require(try opened(folder, warn: warned))
+        #expect(try file.database.number("SELECT count(*) FROM rows") == 20)
+        #expect(file.proof.sequence == 21 && file.proof[7].left == 20 && file.proof.last == 20)
+        try add(1, to: file)
+        #expect(try file.database.number("SELECT count(*) FROM rows") == 21)
+        #expect(warned.withLock { $0 } == [])
+    }
+
+    @Test("notices every damage to its log that costs a transaction, with numbers, and changes nothing of it")
+    func log() throws {
+        let sound = try killed()
+        let size = sound.bytes("x.sqlite-wal").count
+        #expect(size > 10 * 4096)
+        var noticed = 0
+        for cut in [0, 32, 5000, size / 2, size - 1] + Array(stride(from: 1, to: size, by: 1777)) {
+            let folder = try sound.copy()
+            if cut % 2 == 0 {
+                try folder.write(sound.bytes("x.sqlite-wal")[..<cut], "x.sqlite-wal")
+            } else {
+                try folder.flip("x.sqlite-wal", cut, 0x10)
+            }
+            let log = folder.bytes("x.sqlite-wal")
+            switch try open(folder) {
+            case .open(let file): #expect(try file.database.number("SELECT count(*) FROM rows") == 20)
+            case .absent: Issue.record("it is there")
+            case .damaged(let damage):
+                noticed += 1
+                let loss = try #require(damage.losses(kept: [7: damage.proof?[7].left ?? 0])?.first)
+                #expect(loss.expected == 20 && loss.lost == 20 - (damage.proof?[7].left ?? 0) && loss.lost > 0 && loss.lost <= 10)
+                #expect(damage.words.contains("transactions are gone"), "\(damage.words)")
+                #expect(folder.bytes("x.sqlite-wal") == log && folder.bytes("x.sqlite") == sound.bytes("x.sqlite"))
+            }
+        }
+        #expect(noticed > 5)
+        let folder = try sound.copy()
+        folder.remove("x.sqlite-wal")
+        #expect(try damage(folder)?.losses(kept: [7: 10]) == [.init(key: 7, expected: 20, lost: 10, again: 0)])
+    }
+
+    @Test("notices that the main file is missing, empty, of one byte, without tables, or another one")
+    func main() throws {
+        let sound = try killed()
+        for data in [nil, Data(), Data([1]), Data(count: 99)] {
+            let folder = try sound.copy()
+            if let data { try folder.write(data, "x.sqlite") } else { folder.remove("x.sqlite") }
+            let found = try #require(try damage(folder))
+            #expect(found.losses(kept: [:]) == [.init(key: 7, expected: 20, lost: 20, again: 0)])
+            #expect(!found.isThere && folder.bytes("x.sqlite-wal") == sound.bytes("x.sqlite-wal"))
+        }
+        let log = try sound.copy()
+        log.remove("x.sqlite")
+        log.remove("x.witness")
+        #expect(try #require(try damage(log)).losses(kept: [:]) == nil, "a log alone tells that there was something")
+        let other = Folder()
+        try made(other).close()
+        let folder = try sound.copy()
+        folder.remove("x.sqlite-wal")
+        try folder.write(other.bytes("x.sqlite"), "x.sqlite")
+        let found = try #require(try damage(folder))
+        #expect(found.isOther && found.losses(kept: [7: 5]) == [.init(key: 7, expected: 20, lost: 20, again: 0)])
+    }
+
+    @Test("says once that a witness was not there, or was damaged, and makes a new one")
+    func witness() throws {
+        for data in [nil, Data(), Data(repeating: 7, count: 8192)] {
+            let folder = try killed()
+            if let data { try folder.write(data, "x.witness") } else { folder.remove("x.witness") }
+            let warned = Monitor<[String]>([])
+            let file = try #require(try opened(folder, warn: warned))
+            #expect(warned.withLock { $0.count == 1 && $0[0].contains("nobody can tell whether the newest") })
+            #expect(Witness.look(folder.path + "/x.witness") == .found(file.proof.record(format.application)))
+            file.close()
+            let again = Monitor<[String]>([])
+            _ = try #require(try opened(folder, warn: again))
+            #expect(again.withLock { $0 } == [])
+        }
+    }
+
+    @Test("is never taken for an older form, a newer one, or a file of another program because of a flipped bit in its head")
+    func marks() throws {
+        let sound = try killed()
+        let file = try #require(try opened(sound))
+        file.close()
+        for offset in Array(60..<64) + Array(68..<72) {
+            for bit in 0..<8 as Range<UInt8> {
+                for keepsWitness in [true, false] {
+                    let folder = try sound.copy()
+                    try folder.flip("x.sqlite", offset, 1 << bit)
+                    if !keepsWitness { folder.remove("x.witness") }
+                    #expect(try damage(folder) != nil, "\(offset) \(bit)")
+                }
+            }
+        }
+    }
+
+    @Test("refuses what a newer version wrote, also when its main file is looked at without a witness")
+    func newer() throws {
+        let folder = Folder()
+        let next = FileFormat(application: format.application, version: 4, tables: format.tables, provenSince: 2)
+        try ProvenFile(making: folder.file, as: next, ProvenFile.Options()).close()
+        for _ in 0..<2 {
+            do {
+                _ = try open(folder)
+                Issue.record("it was taken")
+            } catch {
+                #expect(error.kind == .foreign && error.description.contains("newer version (format 4, not 3)"))
+            }
+            folder.remove("x.witness")
+        }
+    }
+
+    @Test("of an older form is turned into the new one as it is, and never goes back")
+    func upgrade() throws {
+        let folder = Folder()
+        let old = try Database(folder.file)
+        try old.settle(as: FileFormat(application: format.application, version: 1, tables: format.tables), isSynced: false)
+        try old.run("INSERT INTO rows VALUES (1, 'a'), (2, 'b')")
+        old.close()
+        let file = try #require(try opened(folder))
+        #expect(file.proof[7].came == 2 && file.proof.version == 3)
+        #expect(Witness.look(folder.path + "/x.witness") == .found(file.proof.record(format.application)))
+        file.close()
+        let shell = try Database(folder.file)
+        try shell.run("DROP TABLE proof; PRAGMA user_version = 1")
+        shell.close()
+        #expect(try damage(folder) != nil)
+    }
+
+    @Test("that is destroyed on purpose raises no alarm, wherever a kill cuts it off")
+    func destroys() throws {
+        let sound = try killed()
+        let place = sound.path + "/x.witness"
+        var record = WitnessRecord(application: 0, version: 0, database: 0, sequence: 1000)
+        record.isDestroyed = true
+        _ = try Witness(place, making: record)
+        for gone in [[], ["x.sqlite-wal"], ["x.sqlite-wal", "x.sqlite"], ["x.sqlite-wal", "x.sqlite", "x.witness"]] {
+            let folder = try sound.copy()
+            for name in gone { folder.remove(name) }
+            guard case .absent = try open(folder) else {
+                Issue.record("\(gone)")
+                continue
+            }
+            let file = try made(folder)
+            #expect(try file.database.number("SELECT count(*) FROM rows") == 0)
+            try add(1, to: file)
+            #expect(try opened(folder.copy())?.proof[7].came == 1)
+        }
+        try ProvenFile.destroy(sound.file)
+        #expect(sound.files == [])
+    }
+
+    @Test("is rebuilt from what can be read, with the damaged one aside, and told of before, wherever a kill cuts it off")
+    func rebuilds() throws {
+        for isMissing in [false, true] {
+            let folder = try killed()
+            if isMissing { folder.remove("x.sqlite") } else { folder.remove("x.sqlite-wal") }
+            let found = try #require(try damage(folder))
+            var states: [Folder] = []
+            func rebuild(_ folder: Folder, _ tell: @escaping (String?) -> Void) throws -> ProvenFile {
+                let damage = try #require(try damage(folder))
+                return try ProvenFile.rebuild(
+                    folder.file, as: format, ProvenFile.Options(), damage, at: 5_000_000_000,
+                    fill: { file, old throws(StorageFault) in
+                        guard let old else { return }
+                        let all = try old.statement("SELECT id FROM rows")
+                        while try all.step() {
+                            try file.database.statement("INSERT INTO rows VALUES (?1, 'row')").bind(1, all.int(0)).run()
+                            file.proof[7].came += 1
+                            file.proof.last = all.int(0)
+                        }
+                    }, tell: tell)
+            }
+            states.append(try folder.copy())
+            let file = try rebuild(folder) { aside in
+                #expect(aside == folder.file + ".damaged-5")
+                states.append(try! folder.copy())
+            }
+            #expect(file.proof.sequence > found.witness!.sequence && file.proof[7].came == (isMissing ? 0 : 10))
+            try add(1, to: file)
+            #expect(try opened(folder.copy())?.proof[7].came == (isMissing ? 1 : 11))
+            #expect(folder.files.contains(isMissing ? "x.sqlite.damaged-5-wal" : "x.sqlite.damaged-5"))
+            // Cut off before the old file went: it is found damaged again, and all is done again.
+            for state in states {
+                #expect(try damage(state.copy()) != nil)
+                #expect(try rebuild(state) { _ in }.proof[7].came == (isMissing ? 0 : 10))
+                #expect(!state.files.contains("x.sqlite.rebuilt"))
+            }
+        }
+        // Cut off when the old file was aside and the new one not yet in its place.
+        let folder = try killed()
+        folder.remove("x.sqlite-wal")
+        let witness = folder.bytes("x.witness")
+        let found = try #require(try damage(folder))
+        try ProvenFile.rebuild(
+            folder.file, as: format, ProvenFile.Options(), found, at: 5, fill: { file, _ in file.proof[7].came = 3 }, tell: { _ in }
+        ).close()
+        try folder.write(witness, "x.witness")
+        rename(folder.file, folder.file + ".rebuilt")
+        try folder.write(Data(repeating: 1, count: 500), "x.sqlite-wal")
+        let file = try #require(try opened(folder))
+        let aside = folder.files.filter { $0.hasPrefix("x.sqlite.damaged-") && $0.hasSuffix("-wal") }
+        #expect(file.proof[7].came == 3 && aside.map { folder.bytes($0).count } == [500])
+    }
+}
