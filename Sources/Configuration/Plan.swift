@@ -367,9 +367,18 @@ public struct DeliveryPlan: Sendable {
         public init() {}
     }
 
+    /// What becomes of events that were given up and cannot be kept as dead letters.
+    public enum DeadLetters: String, Sendable, CaseIterable {
+        /// They are lost, counted and told.
+        case lose
+        /// The lane waits until they are kept.
+        case block
+    }
+
     public var batch = Batch()
     public var queue = Queue()
     public var retry = Retry()
+    public var deadLetters = DeadLetters.lose
     /// How many failures in a row open the breaker, so that one batch at a time probes.
     public var breaker = 5
     /// How long a call of the module may take; then its outcome is unknown. Zero: for ever.

@@ -20,12 +20,19 @@ public final class DeadLetters: Sendable {
         var onBurial: (@Sendable (Int64) -> Void)?
         /// Whether letters were removed that the file's log may still hold.
         var isUntidy = false
-        /// The kind of fault that was told last; it is not told again until events could be kept.
-        var told: SpoolFault.Kind?
+        /// By provider, what was told last of events that cannot be kept; the same is not told again until some could be.
+        var told: [String: Trouble] = [:]
         /// Whether events may still be kept; nil: nobody asks.
         var check: SecondCheck?
         /// What was destroyed instead of being kept, since the last sweep.
         var refused = Swept()
+    }
+
+    fileprivate struct Trouble {
+        var kind: SpoolFault.Kind
+        var isLoss: Bool
+        /// How many events were lost since it began.
+        var lost = 0
     }
 
     /// Takes what is given up instead of the file; how many could not be kept.
@@ -49,31 +56,43 @@ public final class DeadLetters: Sendable {
     /// so that the event is either swept or not written.
     public func guarded(by check: SecondCheck) { state.withLock { $0.check = check } }
 
-    /// Keeps the events of a batch; how many could not be kept.
+    /// Keeps the events of a batch; how many could not be kept, and why. `isLost`: they are lost then; otherwise the lane waits.
     func bury(
-        _ batch: Batch, provider: String, routes: [String], reason: LaneAccount.Fate, _ answer: Answer, attempts: Int
-    ) -> Int {
-        if let divert { return divert(batch) }
+        _ batch: Batch, provider: String, routes: [String], reason: LaneAccount.Fate, _ answer: Answer, attempts: Int, isLost: Bool
+    ) -> (lost: Int, fault: SpoolFault?) {
+        if let divert { return (divert(batch), nil) }
         return state.withLock { state in
-            guard let kept = state.allowed(of: batch) else { return 0 }
+            guard let kept = state.allowed(of: batch) else { return (0, nil) }
             do throws(SpoolFault) {
                 if state.file == nil { state.file = try open() }
                 try state.file?.bury(
                     kept, at: clock.wall(), provider: provider, routes: routes, levels: levels.all, reason: reason.rawValue,
                     code: answer.code, answer: answer.message, attempts: attempts)
-                state.told = nil
+                for (provider, trouble) in state.told.sorted(by: { $0.key < $1.key }) { warn(DeadLetters.words(provider, over: trouble)) }
+                state.told = [:]
                 if let oldest = batch.entries.map(\.arrival).min() { state.onBurial?(oldest) }
-                return 0
+                return (0, nil)
             } catch {
                 // It may have been moved away, or may be there again.
                 state.file = nil
-                if state.told != error.kind {
-                    warn("dead letters of \(provider) cannot be kept: \(error); events lost: \(grouped(kept.count)), and more may follow")
+                let before = state.told[provider]
+                if before?.kind != error.kind || before?.isLoss != isLost {
+                    let rest =
+                        isLost
+                        ? "events lost: \(grouped(kept.count)), and more may follow"
+                        : "its lane holds them and hands nothing over until they are kept (dead_letters: block); make room on the disk"
+                    warn("dead letters of \(provider) cannot be kept: \(error); \(rest)")
                 }
-                state.told = error.kind
-                return kept.count
+                state.told[provider] = Trouble(
+                    kind: error.kind, isLoss: isLost, lost: (before?.lost ?? 0) + (isLost ? kept.count : 0))
+                return (kept.count, error)
             }
         }
+    }
+
+    private static func words(_ provider: String, over trouble: Trouble) -> String {
+        let lost = trouble.lost == 0 ? "" : "; events lost meanwhile: \(grouped(trouble.lost))"
+        return "dead letters of \(provider) can be kept again\(lost)"
     }
 
     private func open() throws(SpoolFault) -> DeadLetterFile? {

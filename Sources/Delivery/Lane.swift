@@ -342,12 +342,14 @@ public final class Lane: Sendable {
         state.wake()
         for effect in effects {
             switch effect {
-            case .bury(let batch, let reason, let answer, let attempts, let share):
-                let lost = deadLetters.bury(
-                    batch, provider: name, routes: routes.all, reason: reason, answer, attempts: attempts)
-                state.withLock { $0.buried(share, lost: lost) }
+            case .bury(let burial):
+                let (lost, fault) = deadLetters.bury(
+                    burial.batch, provider: name, routes: routes.all, reason: burial.reason, burial.answer, attempts: burial.attempts,
+                    isLost: burial.isSettled)
+                state.withLock { $0.buried(burial, lost: lost, fault, at: clock.now()) }
                 state.wake()
-                news(self, .buried(count: batch.count, reason: reason, answer, lost: lost))
+                if lost > 0, !burial.isSettled { continue }
+                news(self, .buried(count: burial.batch.count, reason: burial.reason, burial.answer, lost: lost))
             case .failing(let answer, let again): news(self, .failing(answer, again: again))
             case .recovered(let attempts): news(self, .recovered(attempts: attempts))
             case .dropping: news(self, .dropping)

@@ -266,7 +266,7 @@ extension LaneState {
         sealAssembly(at: Instant(nanoseconds: .max), always: true)
         for token in inFlight.keys { inFlight[token]?.mayHaveArrived = true }
         var all = inFlight.sorted { $0.key < $1.key }.map(\.value)
-        all += queue.removeAll()
+        all += letters.removeAll().map(\.waiting) + queue.removeAll()
         inFlight.removeAll()
         inFlightBytes = 0
         all = all.compactMap { rest(of: $0) }

@@ -29,8 +29,8 @@ extension LaneState {
             keepAll(.ended)
             return [.closed(answer)]
         }
-        account.unkept += takeAll(.ended).reduce(0) { $0 + $1.batch.count }
-        return [.closed(answer)]
+        account.unkept += takeAll(.ended).reduce(0) { $0 + $1.waiting.batch.count }
+        return buryLast() + [.closed(answer)]
     }
 
     /// Time is up: what waits is given up and kept in the dead-letter file.
@@ -45,16 +45,16 @@ extension LaneState {
             keepAll(phase)
             return []
         }
-        var effects: [Effect] = []
-        for waiting in takeAll(phase) {
-            unburied += 1
-            effects.append(.bury(waiting.batch, reason: waiting.fate, answer, attempts: waiting.attempts, nil))
-        }
-        return effects
+        let left = takeAll(phase)
+        return buryLast()
+            + left.map { waiting, fate in
+                unburied += 1
+                return .bury(Burial(waiting: waiting, reason: fate, answer: answer, isSettled: true))
+            }
     }
 
     /// Ends or stops the lane and settles everything that it holds. What is in the provider's hands may arrive, or may have.
-    private mutating func takeAll(_ phase: Phase) -> [(batch: Batch, fate: LaneAccount.Fate, attempts: Int)] {
+    private mutating func takeAll(_ phase: Phase) -> [(waiting: Waiting, fate: LaneAccount.Fate)] {
         self.phase = phase
         sealAssembly(at: Instant(nanoseconds: .max), always: true)
         let left =
@@ -65,7 +65,7 @@ extension LaneState {
         return left.compactMap { waiting, fate in
             guard let rest = rest(of: waiting) else { return nil }
             settle(rest.batch, fate)
-            return (rest.batch, fate, rest.attempts)
+            return (rest, fate)
         }
     }
 }

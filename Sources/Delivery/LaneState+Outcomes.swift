@@ -170,18 +170,6 @@ extension LaneState {
         breakerUntil = nil
     }
 
-    mutating func bury(_ waiting: Waiting, _ fate: LaneAccount.Fate, _ answer: Answer, _ effects: inout [Effect]) {
-        settle(waiting.batch, fate)
-        unburied += 1
-        effects.append(.bury(waiting.batch, reason: fate, answer, attempts: waiting.attempts, waiting.share))
-    }
-
-    /// A burial has been carried out; `lost` events could not be kept. Only now may the others leave the disk.
-    mutating func buried(_ share: Backlog.Share?, lost: Int) {
-        unburied -= 1
-        account.lost += lost
-        if let share, lost == 0 { backlog.release(share) }
-    }
 }
 
 extension Outcome {

@@ -124,6 +124,15 @@ extension LaneState {
             noteDue(finds.due, at: now)
             if let left = finds.isEmpty ? waiting : destroy(finds, of: waiting) { queue.append(left) }
         }
+        for burial in letters.removeAll() {
+            var burial = burial
+            if let finds = broom.finds(in: burial.batch) {
+                noteDue(finds.due, at: now)
+                guard let left = finds.isEmpty ? burial.waiting : destroy(finds, of: burial.waiting) else { continue }
+                burial.waiting = left
+            }
+            letters.append(burial)
+        }
         let (gone, due) = backlog.sweep(broom, at: now)
         noteDue(due, at: now)
         for (batch, isRefused) in gone {

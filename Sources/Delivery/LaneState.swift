@@ -18,7 +18,7 @@ struct LaneState: ~Copyable {
     /// What the lane's thread is to do next.
     enum Step {
         case deliver(token: UInt64, Batch, attempt: Int)
-        /// An event that the module cannot take: it is given up.
+        /// Events are to be kept as dead letters: one that the module cannot take, or those that could not be kept so far.
         case bury([Effect])
         /// Nothing to do until something happens, or until then.
         case wait(until: Instant?)
@@ -30,7 +30,7 @@ struct LaneState: ~Copyable {
     /// What is to be done outside the lock after an event was taken in.
     enum Effect {
         /// Events that are given up, for the dead-letter file.
-        case bury(Batch, reason: LaneAccount.Fate, Answer, attempts: Int, Backlog.Share?)
+        case bury(Burial)
         /// The provider refuses or fails where it worked before, or for another reason than before.
         case failing(Answer, again: Duration)
         /// It works again.
@@ -127,6 +127,12 @@ struct LaneState: ~Copyable {
     /// Deliveries that were given up at their deadline and not ended since: the provider may still be reading their events.
     var unanswered: Set<UInt64> = []
     var unburied = 0
+    /// Events that were given up and cannot be kept as dead letters, with `dead_letters: block`: nothing is handed over until they are.
+    var letters = Deque<Burial>()
+    /// Why that is, when it is tried again, and how often in a row it failed.
+    var letterFault: SpoolFault?
+    var lettersAgain: Instant?
+    var letterFailures = 0
     var failedAttempts = 0
     var rate = Rate()
     /// How old events were when they were delivered.
@@ -317,6 +323,10 @@ struct LaneState: ~Copyable {
         }
         if let due = ageDue, due <= now { lookForAged(at: now) }
         sealWhatIsDue(at: now, always: phase == .draining)
+        if !letters.isEmpty {
+            guard let again = lettersAgain, again > now else { return .bury(buryAgain()) }
+            return .wait(until: ageDue.map { min($0, again) } ?? again)
+        }
         while let index = firstReady(at: now) {
             var waiting = queue.remove(at: index)
             if isOverLimits(waiting.batch) {

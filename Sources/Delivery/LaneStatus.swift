@@ -36,7 +36,7 @@ public struct LaneStatus: Sendable, Equatable {
     public var lastError: Answer?
     /// How long ago that was.
     public var lastErrorAge: Duration?
-    /// Why events cannot be stored at the moment.
+    /// Why events cannot be stored at the moment, or dead letters cannot be kept that the lane waits for.
     public var storeFault: String?
     /// Events that took another end than delivery, by their fate.
     public var account: LaneAccount
@@ -61,12 +61,13 @@ extension LaneState {
             oldest: account.totalWaiting > 0 ? oldest : nil, rate: rate.perSecond(at: now), underWay: inFlight.count, breaker: breaker,
             paused: isPaused(at: now) ? pausedUntil.map { $0 - now } : nil, attempts: failedAttempts, lastError: lastFailure?.answer,
             lastErrorAge: lastFailure.map { now - $0.at },
-            storeFault: storeFault?.description, account: account, ages: ages, sizes: sizes)
+            storeFault: (storeFault ?? letterFault)?.description, account: account, ages: ages, sizes: sizes)
     }
 
     /// Events are in order within a batch, so that the first of each tells.
     private var oldest: Int64? {
         var oldest = (0..<queue.count).compactMap { queue[$0].batch.arrivals.first }
+        oldest += (0..<letters.count).compactMap { letters[$0].batch.arrivals.first }
         oldest += inFlight.values.compactMap { $0.batch.arrivals.first }
         oldest += backlog.gathered.compactMap { $0.batch.arrivals.first }
         if let first = assembly.oldest { oldest.append(first) }

@@ -166,6 +166,6 @@ extension ProviderPlan {
 extension DeliveryPlan {
     fileprivate func isSame(as other: DeliveryPlan) -> Bool {
         batch == other.batch && queue == other.queue && retry == other.retry && breaker == other.breaker && deadline == other.deadline
-            && abandon == other.abandon && retention == other.retention && ordered == other.ordered
+            && deadLetters == other.deadLetters && abandon == other.abandon && retention == other.retention && ordered == other.ordered
     }
 }

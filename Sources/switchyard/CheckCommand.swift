@@ -46,6 +46,7 @@ extension Plan {
                 text += ", on disk up to \(grouped(disk)) bytes, which survive \(delivery.queue.durability.summary)"
             }
             text += "; retried for \(delivery.retry.total.configured)\(delivery.ordered ? "; in order" : "")"
+            text += delivery.deadLetters == .block ? "; waits while dead letters cannot be kept" : ""
             text += (delivery.retention.map { "; kept for \($0.configured) at most" } ?? "") + "\n"
         }
         return text

@@ -841,7 +841,7 @@ extension Broken {
             #"""
             {"state":{"encrypt":"disk"},"shutdown":{"deadline":10},"limits":{"disk":"1","disk_free":"x"},
             "providers":{"out":{"plugin":"console","delivery":{"queue":{"durability":"power"},"breaker":0}},
-            "two":{"plugin":"console","delivery":{"queue":{"disk":"10KB","durability":"disk"}}}},
+            "two":{"plugin":"console","delivery":{"queue":{"disk":"10KB","durability":"disk"},"dead_letters":"blok"}}},
             "routes":[{"to":["out","two"]}]}
             """#,
             [
@@ -853,6 +853,7 @@ extension Broken {
                 "2:93: providers.out.delivery.breaker must be between 1 and 1000000, is 0",
                 "3:55: providers.two.delivery.queue.disk must be at least the 1MB of a batch, is \"10KB\"",
                 #"3:75: providers.two.delivery.queue.durability must be "process" or "power", is "disk""#,
+                #"3:98: providers.two.delivery.dead_letters must be "lose" or "block", is "blok", did you mean "block"?"#,
             ]),
         Broken(
             "a pause that begins above its most",

@@ -99,7 +99,7 @@ struct DeadlineTests {
         #expect(bench.account() == "3 taken, 1 unknown, 2 undelivered, 0 waiting")
         #expect(bench.laneAccount.abandoned == 2 && bench.laneAccount.late == 1)
         #expect(!bench.isOver, "the burials are still to be carried out")
-        for _ in 0..<3 { bench.state.buried(nil, lost: 0) }
+        for _ in 0..<3 { bench.buried() }
         #expect(bench.isOver)
         bench.state.drain()
         #expect(bench.step(at: 20_002) == "end")

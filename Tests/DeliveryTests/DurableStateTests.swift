@@ -131,14 +131,10 @@ struct DurableStateTests {
         _ = desk.take(["a"])
         desk.settle()
         _ = desk.bench.step(at: 0)
-        let effects = desk.bench.state.completed(1, .init(.rejected(Answer("no"))), at: instant(0))
-        guard case .bury(_, _, _, _, let share)? = effects.first else {
-            Issue.record("nothing is buried")
-            return
-        }
+        #expect(desk.bench.complete(.init(.rejected(Answer("no"))), at: 0) == ["bury a rejected no 1"])
         desk.settle()
         #expect(desk.store.events == ["a"])
-        desk.bench.state.buried(share, lost: 0)
+        desk.bench.buried()
         desk.settle()
         #expect(desk.store.events.isEmpty)
     }
@@ -371,7 +367,7 @@ struct BreakerTests {
         _ = bench.complete(busy, at: 0)
         _ = bench.step(at: 60_000)
         _ = bench.complete(busy, at: 60_000)
-        bench.state.buried(nil, lost: 0)
+        bench.buried()
         #expect(bench.step(at: 60_000) == "wait")
     }
 }

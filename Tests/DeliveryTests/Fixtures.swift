@@ -85,8 +85,7 @@ final class Bench {
     func describe(_ effects: [LaneState.Effect]) -> [String] {
         effects.map { effect in
             switch effect {
-            case .bury(let batch, let reason, let answer, let attempts, _):
-                "bury \(texts(batch).joined(separator: " ")) \(reason.rawValue) \(answer.message) \(attempts)"
+            case .bury(let burial): begin(burial)
             case .failing(let answer, _): "failing \(answer.message)"
             case .recovered(let attempts): "recovered \(attempts)"
             case .dropping: "dropping"
@@ -100,6 +99,20 @@ final class Bench {
             case .swept(let swept, _): "swept \(swept.events)" + (swept.inHands > 0 ? ", \(swept.inHands) in hands" : "")
             }
         }
+    }
+
+    /// Those that were asked for and have not been carried out.
+    private var burials: [Burial] = []
+
+    private func begin(_ burial: Burial) -> String {
+        burials.append(burial)
+        return "bury \(texts(burial.batch).joined(separator: " ")) \(burial.reason.rawValue) \(burial.answer.message) \(burial.attempts)"
+    }
+
+    /// The oldest burial has been carried out.
+    func buried(lost: Int = 0, at time: Int64 = 0) {
+        let fault = lost == 0 ? nil : SpoolFault(.full, "no room for letters")
+        state.buried(burials.removeFirst(), lost: lost, fault, at: instant(time))
     }
 
     var laneAccount: LaneAccount { state.account }

@@ -235,8 +235,8 @@ struct LaneStateTests {
         _ = bench.step(at: 0)
         #expect(bench.giveUp("time is up") == ["bury a unknown time is up 1", "bury b undelivered time is up 0"])
         #expect(!bench.isOver, "the burials are still to be carried out")
-        bench.state.buried(nil, lost: 0)
-        bench.state.buried(nil, lost: 1)
+        bench.buried()
+        bench.buried(lost: 1)
         #expect(bench.isOver)
         #expect(bench.complete(.init(.delivered), at: 5) == [], "a late completion changes nothing")
         #expect(bench.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
@@ -346,7 +346,7 @@ struct LaneStateTests {
                     delivered.append(Int(event)!)
                 }
                 for effect in bench.complete(outcome, index: index, at: now) where effect.hasPrefix("bury") {
-                    bench.state.buried(nil, lost: 0)
+                    bench.buried()
                     buried += 1
                 }
             }

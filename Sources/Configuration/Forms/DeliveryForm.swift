@@ -22,6 +22,7 @@ enum DeliveryForm {
         var batch = Batch()
         var queue = Queue()
         var retry = Retry()
+        var deadLetters: DeliveryPlan.DeadLetters?
         var breaker: Int?
         var deadline: Duration?
         var abandon: Int?
@@ -39,6 +40,9 @@ enum DeliveryForm {
             Member("batch", batch, "When a batch leaves: at whichever comes first.", into: \.batch),
             Member("queue", queue, "What waits for the provider, and what happens when it is full.", into: \.queue),
             Member("retry", retry, "How a batch is sent again that was not taken.", into: \.retry),
+            Member(
+                "dead_letters", Forms.choice(DeliveryPlan.DeadLetters.self),
+                "When dead letters cannot be kept: they are lost, or nothing leaves until they are kept.", into: \.deadLetters),
             Member(
                 "breaker", Forms.integer(1...1_000_000), "How many failures in a row open the breaker: then one batch probes.",
                 into: \.breaker),
@@ -130,6 +134,7 @@ enum DeliveryForm {
         case (nil, let most?): (plan.retry.first, plan.retry.most) = (min(plan.retry.first, most), most)
         case (nil, nil): break
         }
+        plan.deadLetters = draft.deadLetters ?? plan.deadLetters
         plan.breaker = draft.breaker ?? plan.breaker
         plan.deadline = draft.deadline ?? plan.deadline
         plan.abandon = draft.abandon ?? plan.abandon

@@ -35,12 +35,8 @@ struct Delivery {
 }
 
 /// Events on their way to the dead letters, and who is told when they are there.
-struct Burial {
-    var batch: Batch
-    var reason: LaneAccount.Fate
-    var answer: Answer
-    var attempts: Int
-    var share: Backlog.Share?
+struct Letters {
+    let burial: Burial
     var receipts: [Receipt] = []
 }
 
@@ -57,7 +53,7 @@ final class LaneLife {
     /// Under way at the store.
     var disk: LaneState.DiskStep?
     var deliveries: [UInt64: Delivery] = [:]
-    var burials: [Burial] = []
+    var burials: [Letters] = []
     var flushDone: Int64?
     /// The counts that the account is held against.
     var taken = 0

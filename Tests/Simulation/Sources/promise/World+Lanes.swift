@@ -178,9 +178,9 @@ extension World {
         var isBurying = false
         for effect in effects {
             switch effect {
-            case .bury(let batch, let reason, let answer, let attempts, let share):
-                tell("\(Words.lanes[lane.index]) gives up \(copies(of: batch, lane.index).map(\.event)): \(reason.rawValue)")
-                lane.burials.append(Burial(batch: batch, reason: reason, answer: answer, attempts: attempts, share: share))
+            case .bury(let burial):
+                tell("\(Words.lanes[lane.index]) gives up \(copies(of: burial.batch, lane.index).map(\.event)): \(burial.reason.rawValue)")
+                lane.burials.append(Letters(burial: burial))
                 isBurying = true
             case .acknowledge(let receipts):
                 // One after the other, as the router has it.
@@ -204,15 +204,16 @@ extension World {
     }
 
     private func bury(_ lane: LaneLife) throws {
-        let burial = lane.burials.removeFirst()
-        let lost = life.deadLetters.bury(
+        let letters = lane.burials.removeFirst()
+        let burial = letters.burial
+        let (lost, _) = life.deadLetters.bury(
             burial.batch, provider: Words.lanes[lane.index], routes: life.names.all, reason: burial.reason, burial.answer,
-            attempts: burial.attempts)
+            attempts: burial.attempts, isLost: burial.isSettled)
         try require(lost == 0, "\(lost) dead letters could not be kept")
         for copy in copies(of: burial.batch, lane.index) { copy.isBuried = true }
         if dies(in: 20) { return try die() }
-        lane.state.buried(burial.share, lost: lost)
-        for receipt in burial.receipts { receipt.settle() }
+        lane.state.buried(burial, lost: lost, at: instant)
+        for receipt in letters.receipts { receipt.settle() }
         lane.wake()
     }
 }

@@ -63,6 +63,7 @@ struct Setup {
         plan.abandon = roll(3) == 0 ? Int(1 + roll(4)) : 1000
         closes = kind != .memory && roll(8) == 0
         losesLetters = plan.queue.disk == 1 << 40 && roll(8) == 0
+        plan.deadLetters = roll(2) == 0 ? .block : .lose
         concurrency = 1 + Int(roll(3))
         events = 10 + Int(roll(140))
         poison = roll(3) == 0 ? Double(roll(30)) / 100 : 0
@@ -96,6 +97,7 @@ struct Setup {
         other.plan.retry = fresh.plan.retry
         other.plan.breaker = fresh.plan.breaker
         other.plan.ordered = fresh.plan.ordered
+        other.plan.deadLetters = fresh.plan.deadLetters
         // A call that is never ended must always have a deadline; and what spilled to disk may not be dropped as if it were new.
         if plan.deadline > .zero, fresh.plan.deadline > .zero { other.plan.deadline = fresh.plan.deadline }
         if kind != .spill, fresh.kind != .spill { other.plan.queue.full = fresh.plan.queue.full }
@@ -112,7 +114,7 @@ struct Setup {
         return "\(kind) lane, full \(queue.full.rawValue), memory \(queue.memory), disk \(queue.disk.map { "\($0)" } ?? "none"), batch "
             + "\(plan.batch.events) events \(plan.batch.bytes) bytes \(plan.batch.wait), ordered \(plan.ordered), concurrency \(concurrency), "
             + "breaker \(plan.breaker), deadline \(plan.deadline), retry for \(plan.retry.total), \(events) events, poison \(poison), "
-            + "closes \(closes), loses letters \(losesLetters), moods \(moods), disk \(health), kills \(kills), ends \(ends), reloads \(reloads), healed \(healed)"
+            + "closes \(closes), loses letters \(losesLetters), dead letters \(plan.deadLetters.rawValue), moods \(moods), disk \(health), kills \(kills), ends \(ends), reloads \(reloads), healed \(healed)"
     }
 }
 

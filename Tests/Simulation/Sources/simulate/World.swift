@@ -22,7 +22,7 @@ final class Life {
     /// Under way at the store: what was asked, and when it is done.
     var disk: (step: LaneState.DiskStep, done: Int64)?
     var deliveries: [UInt64: Delivery] = [:]
-    var burials: [(share: Backlog.Share?, lost: Int, at: Int64)] = []
+    var burials: [(burial: Burial, lost: Int, at: Int64)] = []
     var flushDone: Int64?
     var isStoreOver = false
     /// Whether the source waits for room, to be woken.
@@ -207,7 +207,14 @@ final class World {
         if let burial = life.burials.first, burial.at <= now {
             ready.append { [self] in
                 life.burials.removeFirst()
-                life.state.buried(burial.share, lost: burial.lost)
+                if !burial.burial.isSettled, burial.lost == 0 {
+                    for number in numbers(burial.burial.batch) { try bury(number, burial.burial.reason) }
+                }
+                let account = life.state.account.lost
+                life.state.buried(burial.burial, lost: burial.lost, at: instant)
+                try require(
+                    burial.burial.isSettled || burial.burial.share == nil || life.state.account.lost == account,
+                    "dead letters that were held are lost")
                 wake()
             }
         }
@@ -378,13 +385,13 @@ final class World {
         if wakes { wake() }
         for effect in effects {
             switch effect {
-            case .bury(let batch, let reason, let answer, _, let share):
-                let buried = numbers(batch)
-                tell("buried \(buried): \(reason.rawValue), \(answer.message)")
-                for number in buried { try bury(number, reason) }
+            case .bury(let burial):
+                let buried = numbers(burial.batch)
+                tell("buried \(buried): \(burial.reason.rawValue), \(burial.answer.message)")
+                if burial.isSettled { for number in buried { try bury(number, burial.reason) } }
                 let lost = setup.losesLetters && !isHealed && roll(3) == 0 ? 1 : 0
-                for number in buried where lost > 0 && share != nil { events[number].isUnburied = true }
-                life.burials.append((share, lost, now + Int64(roll(3)) * Int64(roll(300)) * World.millisecond))
+                for number in buried where lost > 0 && burial.isSettled && burial.share != nil { events[number].isUnburied = true }
+                life.burials.append((burial, lost, now + Int64(roll(3)) * Int64(roll(300)) * World.millisecond))
             case .acknowledge(let receipts): for receipt in receipts { receipt.settle() }
             case .opened(let failures):
                 tell("the breaker opened")

@@ -1,0 +1,162 @@
+// What a lane does with dead letters that cannot be kept, by its plan.
+
+import Configuration
+import Foundation
+import Platform
+import Spool
+import Testing
+
+@testable import Delivery
+@testable import Policy
+
+private let refused = BatchOutcome(.rejected(Answer("no")))
+
+private func blocking(memory: Int = 1000, full: DeliveryPlan.Queue.Full = .block) -> DeliveryPlan {
+    var plan = plan(events: 1, wait: .zero)
+    plan.deadLetters = .block
+    plan.queue.memory = memory
+    plan.queue.full = full
+    return plan
+}
+
+/// A bench whose first event was refused and could not be kept.
+private func heldBench(_ plan: DeliveryPlan = blocking(), contents: SpoolContents? = nil) -> Bench {
+    let bench = Bench(plan, contents: contents)
+    bench.take(["a", "b"], at: 0)
+    #expect(bench.step(at: 0) == "deliver a")
+    #expect(bench.complete(refused, at: 0) == ["bury a rejected no 1"])
+    bench.buried(lost: 1, at: 0)
+    return bench
+}
+
+@Suite("A lane whose dead letters block")
+struct LetterStateTests {
+    @Test("hands nothing over until they are kept, and tries that again on its clock")
+    func holds() {
+        let bench = heldBench()
+        let step = bench.step(at: 0)
+        #expect(step.hasPrefix("wait "))
+        #expect(bench.account() == "2 taken, 2 waiting", "neither lost nor settled")
+        let again = Int64(step.dropFirst("wait ".count))!
+        #expect(again <= 1000)
+        #expect(bench.step(at: again - 1).hasPrefix("wait "))
+        #expect(bench.step(at: again + 1) == "bury a rejected no 1")
+        bench.buried(lost: 1, at: again + 1)
+        #expect(bench.step(at: again + 1).hasPrefix("wait "), "the event is not handed out again")
+        #expect(bench.step(at: 100_000) == "bury a rejected no 1")
+        bench.buried(at: 100_000)
+        #expect(bench.account() == "2 taken, 1 rejected, 1 waiting")
+        #expect(bench.laneAccount.lost == 0)
+        #expect(bench.step(at: 100_000) == "deliver b")
+    }
+
+    @Test("is full as a queue is whose provider takes nothing, so that its source waits")
+    func fills() {
+        let bench = heldBench(blocking(memory: 4))
+        #expect(bench.heldBytes == 4)
+        #expect(bench.mustWait(for: 2))
+        bench.state.drain()
+        #expect(bench.step(at: 0).hasPrefix("wait "), "it does not end while it holds them")
+    }
+
+    @Test("in memory tries them once more when its time is up, and counts as lost what cannot be kept")
+    func endsInMemory() {
+        let bench = heldBench()
+        #expect(bench.giveUp("time is up") == ["bury a rejected no 1", "bury b undelivered time is up 0"])
+        bench.buried(lost: 1)
+        bench.buried(lost: 1)
+        #expect(bench.account() == "2 taken, 1 rejected, 1 undelivered, 0 waiting")
+        #expect(bench.laneAccount.lost == 2)
+        #expect(bench.step(at: 0) == "end")
+        bench.state.providerClosed()
+        #expect(bench.isOver)
+        #expect(bench.heldBytes == 0)
+    }
+
+    @Test("on disk leaves them there when its time is up, also while they are just being tried")
+    func endsOnDisk() {
+        for isTrying in [false, true] {
+            var plan = blocking()
+            plan.queue.disk = 1 << 30
+            let bench = Bench(plan, contents: SpoolContents())
+            bench.take(["a"], at: 0)
+            guard case .commit = bench.state.diskStep(at: instant(0)) else {
+                Issue.record("nothing is stored")
+                return
+            }
+            _ = bench.state.committed(at: instant(0))
+            #expect(bench.step(at: 0) == "deliver a")
+            _ = bench.complete(refused, at: 0)
+            if !isTrying { bench.buried(lost: 1) }
+            #expect(bench.giveUp("time is up") == [])
+            if isTrying { bench.buried(lost: 1) }
+            #expect(bench.account() == "1 taken, 1 waiting")
+            #expect(bench.laneAccount.lost == 0)
+            #expect(bench.heldBytes == 0)
+            guard case .close = bench.state.diskStep(at: instant(0)) else {
+                Issue.record("something is still to be stored or removed")
+                return
+            }
+        }
+    }
+
+    @Test("that spills stores those that are in memory only when it ends")
+    func endsSpilling() {
+        var plan = blocking(full: .spill)
+        plan.queue.disk = 1 << 30
+        let bench = heldBench(plan, contents: SpoolContents())
+        #expect(bench.giveUp("time is up") == [])
+        guard case .commit(let work) = bench.state.diskStep(at: instant(0)) else {
+            Issue.record("nothing is stored")
+            return
+        }
+        #expect(work.insert.flatMap { texts($0.batch) } == ["a", "b"])
+        #expect(bench.account() == "2 taken, 2 waiting")
+    }
+
+    @Test("loses them when a new plan says so")
+    func adopts() {
+        let bench = heldBench()
+        var plan = blocking()
+        plan.deadLetters = .lose
+        bench.state.adopt(plan, concurrency: nil, isNewProvider: false)
+        #expect(bench.step(at: 100_000) == "bury a rejected no 1")
+        bench.buried(lost: 1, at: 100_000)
+        #expect(bench.laneAccount.lost == 1)
+        #expect(bench.step(at: 100_000) == "deliver b")
+    }
+}
+
+@Suite("Dead letters that cannot be kept")
+struct LetterWordsTests {
+    private let said = Monitor<[String]>([])
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
+
+    private func bury(_ letters: DeadLetters, _ events: [String], isLost: Bool) -> Int {
+        letters.bury(
+            Batch(parcel(events)), provider: "out", routes: ["first", "second"], reason: .rejected, Answer("no"), attempts: 1,
+            isLost: isLost
+        ).lost
+    }
+
+    @Test("are told once, with whether they are lost or held, and once more with the number of the lost when they can be kept again")
+    func tells() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/dead-letters.sqlite"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let letters = DeadLetters(path: path, clock: .system, warn: { line in said.withLock { $0.append(line) } })
+        #expect(bury(letters, ["a"], isLost: false) == 1)
+        #expect(bury(letters, ["a"], isLost: false) == 1)
+        #expect(bury(letters, ["b", "c"], isLost: true) == 2)
+        #expect(bury(letters, ["d"], isLost: true) == 1)
+        try FileManager.default.removeItem(atPath: path)
+        #expect(bury(letters, ["e"], isLost: true) == 0)
+        let lines = said.withLock { $0 }
+        #expect(lines.count == 3)
+        #expect(
+            lines[0].hasSuffix(
+                "its lane holds them and hands nothing over until they are kept (dead_letters: block); make room on the disk"))
+        #expect(lines[1].hasSuffix("events lost: 2, and more may follow"))
+        #expect(lines[2] == "dead letters of out can be kept again; events lost meanwhile: 3")
+    }
+}
