@@ -10,12 +10,12 @@ enum ExitCode {
     static let configuration: Int32 = 78
 
     static let table: [(Int32, String)] = [
-        (delivered, "every event was delivered"),
+        (delivered, "every event was delivered, or waits on disk for the next run; the last message says how many"),
         (noValue, "an expression gave no value for the event (of eval)"),
         (usage, "the command was used wrongly"),
         (invalidInput, "some input was invalid (of a run only with --strict)"),
-        (undelivered, "something could not be delivered or read, or another router has the state folder"),
+        (undelivered, "something could not be delivered or read, or is lost or damaged; or another router has the state folder"),
         (`internal`, "a fault of the program itself"),
-        (configuration, "the configuration, or an expression, is wrong"),
+        (configuration, "the configuration or an expression is wrong, or the descriptor of --acks is not open"),
     ]
 }

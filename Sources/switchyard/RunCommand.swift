@@ -37,6 +37,8 @@ let stateOption = Option(
 let configOption = Option(name: "--config", short: "-c", value: "FILE", about: "the configuration (default: routes.json)")
 
 private func run(_ arguments: Arguments) throws -> Int32 {
+    // First of all: afterwards the number may be that of a file of the router's own.
+    let acks = try acknowledgements(arguments)
     let workers = try count(arguments, "--workers", 1...1024) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let drain = try time(arguments, "--drain") ?? .seconds(30)
     let file = arguments["--config"] ?? Loading.defaultFile
@@ -68,7 +70,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     options.held = try storage.held(for: plan, say: say)
     options.seen = storage.path.map { $0 + "/message-ids" }
     try storage.open(for: plan, into: &outlets, say: say)
-    options.acks = try count(arguments, "--acks", 3...1_000_000).map(Int32.init)
+    options.acks = acks
     options.shutdown = plan.shutdown.deadline
     options.workers = workers
     options.drain = drain
@@ -108,13 +110,14 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     listeners.stop()
     followers.stop()
     Signals.settle()
+    if account.rejected > 0, stats == nil, !account.lostSome {
+        Console.say("\(grouped(account.rejected)) of \(grouped(account.received)) lines were no valid events")
+    }
+    sayWhatWaits(account)
     switch stats ?? (account.lostSome ? .text : AccountFormat.none) {
     case .text: Console.note(account.text)
     case .json: Console.note(account.json + "\n")
     case .none: break
-    }
-    if account.rejected > 0, stats == nil, !account.lostSome {
-        Console.say("\(grouped(account.rejected)) of \(grouped(account.received)) lines were no valid events")
     }
     guard account.balances else {
         Console.say("the account does not balance: this is a fault of the program")
@@ -122,6 +125,25 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     }
     if !account.isComplete || account.inputFault != nil || account.unkeptRejects > 0 { return ExitCode.undelivered }
     return account.rejected > 0 && arguments.has("--strict") ? ExitCode.invalidInput : ExitCode.delivered
+}
+
+/// The last message, in front of the account: what the exit code 0 takes for delivered, and is not yet.
+private func sayWhatWaits(_ account: Account) {
+    let waiting = account.providers.reduce(0) { $0 + $1.kept }
+    if waiting > 0 { Console.say("\(grouped(waiting)) \(waiting == 1 ? "event waits" : "events wait") on disk for the next run") }
+}
+
+/// The descriptor that `--acks` names, which must be open for writing.
+private func acknowledgements(_ arguments: Arguments) throws -> Int32? {
+    guard let number = try count(arguments, "--acks", 3...1_000_000).map(Int32.init) else { return nil }
+    let flags = fcntl(number, F_GETFL)
+    let fault = flags < 0 ? "is not open" : flags & O_ACCMODE == O_RDONLY ? "is open for reading only" : nil
+    if let fault {
+        throw ConfigurationFailure(lines: [
+            "--acks: descriptor \(number) \(fault); whoever starts the router must open it for writing, as with \(number)>FILE in a shell"
+        ])
+    }
+    return number
 }
 
 /// The address that `--http` names.

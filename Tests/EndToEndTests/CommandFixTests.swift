@@ -34,6 +34,40 @@ struct CommandFixTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: yard.folder) == ["routes.json"])
     }
 
+    // MARK: Descriptors and exit codes
+
+    @Test("--acks with a descriptor that is not open, or only for reading, is told at the start with 78, and nothing is read or made")
+    func closedAcknowledgements() throws {
+        let yard = try Yard(routes: passThrough)
+        let closed = try yard.run(["--acks", "57"], input: "{}\n")
+        #expect(closed.code == 78)
+        #expect(closed.errors.hasPrefix("--acks: descriptor 57 is not open; "), "\(closed.errors)")
+        #expect(closed.text == "")
+
+        let shell = Foundation.Process()
+        let errors = Pipe()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", "exec \"$0\" --config \"$1\" --acks 5 5</dev/null </dev/null", Run.executable, yard.path("routes.json")]
+        shell.standardError = errors
+        try shell.run()
+        let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        shell.waitUntilExit()
+        #expect(shell.terminationStatus == 78)
+        #expect(text.hasPrefix("--acks: descriptor 5 is open for reading only; "), "\(text)")
+    }
+
+    @Test("a run whose events wait on disk ends with 0, and its last message says how many wait")
+    func waitsOnDisk() throws {
+        let yard = try Yard(
+            routes: #"""
+                { "providers": { "out": { "plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "10MB" } } } },
+                  "routes": [ { "to": ["out"] } ] }
+                """#)
+        let run = try yard.run(["--drain", "0s"], input: "{\"n\":1}\n{\"n\":2}\n")
+        #expect(run.code == 0)
+        #expect(run.errorLines.last == "switchyard: 2 events wait on disk for the next run", "\(run.errors)")
+    }
+
     // MARK: Signals
 
     @Test("every command but run ends by SIGINT and SIGTERM as any program does", arguments: [SIGINT, SIGTERM])
