@@ -46,6 +46,9 @@ final class ExecProvider: Provider {
         if let bad = names.first(where: { $0.isEmpty || $0.contains("=") || $0.utf8.contains(0) }) {
             throw SettingsFault("'environment' has no variable of the name '\(bad)'")
         }
+        guard !(command + names.map { own?.get($0) ?? "" }).contains(where: { $0.utf8.contains(0) }) else {
+            throw SettingsFault("'command' and the values of 'environment' must be without the character U+0000")
+        }
         environment = Process.cleanEnvironment(names.map { ($0, own?.get($0) ?? "") })
         // `switchyard check` makes an instance too: the first delivery starts the program.
         do throws(SystemFault) {

@@ -58,7 +58,8 @@ public struct RowChecksum: Sendable, Equatable {
     private mutating func add(_ bytes: UnsafeRawBufferPointer, type: UInt64) {
         mark(type)
         state = cchecksum_hash_word(UInt64(bytes.count), state)
-        if let base = bytes.baseAddress { state = cchecksum_hash(base, bytes.count, state) }
+        // An empty value may have an address or none: SQLite gives none for an empty blob.
+        if let base = bytes.baseAddress, !bytes.isEmpty { state = cchecksum_hash(base, bytes.count, state) }
     }
 
     private mutating func mark(_ type: UInt64) { state = state &+ type &* 0x9e37_79b9_7f4a_7c15 }

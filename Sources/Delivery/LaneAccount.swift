@@ -12,8 +12,8 @@ public struct LaneAccount: Sendable, Equatable {
         case expired
         /// Dropped because the queue was full, as `queue.full` asks.
         case dropped
-        /// It may have been delivered: the lane ended while the provider had it in its hands, or it was given up, for whatever reason,
-        /// after an attempt that came to an unknown end. In the dead-letter file, unless the provider closed the lane.
+        /// It may have been delivered: the lane ended while the provider had it in its hands, or it would be `expired` or `undelivered`
+        /// but for an attempt that came to an unknown end. In the dead-letter file, unless the provider closed the lane.
         case unknown
         /// Left over when the lane ended, and not delivered; in the dead-letter file, unless the provider closed the lane.
         case undelivered

@@ -56,13 +56,15 @@ public final class ErrorPipe: Sendable {
         // What a pipe holds at most; more is of a writer that goes on.
         var left = 1 << 20
         while left > 0 {
+            // Asked before the read: what was written before the end is then read after it.
+            let isLast = isStopped
             let count = Glibc.read(pipe.number, &chunk, chunk.count)
             if count > 0 {
                 lines.take(chunk[..<count], at: clock.now())
-                if isStopped { left -= count }
+                if isLast { left -= count }
             } else if count < 0, errno == EINTR {
                 continue
-            } else if count < 0, errno == EAGAIN, !isStopped {
+            } else if count < 0, errno == EAGAIN, !isLast {
                 var ready = [pollfd(fd: pipe.number, events: Int16(POLLIN), revents: 0), stop]
                 poll(&ready, 2, -1)
             } else {

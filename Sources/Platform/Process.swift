@@ -43,6 +43,10 @@ public final class Process: Sendable {
         _ program: String, _ arguments: [String], environment: [String]? = nil, memory: Int? = nil, descriptors: [Int32]
     ) throws(SystemFault) {
         guard descriptors.count <= Process.mostDescriptors else { throw SystemFault(code: EINVAL) }
+        // A text ends at its first zero byte: the rest would be another argument, or another variable.
+        guard !([program] + arguments + (environment ?? [])).contains(where: { $0.utf8.contains(0) }) else {
+            throw SystemFault(code: EINVAL)
+        }
         let path = try Process.find(program)
         var ends: [Int32] = [0, 0]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else { throw SystemFault() }
@@ -59,7 +63,8 @@ public final class Process: Sendable {
             _ = Glibc.kill(-supervisor, SIGKILL)
             var status: Int32 = 0
             while waitpid(supervisor, &status, 0) < 0, errno == EINTR {}
-            throw SystemFault(code: report?.value ?? ECHILD)
+            // Without a report it was not started in time, or its supervisor has failed.
+            throw SystemFault(code: report?.value ?? ETIMEDOUT)
         }
         number = report.value
     }
@@ -194,9 +199,9 @@ public final class Process: Sendable {
         let slash = path.lastIndex(of: "/") ?? path.startIndex
         // Also after its file was replaced by a newer one the link leads to the program that runs.
         if ["/switchyard", "/switchyard (deleted)"].contains(String(path[slash...])) { return own }
-        let beside = path[..<slash] + "/switchyard"
-        guard access(String(beside), X_OK) == 0 else { throw SystemFault() }
-        return String(beside)
+        let beside = String(path[..<slash] + "/switchyard")
+        // Where there is none beside it, this is the router under another name.
+        return access(beside, X_OK) == 0 ? beside : own
     }
 
     private static func startSupervisor(_ descriptors: [Int32]) throws(SystemFault) -> Int32 {

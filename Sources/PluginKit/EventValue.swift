@@ -74,11 +74,25 @@ public struct EventValue: @unchecked Sendable {
     /// A number that is whole and fits, however it is written: 3, 3.0 and 30e-1. nil for anything else.
     public var integer: Int? {
         guard kind == .number else { return nil }
-        let digits = String(decoding: json, as: UTF8.self)
-        if let integer = Int(digits) { return integer }
-        // Beyond that a double does not tell neighbours apart.
-        guard let number, number.magnitude <= 9_007_199_254_740_992 else { return nil }
-        return Int(exactly: number)
+        var text = String(decoding: json, as: UTF8.self).utf8[...]
+        if let integer = Int(String(text)!) { return integer }
+        // By its digits, since a double rounds: of a number such as 12.50e1 the digits are 1250 and the places -1.
+        let isNegative = text.first == UInt8(ascii: "-")
+        if isNegative { text.removeFirst() }
+        let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 | 0x20 == UInt8(ascii: "e") }
+        let mantissa = parts[0].split(separator: UInt8(ascii: "."), maxSplits: 1)
+        var digits = Array(mantissa.joined())[...].drop { $0 == UInt8(ascii: "0") }
+        if digits.isEmpty { return 0 }
+        // An exponent that does not fit makes the number too large, or a fraction.
+        guard var places = parts.count > 1 ? Int(String(parts[1])!) : 0 else { return nil }
+        guard places.magnitude < 1 << 40 else { return nil }
+        if mantissa.count > 1 { places -= mantissa[1].count }
+        while digits.last == UInt8(ascii: "0") {
+            digits.removeLast()
+            places += 1
+        }
+        guard places >= 0, digits.count + places <= 19 else { return nil }
+        return Int((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self) + String(repeating: "0", count: places))
     }
 
     /// The double that is nearest to a number; nil for one that is too large, such as 1E400, and for anything else.

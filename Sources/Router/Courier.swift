@@ -29,6 +29,8 @@ final class Courier: @unchecked Sendable {
     }
 
     private struct State {
+        /// Which group is under way: what is said late of an earlier one is said of no letter of this one.
+        var group = 0
         /// By the moment at which the event came in.
         var pending: [Int64: Pending] = [:]
         /// Taken, and not recorded yet.
@@ -41,8 +43,8 @@ final class Courier: @unchecked Sendable {
         var stopDeadline: Instant?
 
         /// A letter is taken when each of its copies is.
-        mutating func settle(_ arrival: Int64, isDelivered: Bool) {
-            guard var letter = pending[arrival] else { return }
+        mutating func settle(_ arrival: Int64, of group: Int, isDelivered: Bool) {
+            guard group == self.group, var letter = pending[arrival] else { return }
             letter.copies -= 1
             letter.hasFailed = letter.hasFailed || !isDelivered
             guard letter.copies <= 0 else {
@@ -57,12 +59,12 @@ final class Courier: @unchecked Sendable {
             if letter.isTried { remainder.failed += 1 } else { remainder.left += 1 }
         }
 
-        /// Whether the batch may be handed over.
-        mutating func begin(_ batch: Batch) -> Bool {
-            guard stopDeadline == nil else { return false }
+        /// The group of the batch; nil: it may not be handed over any more.
+        mutating func begin(_ batch: Batch) -> Int? {
+            guard stopDeadline == nil else { return nil }
             underWay += 1
             for entry in batch.entries { pending[entry.arrival]?.isTried = true }
-            return true
+            return group
         }
     }
 
@@ -96,7 +98,10 @@ final class Courier: @unchecked Sendable {
         let diverted = DeadLetters(
             path: "", clock: options.clock,
             divert: { batch in
-                state.withLock { state in for entry in batch.entries { state.settle(entry.arrival, isDelivered: false) } }
+                // The lane has nothing of an earlier group: each of its letters was settled before this group was begun.
+                state.withLock { state in
+                    for entry in batch.entries { state.settle(entry.arrival, of: state.group, isDelivered: false) }
+                }
                 state.wake()
                 return 0
             }, warn: say)
@@ -110,10 +115,10 @@ final class Courier: @unchecked Sendable {
             provider: Listener(
                 check.map { LookingProvider(outlet.provider, $0) } ?? outlet.provider,
                 begin: { batch in state.withLock { $0.begin(batch) } },
-                end: { arrivals in
+                end: { arrivals, group in
                     state.withLock { state in
                         state.underWay -= 1
-                        for arrival in arrivals { state.settle(arrival, isDelivered: true) }
+                        for arrival in arrivals { state.settle(arrival, of: group, isDelivered: true) }
                     }
                     state.wake()
                 }),
@@ -122,9 +127,6 @@ final class Courier: @unchecked Sendable {
         lane.start()
     }
 
-    /// From now on there is `patience` for what is sent.
-    func beginPage() { deadline = options.clock.now() + options.patience }
-
     /// Hands nothing more over; what the provider has in its hands may take so long.
     func stop(within time: Duration) {
         let limit = options.clock.now() + time
@@ -132,11 +134,15 @@ final class Courier: @unchecked Sendable {
         state.wake()
     }
 
-    /// Sends a group of letters and waits for what becomes of each. `record` is given those that the provider has taken as soon as it has
+    /// Sends a group of letters and waits, for `patience` at most, for what becomes of each. `record` is given those that the provider has taken as soon as it has
     /// said so, and before another group is sent.
     func send(_ parcel: inout Parcel, _ owners: [Int64: Pending], record: ([Int64]) throws -> Void) throws -> Remainder {
         guard !owners.isEmpty else { return Remainder() }
-        state.withLock { ($0.pending, $0.delivered, $0.remainder) = (owners, [], Remainder()) }
+        deadline = options.clock.now() + options.patience
+        state.withLock { state in
+            state.group += 1
+            (state.pending, state.delivered, state.remainder) = (owners, [], Remainder())
+        }
         lane.waitAndTake(&parcel)
         while true {
             switch nextTurn() {
@@ -192,20 +198,20 @@ final class Courier: @unchecked Sendable {
 /// A provider whose deliveries are overheard, and who is handed nothing once the replay was told to end.
 private final class Listener: Provider {
     private let provider: any Provider
-    private let begin: @Sendable (Batch) -> Bool
-    private let end: @Sendable ([Int64]) -> Void
+    private let begin: @Sendable (Batch) -> Int?
+    private let end: @Sendable ([Int64], Int) -> Void
 
-    /// `begin` says whether the batch may be handed over; `end` is told which of its events were taken.
-    init(_ provider: any Provider, begin: @escaping @Sendable (Batch) -> Bool, end: @escaping @Sendable ([Int64]) -> Void) {
+    /// `begin` says of which group the batch is, nil when it may not be handed over; `end` is told which of its events were taken.
+    init(_ provider: any Provider, begin: @escaping @Sendable (Batch) -> Int?, end: @escaping @Sendable ([Int64], Int) -> Void) {
         self.provider = provider
         self.begin = begin
         self.end = end
     }
 
     func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
-        guard begin(batch) else { return done(BatchOutcome(.rejected(Answer("the replay was told to end")))) }
+        guard let group = begin(batch) else { return done(BatchOutcome(.rejected(Answer("the replay was told to end")))) }
         provider.deliver(batch, attempt: attempt) { [end] outcome in
-            end((0..<batch.count).filter { (outcome.events[$0] ?? outcome.batch) == .delivered }.map { batch.entries[$0].arrival })
+            end((0..<batch.count).filter { (outcome.events[$0] ?? outcome.batch) == .delivered }.map { batch.entries[$0].arrival }, group)
             done(outcome)
         }
     }

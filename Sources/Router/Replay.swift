@@ -26,7 +26,7 @@ public struct ReplayOptions: Sendable {
     public var condition: Expression?
     /// Judges, but sends and removes nothing.
     public var isDryRun = false
-    /// How long each page of letters may take.
+    /// How long each group of letters may take.
     public var patience = Duration.seconds(30)
     /// Where it is looked up what is on record; nil: no ledger is kept.
     public var ledger: LedgerView?
@@ -144,7 +144,6 @@ public final class Replay: Sendable {
         var pace = GroupSize(most: min(Replay.page, max(1, plan.providers[index].delivery.batch.events)))
         try eachPage(account.provider, until: end) { letters in
             account.letters += letters.count
-            courier?.beginPage()
             var rest = letters[...]
             while !rest.isEmpty {
                 if !options.isDryRun, courier?.gaveUp ?? true || isStopped {
@@ -210,20 +209,27 @@ public final class Replay: Sendable {
     }
 }
 
-/// How many letters are sent at once: more while that is quick, so that little is in doubt when the replay is killed.
-private struct GroupSize {
+/// How many letters are sent at once. All of a group are in doubt when the replay is killed, so it grows only while that is quick, or
+/// while a larger one takes less time for each letter, as with a server that takes its time for every request.
+struct GroupSize {
     private(set) var events = 1
     private let most: Int
+    /// What a letter of the last full group took, in nanoseconds.
+    private var each = Int64.max
     private static let quick = Duration.milliseconds(100)
     private static let slow = Duration.milliseconds(400)
 
     init(most: Int) { self.most = most }
 
     mutating func note(_ count: Int, took time: Duration) {
-        if time > GroupSize.slow {
-            events = max(1, events / 2)
-        } else if time < GroupSize.quick, count >= events {
+        guard count >= events else { return }
+        let now = time.nanoseconds / Int64(max(1, count))
+        let isWorthMore = now < each / 4 * 3
+        each = now
+        if time < GroupSize.quick || isWorthMore {
             events = min(most, events * 2)
+        } else if time > GroupSize.slow {
+            events = max(1, events / 2)
         }
     }
 }

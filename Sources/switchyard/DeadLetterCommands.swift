@@ -57,7 +57,7 @@ let replayCommand = Command(
         Option(name: "--event", value: "GLOB", about: "only events with such a name"),
         Option(name: "--where", value: "EXPR", about: "only events of which this CEL expression holds, as `where` in a route"),
         Option(name: "--dry-run", about: "judge them, but send and remove nothing"),
-        Option(name: "--drain", value: "TIME", about: "how long each 500 letters may take (default: 30s)"),
+        Option(name: "--drain", value: "TIME", about: "how long each group of letters may take (default: 30s)"),
         Option(name: "--json", about: "the account as one JSON object, for machines"),
     ],
     run: replay)

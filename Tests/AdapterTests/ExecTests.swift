@@ -13,7 +13,7 @@ private struct Shell {
     init(_ command: [String], _ more: String = "", patience: Program.Patience = Program.Patience()) throws {
         signal(SIGPIPE, SIG_IGN)
         let words = command.map { word in
-            let escaped = word.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined()
+            let escaped = word.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : $0 == "\0" ? "\\u0000" : String($0) }.joined()
             return "\"\(escaped)\""
         }
         let time = time
@@ -149,9 +149,12 @@ struct ExecTests {
         #expect(out.deliver("{}") == "delivered; 0 rejected 0 |yours|path")
     }
 
-    @Test("a program that is not there, or a command without one, is refused", arguments: [["/no/such/program"], [""], []])
+    @Test(
+        "a program that is not there, a command without one, and a text that would be cut at its zero byte are refused",
+        arguments: [["/no/such/program"], [""], [], ["sh\0"], ["sh", "-c", "a\0b"]])
     func refused(command: [String]) {
         #expect(throws: SettingsFault.self) { _ = try Shell(command) }
+        #expect(throws: SettingsFault.self) { _ = try Shell(["sh"], #", "environment": { "A": "b\u0000" }"#) }
     }
 
     @Test("closing ends its input and waits for it")

@@ -100,4 +100,17 @@ struct RowChecksumTests {
         #expect(try row.step())
         #expect(sum { $0.add(0...3, of: row) } != fed)
     }
+
+    @Test("is the same for an empty value that has an address and for one that has none, as SQLite gives it")
+    func empty() throws {
+        let database = try Database(":memory:")
+        try database.run("CREATE TABLE x (a TEXT, b BLOB); INSERT INTO x VALUES ('', x'')")
+        let row = try database.statement("SELECT a, b FROM x")
+        #expect(try row.step())
+        let fed = sum { sum in
+            sum.add("")
+            [UInt8]().withUnsafeBytes { sum.add($0) }
+        }
+        #expect(sum { $0.add(0...1, of: row) } == fed)
+    }
 }

@@ -14,7 +14,7 @@ struct FrameTests {
             BatchOutcome(
                 .retry(Answer(code: -5, "later"), after: .milliseconds(1500)),
                 events: [
-                    0: .rejected(Answer(code: 422, "bad")), 2: .unknown(Answer("?")), 3: .fault(Answer("who")), 4: .closed(Answer("")),
+                    0: .rejected(Answer(code: 422, "bad")), 2: .unknown(Answer("?")), 3: .fault(Answer("who")), 4: .rejected(Answer("")),
                 ])),
     ]
 
@@ -71,6 +71,18 @@ struct FrameTests {
             twice.put(Outcome.delivered)
         }
         #expect(throws: FrameFault.self) { try read(kind.rawValue, twice.bytes) }
+    }
+
+    @Test("a destination that is gone for one event of a batch and not for all is refused")
+    func goneForOne() {
+        let (kind, _) = FrameTests.frames[6].encoded
+        var one = FrameBody()
+        one.put(UInt64(1))
+        one.put(Outcome.delivered)
+        one.put(UInt32(1))
+        one.put(UInt32(0))
+        one.put(Outcome.closed(Answer("left")))
+        #expect(throws: FrameFault.self) { try read(kind.rawValue, one.bytes) }
     }
 
     @Test("every frame that is cut short or goes on is refused")

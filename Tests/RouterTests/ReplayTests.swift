@@ -16,7 +16,8 @@ private final class Letters {
     let path: String
     let file: DeadLetterFile
 
-    init(_ events: [String], subjects: [SubjectKey] = []) throws {
+    /// `apart`: how many nanoseconds after one another they came in.
+    init(_ events: [String], subjects: [SubjectKey] = [], apart: Int64 = 1) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         path = folder + "/" + DeadLetterFile.name
         file = try DeadLetterFile(path)!
@@ -29,7 +30,7 @@ private final class Letters {
                 Entry(
                     end: UInt32(parcel.bytes.count), route: 0, isImmediate: false, level: EntryLevel.none,
                     subjectCount: UInt8(subjects.count), firstSubject: first, messageIDOffset: 0, messageIDCount: 0,
-                    arrival: 1_000 + Int64(index)))
+                    arrival: 1_000 + Int64(index) * apart))
         }
         try file.bury(Batch(parcel), at: 5_000, provider: "out", routes: ["all"], reason: "rejected", code: 1, answer: "no", attempts: 1)
     }
@@ -119,6 +120,54 @@ struct ReplayTests {
         #expect(account.delivered == 7 && account.failed == 0)
         #expect(leftAtRetry.withLock { $0.last } == [#"{"n":4}"#], "only the one that is still tried is left")
         #expect(letters.left.isEmpty)
+    }
+
+    @Test("takes a late answer to one letter for no answer to another, though both came in at the same moment")
+    func lateAnswer() throws {
+        let letters = try Letters(["{\"n\":0}", "{\"n\":1}"], apart: 0)
+        let late = Monitor<(@Sendable (BatchOutcome) -> Void)?>(nil)
+        final class Late: Provider {
+            let late: Monitor<(@Sendable (BatchOutcome) -> Void)?>
+            init(_ late: Monitor<(@Sendable (BatchOutcome) -> Void)?>) { self.late = late }
+            func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+                let isFirst = String(decoding: batch.event(0), as: UTF8.self) == "{\"n\":0}"
+                if isFirst, attempt == 1 { return late.withLock { $0 = done } }
+                if !isFirst { late.withLock { $0 }?(BatchOutcome(.delivered)) }
+                done(BatchOutcome(.rejected(Answer("no"))))
+            }
+            func flush(_ done: @escaping @Sendable (Outcome) -> Void) { done(.delivered) }
+            func reopen() {}
+            func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {}
+            func close() {}
+        }
+        var impatient = plan()
+        impatient.providers[0].delivery.deadline = .milliseconds(1)
+        let account = try Replay(impatient, letters.file, options: ReplayOptions()) { _ in }.run { _ in
+            Outlet(provider: Late(late), concurrency: 1)
+        }[0]
+        #expect(account.delivered == 0 && account.failed == 2 && account.balances)
+        #expect(letters.left.count == 2)
+    }
+
+    @Test("sends more at once while a letter takes less time for it, however slow a request is, and less when it does not")
+    func groups() {
+        var size = GroupSize(most: 500)
+        var sizes: [Int] = []
+        func play(_ count: Int, _ time: (Int) -> Duration) {
+            for _ in 0..<count {
+                size.note(size.events, took: time(size.events))
+                sizes.append(size.events)
+            }
+        }
+        play(10) { _ in .seconds(3) }
+        #expect(sizes == [2, 4, 8, 16, 32, 64, 128, 256, 500, 500])
+        (size, sizes) = (GroupSize(most: 500), [])
+        play(4) { .milliseconds(150 * $0) }
+        #expect(sizes == [2, 2, 2, 2], "a larger group takes as much longer")
+        play(1) { .milliseconds(300 * $0) }
+        #expect(sizes.last == 1)
+        size.note(0, took: .seconds(1))
+        #expect(size.events == 1, "a page's last group, which is not full, tells nothing")
     }
 
     @Test("that is told to end sends nothing more, records what is under way, and tells what is left")

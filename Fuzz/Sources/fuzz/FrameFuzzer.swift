@@ -23,7 +23,7 @@ struct FrameFuzzer: Fuzzer {
             token: .max,
             BatchOutcome(
                 .retry(answer, after: .milliseconds(1500)),
-                events: [0: .rejected(answer), 2: .unknown(answer), 3: .fault(answer), 4: .closed(answer)])),
+                events: [0: .rejected(answer), 2: .unknown(answer), 3: .fault(answer), 4: .rejected(answer)])),
     ].map { ($0.encoded.kind.rawValue, $0.encoded.body.bytes) }
 
     private static let toModule: [(UInt32, [UInt8])] = {

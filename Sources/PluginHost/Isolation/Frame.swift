@@ -214,6 +214,7 @@ extension Frame.ToHost {
             for _ in 0..<count {
                 let index = Int(try parts.number(UInt32.self))
                 let one = try parts.outcome()
+                if case .closed = one { throw FrameFault(what: "a destination that is gone for one event") }
                 if let total, index >= total { throw FrameFault(what: "the outcome of an event that its batch does not have") }
                 guard outcome.events.updateValue(one, forKey: index) == nil else { throw FrameFault(what: "two outcomes of one event") }
             }
