@@ -11,10 +11,15 @@ struct Compressor {
     private static let chunk = 131_072
 
     let method: FileRules.Compression
+    let system: FileSystem
 
-    init(_ method: FileRules.Compression) { self.method = method }
+    init(_ method: FileRules.Compression, _ system: FileSystem) {
+        self.method = method
+        self.system = system
+    }
 
-    /// `isCurrent` tells whether the file has become the one that is written to, as late events can make it.
+    /// `isCurrent` tells whether the file has become the one that is written to, as late events can make it. What cannot be made to last
+    /// is thrown, and the plain file stays.
     func compress(_ finished: String, synchronize: Bool, isCurrent: () -> Bool) throws(FileFault) {
         let input = again { open(finished, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY) }
         if input == -ENOENT { return }
@@ -53,7 +58,14 @@ struct Compressor {
             throw error
         }
         unlink(path)
-        if synchronize { synchronizeFolder(of: path) }
+        // The new name must last before the plain file goes.
+        if synchronize {
+            let result = system.synchronizeFolder(path)
+            guard result >= 0 else {
+                unlink(path + method.suffix)
+                throw FileFault("cannot force to the disk the folder of", path + method.suffix, -result)
+            }
+        }
     }
 
     private func copy(from input: Int32, at source: String, to output: Int32, at target: String) throws(FileFault) {

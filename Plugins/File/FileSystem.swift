@@ -14,6 +14,8 @@ struct FileSystem: Sendable {
     var truncate: @Sendable (_ descriptor: Int32, _ size: Int) -> Int32 = { descriptor, size in again { ftruncate(descriptor, size) } }
     var synchronize: @Sendable (_ descriptor: Int32) -> Int32 = { descriptor in again { fdatasync(descriptor) } }
     var rename: @Sendable (_ from: String, _ to: String) -> Int32 = { from, to in again { Glibc.rename(from, to) } }
+    /// Makes the names in the folder of a path last.
+    var synchronizeFolder: @Sendable (_ path: String) -> Int32 = { path in File.synchronizeFolder(of: path) }
     /// Nanoseconds since 1970.
     var now: @Sendable () -> Int64 = Clock.system.wall
 
@@ -81,24 +83,25 @@ struct FileStatus {
     }
 }
 
-/// Makes the folders of a path that are missing, for the owner alone; answers a negative errno.
-func makeFolders(of path: String) -> Int32 {
+/// Makes the folders of a path that are missing, for the owner alone; answers a negative errno. `made` is told each of them.
+func makeFolders(of path: String, made: (String) -> Void) -> Int32 {
     var slash = path.utf8.startIndex
     while let next = path.utf8[slash...].dropFirst().firstIndex(of: UInt8(ascii: "/")) {
-        let result = again { mkdir(String(path[..<next]), 0o700) }
+        let folder = String(path[..<next])
+        let result = again { mkdir(folder, 0o700) }
         if result < 0, result != -EEXIST { return result }
         slash = next
     }
+        if result == 0 { made(folder) }
     return 0
 }
 
-/// Makes the names in the folder of a path last.
-func synchronizeFolder(of path: String) {
+private func synchronizeFolder(of path: String) -> Int32 {
     let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     let descriptor = again { open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY) }
-    guard descriptor >= 0 else { return }
-    _ = again { fsync(descriptor) }
-    close(descriptor)
+    guard descriptor >= 0 else { return descriptor }
+    defer { close(descriptor) }
+    return again { fsync(descriptor) }
 }
 
 /// When the file was created, in nanoseconds since 1970; on file systems that forget it, when it was last written to.

@@ -13,14 +13,16 @@ final class Finisher: Sendable {
 
     private let rules: FileRules
     private let host: Host
+    private let system: FileSystem
     private let state = Monitor(State())
     private let thread = Monitor<Thread?>(nil)
 
     /// Nil when finished files are left alone.
-    init?(_ rules: FileRules, _ host: Host) {
+    init?(_ rules: FileRules, _ host: Host, _ system: FileSystem) {
         guard rules.rotation.compress != .none || rules.rotation.keep != nil else { return nil }
         self.rules = rules
         self.host = host
+        self.system = system
     }
 
     /// Says which file is written to from now on, before it is made; all others are finished.
@@ -66,7 +68,7 @@ final class Finisher: Sendable {
         guard rules.rotation.compress != .none else { return }
         for file in finished() where !Finisher.isCompressed(file.path) {
             do throws(FileFault) {
-                try Compressor(rules.rotation.compress).compress(file.path, synchronize: rules.sync != .never) {
+                try Compressor(rules.rotation.compress, system).compress(file.path, synchronize: rules.sync != .never) {
                     state.withLock { $0.current == file.path }
                 }
             } catch {

@@ -26,7 +26,7 @@ final class Writer {
         self.rules = rules
         self.host = host
         self.system = system
-        finisher = Finisher(rules, host)
+        finisher = Finisher(rules, host, system)
     }
 
     /// Writes the lines to the file at the path, and says how many arrived.
@@ -137,13 +137,20 @@ final class Writer {
             return false
         }
         stuck = nil
-        if rules.sync != .never { synchronizeFolder(of: path) }
+        if rules.sync != .never { synchronizeFolder() }
         finisher?.begin(path)
         close()
         return true
     }
 
     // MARK: - Opening
+    /// A new name in it lasts from here on.
+    private func synchronizeFolder(of path: String? = nil) {
+        let path = path ?? self.path
+        let result = system.synchronizeFolder(path)
+        if result < 0 { host.log(.warning, "cannot force to the disk the folder of '\(path)': \(systemWords(-result))") }
+    }
+
 
     private func opened() throws(FileFault) -> Target {
         // A regular file is asked under its lock whether it is in its place.
@@ -155,7 +162,7 @@ final class Writer {
         if isNew {
             descriptor = system.open(path, flags | O_CREAT, rules.mode)
             if descriptor == -ENOENT {
-                let result = makeFolders(of: path)
+                let result = makeFolders(of: path) { if rules.sync == .batch { synchronizeFolder(of: $0) } }
                 if result < 0 { throw FileFault("cannot make the folders of", path, -result) }
                 descriptor = system.open(path, flags | O_CREAT, rules.mode)
             }
@@ -173,7 +180,7 @@ final class Writer {
         if status.kind == .regular {
             // The umask took bits away.
             if isNew { fchmod(descriptor, rules.mode) }
-            if isNew, rules.sync == .batch { synchronizeFolder(of: path) }
+            if isNew, rules.sync == .batch { synchronizeFolder() }
             let born = isNew ? system.now() : birth(of: descriptor)
             opened = .regular(RegularFile(path: path, descriptor: descriptor, identity: status.identity, born: born, system: system))
         } else {

@@ -116,6 +116,51 @@ struct FileFaultTests {
         #expect(count.withLock { $0 } == times)
     }
 
+    @Test(
+        "a rotation, and with `batch` a new file and each folder made for it, last from when their folder is forced to the disk",
+        arguments: [("never", []), ("rotation", ["rename a/x", "folder of a/x"])] as [(String, [String])]
+            + [("batch", ["folder of a", "folder of a/x", "rename a/x", "folder of a/x", "folder of a/x"])])
+    func synchronizesFolders(sync: String, calls: [String]) throws {
+        let seen = Monitor<[String]>([])
+        let root = folder.path + "/"
+        @Sendable func note(_ call: String, _ path: String) { seen.withLock { $0.append("\(call) \(path.dropFirst(root.utf8.count))") } }
+        var system = FileSystem.system
+        system.rename = { from, to in
+            note("rename", from)
+            return rename(from, to)
+        }
+        system.synchronizeFolder = { path in
+            note("folder of", path)
+            return FileSystem.system.synchronizeFolder(path)
+        }
+        let ears = Ears()
+        let file = try provider(#"{"path":"\#(root)a/x","sync":"\#(sync)","rotate":{"bytes":4}}"#, ears, system)
+        #expect(deliver(file, ["{}", "{}"]) == "delivered")
+        file.close()
+        #expect(seen.withLock { $0 }.filter { sync != "never" || !$0.hasPrefix("rename") } == calls && ears.logs == [])
+    }
+
+    @Test("a folder that cannot be forced to the disk is told, and the compressed file does not take the place of the plain one")
+    func unsynchronizedFolder() throws {
+        var system = FileSystem.system
+        system.synchronizeFolder = { _ in -EIO }
+        system.now = { 1_767_323_045_678_000_000 }
+        let ears = Ears()
+        let settings = #"{"path":"\#(path)","sync":"rotation","rotate":{"bytes":4,"compress":"gzip"}}"#
+        let file = try provider(settings, ears, system)
+        #expect(deliver(file, ["{}", "{}"]) == "delivered")
+        file.close()
+        let name = "x.20260102T030405.678Z"
+        #expect(folder.names == ["x", name] && folder.text(name) == "{}\n")
+        #expect(
+            ears.logs.sorted()
+                == [
+                    "cannot force to the disk the folder of '\(path)': Input/output error",
+                    "cannot force to the disk the folder of '\(folder.path)/\(name).gz': Input/output error;"
+                        + " '\(folder.path)/\(name)' stays as it is",
+                ].sorted())
+    }
+
     @Test("a folder at the path, or one that may not be entered, is a retry")
     func folderInTheWay() throws {
         mkdir(path, 0o700)
