@@ -38,7 +38,9 @@ struct Compressor {
             guard renamed == 0 else { throw FileFault("cannot rename", finished, -renamed) }
         }
         let temporary = path + method.suffix + Compressor.partial
-        let output = again { open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+        // Made anew: what somebody else laid there is not written to.
+        unlink(temporary)
+        let output = again { open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600) }
         guard output >= 0 else { throw FileFault("cannot open", temporary, -output) }
         defer { close(output) }
         do throws(FileFault) {
@@ -57,7 +59,6 @@ struct Compressor {
             unlink(temporary)
             throw error
         }
-        unlink(path)
         // The new name must last before the plain file goes.
         if synchronize {
             let result = system.synchronizeFolder(path)
@@ -66,6 +67,7 @@ struct Compressor {
                 throw FileFault("cannot force to the disk the folder of", path + method.suffix, -result)
             }
         }
+        unlink(path)
     }
 
     private func copy(from input: Int32, at source: String, to output: Int32, at target: String) throws(FileFault) {

@@ -36,6 +36,8 @@ struct FileStatus {
     struct Identity: Equatable {
         var device: dev_t
         var node: ino_t
+
+        func isOf(device: UInt64, number: UInt64) -> Bool { UInt64(self.device) == device && UInt64(node) == number }
     }
     enum Kind {
         case regular
@@ -90,9 +92,9 @@ func makeFolders(of path: String, made: (String) -> Void) -> Int32 {
         let folder = String(path[..<next])
         let result = again { mkdir(folder, 0o700) }
         if result < 0, result != -EEXIST { return result }
+        if result == 0 { made(folder) }
         slash = next
     }
-        if result == 0 { made(folder) }
     return 0
 }
 

@@ -15,6 +15,10 @@ extension RegularFile {
             return size
         }
         defer { close(reader) }
+        guard FileStatus(descriptor: reader)?.identity == FileStatus(descriptor: descriptor)?.identity else {
+            log("the end of '\(path)' cannot be checked for a torn line: it was moved")
+            return size
+        }
         guard let start = try lastLine(of: reader, size: size) else { return size }
         var tail = TornCheck()
         for position in stride(from: start, to: size, by: RegularFile.chunk) {

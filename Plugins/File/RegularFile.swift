@@ -14,6 +14,11 @@ struct FileFault: Error {
         self.code = code
         message = "\(what) '\(path)': \(systemWords(code))"
     }
+
+    init(_ entry: ForeignEntry) {
+        code = EACCES
+        message = "'\(printable(entry.path))' \(entry.words)"
+    }
 }
 
 final class RegularFile {

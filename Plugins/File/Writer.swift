@@ -1,4 +1,5 @@
-// Brings lines to the file at a path: opens what stands there, notices when it was moved, and rotates.
+// Brings lines to the file at a path: opens what stands there, notices when it was moved, and rotates. In a folder that every user may
+// write it opens nothing that another user may have laid there.
 
 internal import Glibc
 internal import PluginKit
@@ -143,7 +144,6 @@ final class Writer {
         return true
     }
 
-    // MARK: - Opening
     /// A new name in it lasts from here on.
     private func synchronizeFolder(of path: String? = nil) {
         let path = path ?? self.path
@@ -151,11 +151,22 @@ final class Writer {
         if result < 0 { host.log(.warning, "cannot force to the disk the folder of '\(path)': \(systemWords(-result))") }
     }
 
+    // MARK: - Opening
+
+    /// What leads to the path, unless it leads past something that another user may have laid there.
+    private func way() throws(FileFault) -> SharedFolder {
+        do throws(ForeignEntry) {
+            return try SharedFolder(path, writes: true)
+        } catch {
+            throw FileFault(error)
+        }
+    }
 
     private func opened() throws(FileFault) -> Target {
         // A regular file is asked under its lock whether it is in its place.
         if case .stream(_, _, let identity) = target, FileStatus(path: path)?.identity != identity { close() }
         if let target { return target }
+        _ = try way()
         let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
         var descriptor = system.open(path, flags, 0)
         let isNew = descriptor == -ENOENT
@@ -172,6 +183,16 @@ final class Writer {
             throw FileFault(isFIFO ? "nobody reads the FIFO" : "cannot open", path, -descriptor)
         }
         guard let status = FileStatus(descriptor: descriptor) else { throw FileFault("cannot look at", path, errno) }
+        do throws(FileFault) {
+            // Once more, since what stands there may have changed before it was opened.
+            let way = try way()
+            guard !way.isOnTheWay || way.found.map({ status.identity.isOf(device: $0.device, number: $0.number) }) ?? false else {
+                throw FileFault("something else took the place, while it was opened, of", path, EAGAIN)
+            }
+        } catch {
+            Glibc.close(descriptor)
+            throw error
+        }
         guard status.kind != .block else {
             Glibc.close(descriptor)
             throw FileFault("does not write to a block device:", path, EINVAL)

@@ -114,7 +114,7 @@ final class FileFollower {
     private func isResting(_ key: FileKey, size: Int) -> Bool { resting.contains(key) && places[key]?.offset == size }
 
     private func follow(_ path: String, _ key: FileKey, _ now: Instant) {
-        guard files.count < FileFollower.mostOpen || closeLongestIdle(now) else { return }
+        guard mayFollow(path, key), files.count < FileFollower.mostOpen || closeLongestIdle(now) else { return }
         let number = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | (plan.drains ? O_NOFOLLOW : 0))
         guard number >= 0 else {
             // One that is gone by now is none.
@@ -130,6 +130,17 @@ final class FileFollower {
             files.append(try FollowedFile(descriptor, key, number: made, path: path, from: places[key], now: now))
         } catch {
             tell("\(printable(path)): cannot be read: \(error)")
+        }
+    }
+
+    /// Whether no other user has laid a link on the way to it.
+    private func mayFollow(_ path: String, _ key: FileKey) -> Bool {
+        do throws(ForeignEntry) {
+            let way = try SharedFolder(path, writes: false)
+            return !way.isOnTheWay || way.found.map { $0 == (key.device, key.number) } ?? false
+        } catch {
+            tell("\(printable(error.path)): \(error.words)")
+            return false
         }
     }
 
