@@ -1,5 +1,6 @@
 // Reads a descriptor in blocks of whole lines: a pipe, a file, a terminal, a device. It promises that every byte of
-// the input is in exactly one block, save lines over the limit, which are counted and let go without being held.
+// the input is in exactly one block, save lines over the limit, which are counted and let go without being held, and a byte order
+// mark at its very beginning, which is no part of the first line.
 
 public import Events
 internal import Glibc
@@ -28,6 +29,7 @@ public struct LineReader: ~Copyable, Sendable {
     private var isPaused = true
     /// The beginning of a line whose end has not been read yet.
     private var carry = ByteBuffer()
+    private var isAtStart = true
     private var isAtEnd = false
     private var isStopped = false
     private var fault: SystemFault?
@@ -56,6 +58,7 @@ public struct LineReader: ~Copyable, Sendable {
             if let end = lastLineEnd(buffer, from: searched) {
                 carry.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer.bytes[end...]))
                 buffer.truncate(to: end)
+                dropMark(&buffer)
                 return .lines
             }
             searched = buffer.count
@@ -63,11 +66,21 @@ public struct LineReader: ~Copyable, Sendable {
             if !isAtEnd, fill(&buffer) { continue }
             // What a stop or a fault cut off is no line.
             if isStopped || fault != nil { return cutOff(&buffer) }
+            dropMark(&buffer)
             if buffer.isEmpty { return .end }
             // The last line may lack its newline.
             buffer.append(UInt8(ascii: "\n"))
             return .lines
         }
+    }
+
+    private mutating func dropMark(_ buffer: inout ByteBuffer) {
+        guard isAtStart else { return }
+        isAtStart = false
+        let mark = FileBeginning.mark(buffer.bytes)
+        guard mark > 0 else { return }
+        memmove(buffer.base, buffer.base + mark, buffer.count - mark)
+        buffer.truncate(to: buffer.count - mark)
     }
 
     private func cutOff(_ buffer: inout ByteBuffer) -> Intake {
@@ -79,6 +92,7 @@ public struct LineReader: ~Copyable, Sendable {
 
     /// Reads on without keeping anything until the line that fills the buffer has ended.
     private mutating func skipLine(_ buffer: inout ByteBuffer) -> Intake {
+        isAtStart = false
         var skipped = buffer.count
         while true {
             buffer.removeAll()

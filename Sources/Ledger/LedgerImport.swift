@@ -97,6 +97,8 @@ public final class LedgerImport {
 
     private func endLine() {
         number += 1
+        // Some editors begin a file with a byte order mark.
+        if number == 1, FileBeginning.mark(rest) > 0 { rest.removeFirst(3) }
         if isTooLong {
             refuse(number, "is longer than a megabyte")
         } else if !rest.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0d }) {

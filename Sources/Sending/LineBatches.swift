@@ -1,5 +1,6 @@
 // Cuts an input into batches of lines, and knows for each line where it stands: its number, and where in the file it ends. It promises
-// that the same input from the same place with the same limits gives the same batches, unless it has grown meanwhile.
+// that the same input from the same place with the same limits gives the same batches, unless it has grown meanwhile. A byte order mark
+// at the beginning is no part of the first line.
 
 internal import Glibc
 public import Platform
@@ -89,20 +90,21 @@ public final class LineBatches {
 
     /// False: the line has no more room in this batch.
     private func take(_ length: Int, ended: Bool, into batch: inout LineBatch) -> Bool {
-        let text = buffer[start..<(start + length)]
+        let line = buffer[start..<(start + length)]
+        let text = line.dropFirst(offset == 0 ? FileBeginning.mark(line) : 0)
         let size = length + (ended ? 1 : 0)
         if isSkipping || length > limits.line {
-            if !isSkipping { batch.overlong.append(line + 1) }
+            if !isSkipping { batch.overlong.append(self.line + 1) }
             isSkipping = false
         } else if !text.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0d }) {
-            if !batch.ends.isEmpty, batch.bytes.count + length + 1 > limits.bytes { return false }
+            if !batch.ends.isEmpty, batch.bytes.count + text.count + 1 > limits.bytes { return false }
             batch.bytes += text
             batch.bytes.append(0x0a)
-            batch.ends.append((batch.bytes.count, offset + size, line + 1))
+            batch.ends.append((batch.bytes.count, offset + size, self.line + 1))
         }
         start += size
         offset += size
-        line += 1
+        self.line += 1
         return true
     }
 

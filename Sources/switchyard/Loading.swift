@@ -43,9 +43,10 @@ enum Loading {
 
     private static let smallest = #"  { "providers": { "out": { "plugin": "console" } }, "routes": [ { "to": ["out"] } ] }"#
 
-    /// At most that many bytes of what the command line names: a file, or `-` for standard input.
+    /// At most that many bytes of what the command line names: a file, or `-` for standard input. A byte order mark is left out.
     static func input(_ word: String, most: Int) -> Result<[UInt8], SystemFault> {
-        word == "-" ? read(dup(0), most: most) : contents(of: word, most: most)
+        let input = word == "-" ? read(dup(0), most: most) : contents(of: word, most: most)
+        return input.map { FileBeginning.mark($0) == 0 ? $0 : Array($0.dropFirst(3)) }
     }
 
     /// At most that many bytes of a file. Here `-` is a file like any other: standard input belongs to the events.

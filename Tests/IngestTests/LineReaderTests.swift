@@ -53,6 +53,15 @@ struct LineReaderTests {
         #expect(read(["\n\n"]) == ["\n\n"])
     }
 
+    @Test("leaves out a byte order mark at the beginning, however it comes, and nowhere else")
+    func mark() {
+        #expect(read(["\u{feff}a\n\u{feff}b\n"]) == ["a\n\u{feff}b\n"])
+        #expect(read(["\u{feff}a\n\u{feff}b\n"], blockSize: 1).joined() == "a\n\u{feff}b\n")
+        #expect(read(["\u{feff}a"]) == ["a\n"])
+        #expect(read(["\u{feff}"]) == [])
+        #expect(read([String(repeating: "x", count: 200), "\n\u{feff}b\n"], limit: 100) == ["overlong 200", "\u{feff}b\n"])
+    }
+
     @Test("lets a line over the limit go and keeps both its neighbours")
     func overlong() {
         let long = String(repeating: "x", count: 500)

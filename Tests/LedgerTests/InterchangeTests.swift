@@ -73,11 +73,11 @@ struct ImportTests {
 
     private func later() throws -> LedgerFile { try ledger(folder, Hands(1_800_000_000)) }
 
-    @Test("takes lines of NDJSON, in pieces of any size", arguments: [1, 7, 100, Int.max])
+    @Test("takes lines of NDJSON, in pieces of any size, behind a byte order mark", arguments: [1, 7, 100, Int.max])
     func json(pieces: Int) throws {
         let ledger = try later()
         let text = """
-            {"id":"a","level":"analytics","granted":["measure"],"version":"2","decided":"\(time)","origin":"shop"}\r
+            \u{feff}{"id":"a","level":"analytics","granted":["measure"],"version":"2","decided":"\(time)","origin":"shop"}\r
             {"id":"ä\\u0022","purposes":["ads","measure"],"denied":["mail"],"decided":"2026-11-21T11:30:00.5+01:00"}
 
             {"id":"c","withdrawn":true,"decided":"\(time)"}
