@@ -50,13 +50,13 @@ final class FileFollower {
 
     init(
         _ name: String, _ plan: FileSourcePlan, _ around: Surroundings, sink: any EventSink, wake: @escaping @Sendable () -> Void = {}
-    ) {
+    ) throws(FilePlacesFault) {
         self.name = name
         self.plan = plan
         self.around = around
         self.sink = sink
         self.wake = wake
-        places = FilePlaces(around.places, say: around.say)
+        places = try FilePlaces(around.places, wall: around.clock.wall, say: around.say)
     }
 
     /// `names`: files may have come or gone. When the next step is due at the latest.

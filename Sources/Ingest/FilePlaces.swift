@@ -1,5 +1,5 @@
 // How far each followed file was taken in, in a file of the state folder. It promises that whoever reads it finds the state after some
-// answer, whole, and that a place is given only to the file that it was written for.
+// answer, whole; that a place is given only to the file that it was written for; and that damage is told and never makes a wrong place.
 
 internal import Glibc
 internal import Platform
@@ -26,31 +26,44 @@ struct FilePlace: Equatable {
     var faults: Int
 }
 
+/// Why a source cannot begin: what is known of its files cannot be used, and is not to be overwritten.
+public struct FilePlacesFault: Error, Equatable {
+    public var message: String
+}
+
 struct FilePlaces {
     /// Places of files that were not seen any more are let go when there are more than this.
     static let most = 10_000
-    private static let title = "switchyard places 1"
 
     /// nil: nothing outlives the run.
     let path: String?
     private(set) var places: [FileKey: FilePlace] = [:]
     private(set) var isKept = true
 
-    /// The faults are told and cost nothing but the places: files are then read from their beginning.
-    init(_ path: String?, say: (String) -> Void) {
+    /// What is damaged is told, set aside and costs its places: those files are read from their beginning. One of a newer version, or one
+    /// that cannot be read, stays as it is and is thrown.
+    init(_ path: String?, wall: () -> Int64, say: (String) -> Void) throws(FilePlacesFault) {
         self.path = path
-        guard let path else { return }
-        let number = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard number >= 0 else {
-            if errno != ENOENT { say("\(printable(path)): cannot be read: \(SystemFault()); files are read from their beginning") }
-            return
+        guard let path, let bytes = try FilePlaces.contents(path) else { return }
+        let found: [FilePlace]
+        switch PlacesFormat.read(bytes) {
+        case .whole(let places): found = places
+        case .old(let places):
+            found = places
+            isKept = false
+            say("\(printable(path)): is of version 1, without checksums; its places are taken as they are")
+        case .damaged(let places, let lost):
+            let aside = try FilePlaces.setAside(path, at: wall())
+            found = places
+            isKept = false
+            let count = lost.map { "of \(grouped(places.count + $0)) places \(grouped($0)) are lost" } ?? "places are lost"
+            say("\(printable(path)): is damaged: \(count), whose files are read from their beginning; it is kept as \(printable(aside))")
+        case .newer(let version):
+            throw FilePlacesFault(
+                message: "\(printable(path)): is of version \(version), this program knows \(PlacesFormat.version); run the newer program,"
+                    + " or move the file away, and files are read from their beginning")
         }
-        let descriptor = Descriptor(owning: number)
-        guard read(FilePlaces.contents(descriptor.number)) else {
-            places = [:]
-            say("\(printable(path)): is damaged; files are read from their beginning")
-            return
-        }
+        for place in found { places[FileKey(place.mark)] = place }
     }
 
     subscript(_ key: FileKey) -> FilePlace? {
@@ -70,41 +83,48 @@ struct FilePlaces {
 
     mutating func keep() throws(SystemFault) {
         guard !isKept else { return }
-        if let path {
-            let lines = places.values.map { place in
-                let mark = place.mark
-                return "\(mark.device) \(mark.number) \(mark.length) \(mark.hash) \(place.offset) \(place.faults)\n"
-            }
-            try replaceFile(path, with: Array((FilePlaces.title + "\n" + lines.joined()).utf8))
-        }
+        if let path { try replaceFile(path, with: PlacesFormat.text(places.values)) }
         isKept = true
     }
 
-    // MARK: - Reading
+    // MARK: - The file
 
-    private static func contents(_ descriptor: Int32) -> String {
+    /// nil: there is none.
+    private static func contents(_ path: String) throws(FilePlacesFault) -> [UInt8]? {
+        func fault() -> FilePlacesFault {
+            FilePlacesFault(message: "\(printable(path)): how far files were read cannot be read: \(SystemFault())")
+        }
+        let number = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard number >= 0 else {
+            if errno == ENOENT { return nil }
+            throw fault()
+        }
+        let descriptor = Descriptor(owning: number)
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while true {
-            let count = Glibc.read(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
-            bytes += chunk[..<count]
+            let count = Glibc.read(descriptor.number, &chunk, chunk.count)
+            if count == 0 { return bytes }
+            if count > 0 {
+                bytes += chunk[..<count]
+            } else if errno != EINTR {
+                throw fault()
+            }
         }
     }
 
-    private mutating func read(_ text: String) -> Bool {
-        let lines = text.split(separator: "\n")
-        guard lines.first == FilePlaces.title[...] else { return false }
-        for line in lines.dropFirst() {
-            let words = line.split(separator: " ")
-            guard words.count == 6, let device = UInt64(words[0]), let number = UInt64(words[1]), let length = Int(words[2]),
-                let hash = UInt64(words[3]), let offset = Int(words[4]), let faults = Int(words[5]),
-                (0...FileMark.most).contains(length), offset >= 0, faults >= 0
-            else { return false }
-            let mark = FileMark(device: device, number: number, length: length, hash: hash)
-            places[FileKey(mark)] = FilePlace(mark: mark, offset: offset, faults: faults)
+    /// Gives the damaged file a second name, which stays when a sound one takes the first: a kill in between loses neither.
+    private static func setAside(_ path: String, at time: Int64) throws(FilePlacesFault) -> String {
+        let base = "\(path).damaged-\(time / 1_000_000_000)"
+        var aside = base
+        var number = 1
+        while true {
+            if link(path, aside) == 0 { return aside }
+            guard errno == EEXIST else {
+                throw FilePlacesFault(message: "\(printable(path)): is damaged and cannot be set aside: \(SystemFault())")
+            }
+            number += 1
+            aside = "\(base)-\(number)"
         }
-        return true
     }
 }

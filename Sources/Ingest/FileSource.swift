@@ -33,17 +33,18 @@ public final class FileSource: Sendable {
     /// Belongs to the thread, and when that has ended to whoever has joined it.
     nonisolated(unsafe) private let follower: FileFollower
 
-    /// `places`: the file in which it is kept how far files were read; nil: the next run reads them from their beginning.
+    /// `places`: the file in which it is kept how far files were read; nil: the next run reads them from their beginning. It is thrown when
+    /// that file is one of a newer version, or cannot be read.
     public init(
         name: String, plan: FileSourcePlan, source: Int, lineLimit: Int, places: String?, sink: any EventSink, clock: Clock = .system,
         say: @escaping @Sendable (String) -> Void, overlong: @escaping @Sendable (Int) -> Void = { _ in }
-    ) {
+    ) throws(FilePlacesFault) {
         self.name = name
         self.plan = plan
         self.clock = clock
         let around = FileFollower.Surroundings(
             source: source, lineLimit: lineLimit, places: places, clock: clock, say: say, overlong: overlong)
-        follower = FileFollower(name, plan, around, sink: sink) { [awake] in awake.raise() }
+        follower = try FileFollower(name, plan, around, sink: sink) { [awake] in awake.raise() }
     }
 
     /// Begins to read, on a thread of its own.

@@ -1,5 +1,6 @@
 // How far the files of one sending are known to be taken, in a file that outlives it. It promises that whoever looks finds the state
-// after some answer, whole, and that a file which is another one than before, or was written anew, is read from its beginning.
+// after some answer, whole; that a file which is another one than before, or was written anew, is read from its beginning; and that what
+// was damaged is refused: each place has a checksum.
 
 internal import CJansson
 internal import Glibc
@@ -22,6 +23,8 @@ public final class Checkpoint {
         public var message: String
     }
 
+    private static let version = 2
+
     public let path: String
     private let target: String
     private var places: [Place] = []
@@ -36,10 +39,18 @@ public final class Checkpoint {
             throw Fault(message: "\(printable(path)): cannot be read: \(SystemFault())")
         }
         let descriptor = Descriptor(owning: number)
-        let document = json_loadfd(descriptor.number, 0, nil)
+        let document = json_loadfd(descriptor.number, Int(JSON_REJECT_DUPLICATES), nil)
         defer { json_decref(document) }
+        if let version = Checkpoint.count(document, "version"), version > Checkpoint.version {
+            throw Fault(
+                message: "\(printable(path)): is of version \(version), this program knows \(Checkpoint.version); run the newer program,"
+                    + " or name another file")
+        }
         guard let found = Checkpoint.read(document) else {
-            throw Fault(message: "\(printable(path)): is no checkpoint of switchyard send; remove it to begin anew, or name another file")
+            let isOne = Checkpoint.text(document, "to") != nil
+            throw Fault(
+                message: "\(printable(path)): is \(isOne ? "a damaged" : "no") checkpoint of switchyard send; remove it to begin anew,"
+                    + " or name another file")
         }
         guard found.target == target else {
             throw Fault(message: "\(printable(path)): is the checkpoint of sending to \(printable(found.target)); name another file")
@@ -70,25 +81,56 @@ public final class Checkpoint {
         let files = places.map { place in
             let mark = place.mark
             return "{\"device\":\"\(mark.device)\",\"inode\":\"\(mark.number)\",\"begins\":\(mark.length),\"hash\":\"\(mark.hash)\""
-                + ",\"offset\":\(place.offset),\"line\":\(place.line)}"
+                + ",\"end\":\(mark.end),\"before\":\(mark.tailLength),\"tail\":\"\(mark.tail)\""
+                + ",\"offset\":\(place.offset),\"line\":\(place.line),\"check\":\"\(Checkpoint.check(place))\"}"
         }
-        return "{\"to\":\(jsonQuoted(target)),\"files\":[\n\(files.joined(separator: ",\n"))\n]}\n"
+        return "{\"version\":\(Checkpoint.version),\"to\":\(jsonQuoted(target)),\"files\":[\n\(files.joined(separator: ",\n"))\n]}\n"
+    }
+
+    private static func check(_ place: Place) -> UInt64 {
+        let mark = place.mark
+        let beginning = "\(mark.device) \(mark.number) \(mark.length) \(mark.hash)"
+        return fnv1a("\(beginning) \(mark.end) \(mark.tailLength) \(mark.tail) \(place.offset) \(place.line)".utf8)
     }
 
     private static func read(_ document: UnsafeMutablePointer<json_t>?) -> (target: String, places: [Place])? {
         guard let target = text(document, "to"), let list = json_object_get(document, "files"), list.pointee.type == JSON_ARRAY else {
             return nil
         }
+        // Version 1 had neither a version nor checksums. All members are counted, so that a damaged name does not make one of the other.
+        let isOld = json_object_size(document) == 2
+        guard isOld || count(document, "version") == version && json_object_size(document) == 3 else { return nil }
         var places: [Place] = []
         for index in 0..<json_array_size(list) {
             let file = json_array_get(list, index)
-            guard let device = text(file, "device").flatMap({ UInt64($0) }), let number = text(file, "inode").flatMap({ UInt64($0) }),
-                let hash = text(file, "hash").flatMap({ UInt64($0) }), let length = count(file, "begins"), length <= FileMark.most,
-                let offset = count(file, "offset"), let line = count(file, "line")
-            else { return nil }
-            places.append(Place(mark: FileMark(device: device, number: number, length: length, hash: hash), offset: offset, line: line))
+            guard let place = isOld ? oldPlace(file) : newPlace(file), place.mark.isSound else { return nil }
+            guard isOld || text(file, "check") == "\(check(place))" else { return nil }
+            places.append(place)
         }
         return (target, places)
+    }
+
+    private static func newPlace(_ file: UnsafeMutablePointer<json_t>?) -> Place? {
+        guard json_object_size(file) == 10, let device = number(file, "device"), let inode = number(file, "inode"),
+            let length = count(file, "begins"), let hash = number(file, "hash"), let end = count(file, "end"),
+            let before = count(file, "before"), let tail = number(file, "tail"), let offset = count(file, "offset"),
+            let line = count(file, "line")
+        else { return nil }
+        let mark = FileMark(device: device, number: inode, length: length, hash: hash, end: end, tailLength: before, tail: tail)
+        return Place(mark: mark, offset: offset, line: line)
+    }
+
+    private static func oldPlace(_ file: UnsafeMutablePointer<json_t>?) -> Place? {
+        guard json_object_size(file) == 6, let device = number(file, "device"), let inode = number(file, "inode"),
+            let length = count(file, "begins"), let hash = number(file, "hash"), let offset = count(file, "offset"),
+            let line = count(file, "line")
+        else { return nil }
+        let mark = FileMark(device: device, number: inode, length: length, hash: hash, end: offset, tailLength: 0, tail: fnv1a([]))
+        return Place(mark: mark, offset: offset, line: line)
+    }
+
+    private static func number(_ object: UnsafeMutablePointer<json_t>?, _ name: String) -> UInt64? {
+        text(object, name).flatMap { UInt64($0) }
     }
 
     private static func text(_ object: UnsafeMutablePointer<json_t>?, _ name: String) -> String? {

@@ -11,14 +11,18 @@ struct Followers: Sendable {
     private let sources: [FileSource]
 
     /// `folder`: where it is kept how far files were read; nil: nowhere.
-    init(_ plan: Plan, _ router: Router, folder: String?, say: @escaping @Sendable (String) -> Void) {
-        sources = plan.sources.enumerated().compactMap { index, source in
-            guard let file = source.file, let sink = router.sink else { return nil }
-            return FileSource(
-                name: source.name, plan: file, source: index, lineLimit: plan.limits.line,
-                places: folder.map { StateFolder.places(of: source.name, in: $0) }, sink: sink, say: say,
-                // So that the account has it.
-                overlong: { bytes in (sink as? Inbox)?.put(overlong: bytes, source: index) })
+    init(_ plan: Plan, _ router: Router, folder: String?, say: @escaping @Sendable (String) -> Void) throws(StateFailure) {
+        do {
+            sources = try plan.sources.enumerated().compactMap { index, source in
+                guard let file = source.file, let sink = router.sink else { return nil }
+                return try FileSource(
+                    name: source.name, plan: file, source: index, lineLimit: plan.limits.line,
+                    places: folder.map { StateFolder.places(of: source.name, in: $0) }, sink: sink, say: say,
+                    // So that the account has it.
+                    overlong: { bytes in (sink as? Inbox)?.put(overlong: bytes, source: index) })
+            }
+        } catch {
+            throw StateFailure((error as? FilePlacesFault)?.message ?? "\(error)")
         }
     }
 

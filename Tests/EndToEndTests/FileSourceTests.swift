@@ -56,6 +56,25 @@ struct FileSourceTests {
         #expect(yard.read("in/b.ndjson") == "{\"n\":2}\nno\n")
     }
 
+    @Test("places of a newer version are left untouched, and the router does not start")
+    func newerPlaces() throws {
+        let yard = try yard()
+        try yard.write("{\"n\":1}\n", to: "in/a.ndjson")
+        let first = try yard.start()
+        #expect(first.outputLines(1) == ["{\"n\":1}"])
+        first.signal(SIGTERM)
+        #expect(first.finish().code == 0)
+        let title = "switchyard places 3"
+        let hash = title.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        let digits = String(hash, radix: 16)
+        let text = "\(title) \(String(repeating: "0", count: 16 - digits.count))\(digits)\n"
+        try yard.write(text, to: "state/files-logs.places")
+        let result = try yard.run([])
+        #expect(result.code == 69 && result.text == "", "\(result.text)")
+        #expect(result.errors.contains("files-logs.places: is of version 3, this program knows 2; run the newer program"))
+        #expect(yard.read("state/files-logs.places") == text)
+    }
+
     @Test("check tells which files are read")
     func checks() throws {
         let result = try yard(#", "drain": true"#).run(["check"])

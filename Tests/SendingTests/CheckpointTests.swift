@@ -61,6 +61,82 @@ struct CheckpointTests {
         close(a)
     }
 
+    @Test("a file that was written anew with the same beginning is read from its beginning")
+    func sameBeginning() throws {
+        let folder = Folder()
+        let head = String(repeating: "h", count: 2047) + "\n"
+        let a = folder.file("a", head + "one\ntwo\n")
+        let checkpoint = try Checkpoint(folder.path + "/checkpoint", target: "http://x")
+        try checkpoint.move(to: place(a, 2056, 3))
+        let again = try Checkpoint(folder.path + "/checkpoint", target: "http://x")
+        #expect(again.place(of: a)?.offset == 2056)
+        let other = head + "ten\nsix\nsome more\n"
+        ftruncate(a, 0)
+        pwrite(a, other, other.utf8.count, 0)
+        #expect(again.place(of: a) == nil)
+        close(a)
+    }
+
+    @Test("a byte that changed is refused, and never makes another place")
+    func damaged() throws {
+        let folder = Folder()
+        let a = folder.file("a", "one\ntwo\n")
+        let path = folder.path + "/checkpoint"
+        let right = try place(a, 4, 1)
+        try Checkpoint(path, target: "http://x").move(to: right)
+        let number = open(path, O_RDWR)
+        var text = [UInt8](repeating: 0, count: 4096)
+        let count = read(number, &text, text.count)
+        text.removeLast(text.count - count)
+        for at in text.indices {
+            for bit in 0..<8 {
+                var byte = text[at] ^ 1 << UInt8(bit)
+                pwrite(number, &byte, 1, off_t(at))
+                // What JSON may have between two members is no damage.
+                guard let found = try? Checkpoint(path, target: "http://x").place(of: a) else { continue }
+                #expect(found == right, "bit \(bit) of byte \(at)")
+            }
+            pwrite(number, [text[at]], 1, off_t(at))
+        }
+        let digit = try #require(String(decoding: text, as: UTF8.self).utf8Offset(of: "\"offset\":4"))
+        pwrite(number, "5", 1, off_t(digit + 9))
+        var words = ""
+        do { _ = try Checkpoint(path, target: "http://x") } catch { words = error.message }
+        #expect(words == "\(path): is a damaged checkpoint of switchyard send; remove it to begin anew, or name another file")
+        for number in [a, number] { close(number) }
+    }
+
+    @Test("one of a newer version is refused, and one of version 1 is taken over")
+    func versions() throws {
+        let folder = Folder()
+        let a = folder.file("a", "one\ntwo\n")
+        let path = folder.path + "/checkpoint"
+        close(folder.file("checkpoint", #"{"version":3,"to":"http://x","files":{}}"#))
+        var words = ""
+        do { _ = try Checkpoint(path, target: "http://x") } catch { words = error.message }
+        #expect(words == "\(path): is of version 3, this program knows 2; run the newer program, or name another file")
+        let mark = try FileMark(a, upTo: 4)
+        let known = "\"device\":\"\(mark.device)\",\"inode\":\"\(mark.number)\",\"begins\":4,\"hash\":\"\(mark.hash)\""
+        let file = "{\(known),\"offset\":4,\"line\":1}"
+        close(folder.file("checkpoint", "{\"to\":\"http://x\",\"files\":[\n\(file)\n]}\n"))
+        #expect(try Checkpoint(path, target: "http://x").place(of: a) == place(a, 4, 1))
+        close(a)
+    }
+
+    @Test("a byte order mark costs no event, and elsewhere it is part of a line")
+    func mark() throws {
+        let folder = Folder()
+        let a = folder.file("a", "\u{feff}one\n\u{feff}two\n")
+        var batch = LineBatch()
+        #expect(try LineBatches(a).next(&batch) && batch.bytes == Array("one\n\u{feff}two\n".utf8))
+        #expect(batch.ends.map(\.offset) == [7, 14] && batch.ends.map(\.at) == [4, 11])
+        #expect(try LineBatches(a, from: 7, after: 1).next(&batch) && batch.bytes == Array("\u{feff}two\n".utf8))
+        let b = folder.file("b", "\u{feff}")
+        let isThere = try LineBatches(b).next(&batch)
+        #expect(!isThere)
+        for number in [a, b] { close(number) }
+    }
+
     @Test("lines go on from where a checkpoint stands, and one that has not ended waits if it is to")
     func batches() throws {
         let folder = Folder()
@@ -86,5 +162,12 @@ struct CheckpointTests {
         while try batches.next(&batch), !batch.ends.isEmpty {}
         #expect(batches.safeOffset == 4)
         close(a)
+    }
+}
+
+extension String {
+    fileprivate func utf8Offset(of text: String) -> Int? {
+        let (all, wanted) = (Array(utf8), Array(text.utf8))
+        return all.indices.first { all[$0...].starts(with: wanted) }
     }
 }

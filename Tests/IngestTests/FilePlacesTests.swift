@@ -1,0 +1,156 @@
+// The file of places: what is read is what was written, and damage is noticed.
+
+import Glibc
+import Platform
+import Testing
+
+@testable import Ingest
+
+@Suite("The places of followed files")
+struct FilePlacesTests {
+    private let places = (1...4).map { number in
+        let number = UInt64(number)
+        return FilePlace(
+            mark: FileMark(
+                device: 64_768 + number, number: number << 40, length: 1024, hash: fnv1a([UInt8(number)]), end: 9_000_000, tailLength: 1024,
+                tail: fnv1a([UInt8(number + 100)])),
+            offset: 9_000_000 + Int(number), faults: Int(number))
+    }
+
+    /// What a damaged text may come to: sound places and the word that it is damaged, never another place.
+    private func check(_ bytes: [UInt8], _ what: String) {
+        guard case .damaged(let found, let lost) = PlacesFormat.read(bytes) else {
+            Issue.record("\(what): the damage was not noticed: \(String(decoding: bytes, as: UTF8.self))")
+            return
+        }
+        #expect(found.allSatisfy(places.contains), "\(what)")
+        #expect(lost == nil || lost == max(0, places.count - found.count), "\(what)")
+    }
+
+    @Test("what was written is read")
+    func whole() {
+        #expect(PlacesFormat.read(PlacesFormat.text(places)) == .whole(places))
+        #expect(PlacesFormat.read(PlacesFormat.text([])) == .whole([]))
+    }
+
+    @Test("a byte that changed is noticed, wherever it stands and whatever it became")
+    func changed() {
+        let text = PlacesFormat.text(places)
+        for at in text.indices {
+            for bit in 0..<8 {
+                var bytes = text
+                bytes[at] ^= 1 << UInt8(bit)
+                check(bytes, "bit \(bit) of byte \(at)")
+            }
+            for byte in [0, 0x0a, 0x20, UInt8(ascii: "1")] where text[at] != byte {
+                var bytes = text
+                bytes[at] = byte
+                check(bytes, "byte \(at) as \(byte)")
+            }
+        }
+    }
+
+    @Test("an end that was cut off, a line that is missing, lines that changed places and bytes behind the end are noticed")
+    func cut() {
+        let text = PlacesFormat.text(places)
+        for length in text.indices { check(Array(text[..<length]), "cut to \(length)") }
+        check(text + [0], "appended")
+        check(text + text, "twice")
+        let lines = text.split(separator: 0x0a)
+        for at in lines.indices {
+            var fewer = lines
+            fewer.remove(at: at)
+            check(Array(fewer.joined(separator: [0x0a])) + [0x0a], "without line \(at)")
+            guard at > 0 else { continue }
+            var turned = lines
+            turned.swapAt(at - 1, at)
+            check(Array(turned.joined(separator: [0x0a])) + [0x0a], "lines \(at - 1) and \(at) changed")
+        }
+    }
+
+    @Test("a damaged file is told and set aside, its sound places hold, and the others are read from the beginning")
+    func setAside() throws {
+        let stand = Stand()
+        stand.add("1\n")
+        stand.add("2\n", to: "b.ndjson")
+        stand.step()
+        stand.follower.finish()
+        let text = try #require(contents(stand.path("places")))
+        let lines = text.split(separator: "\n")
+        // The inode of one file.
+        let line = lines[1]
+        let wrong = line.dropLast() + (line.last == "0" ? "1" : "0")
+        let damaged = text.replacingLine(String(line), with: String(wrong))
+        stand.rewrite(Array(damaged.utf8), "places")
+        stand.restart()
+        stand.step()
+        #expect(stand.sink.taken.count == 3)
+        let path = stand.path("places")
+        #expect(
+            stand.heard == [
+                "\(path): is damaged: of 2 places 1 are lost, whose files are read from their beginning; it is kept as \(path).damaged-7"
+            ])
+        #expect(contents(path + ".damaged-7") == damaged)
+        stand.follower.finish()
+        stand.restart()
+        stand.step()
+        #expect(stand.sink.taken.count == 3 && stand.heard.count == 1)
+    }
+
+    @Test("a file of a newer version is refused and left untouched")
+    func newer() {
+        let stand = Stand()
+        let text = String(decoding: PlacesFormat.sealed("switchyard places 3"), as: UTF8.self) + "what nobody knows yet\n"
+        stand.rewrite(Array(text.utf8), "places")
+        var words = ""
+        do throws(FilePlacesFault) { _ = try stand.make(stand.path("places")) } catch { words = error.message }
+        #expect(
+            words == "\(stand.path("places")): is of version 3, this program knows 2; run the newer program, or move the file away,"
+                + " and files are read from their beginning")
+        #expect(contents(stand.path("places")) == text && stand.names == ["places"])
+    }
+
+    @Test("a file that cannot be read is refused, and not taken for an empty one")
+    func unreadable() {
+        let stand = Stand()
+        mkdir(stand.path("places"), 0o700)
+        defer { rmdir(stand.path("places")) }
+        var words = ""
+        do throws(FilePlacesFault) { _ = try stand.make(stand.path("places")) } catch { words = error.message }
+        #expect(words == "\(stand.path("places")): how far files were read cannot be read: Is a directory")
+    }
+
+    @Test("a file of version 1 is taken over as it is, which is told, and has checksums from then on")
+    func old() throws {
+        let stand = Stand()
+        stand.add("1\n")
+        stand.add("2\n", to: "b.ndjson")
+        let number = open(stand.path("a.ndjson"), O_RDONLY)
+        let mark = try FileMark(number, upTo: 2)
+        close(number)
+        stand.rewrite(Array("switchyard places 1\n\(mark.device) \(mark.number) 2 \(mark.hash) 2 0\n".utf8), "places")
+        stand.step()
+        #expect(stand.sink.taken == ["2"])
+        #expect(stand.heard == ["\(stand.path("places")): is of version 1, without checksums; its places are taken as they are"])
+        stand.follower.finish()
+        #expect(contents(stand.path("places"))?.hasPrefix("switchyard places 2 ") == true)
+        stand.restart()
+        stand.step()
+        #expect(stand.sink.taken == ["2"] && stand.heard.count == 1)
+    }
+
+    private func contents(_ path: String) -> String? {
+        let number = open(path, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else { return nil }
+        defer { close(number) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = read(number, &bytes, bytes.count)
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    }
+}
+
+extension String {
+    fileprivate func replacingLine(_ line: String, with other: String) -> String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { $0 == line[...] ? other[...] : $0 }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,144 @@
+// A sink and a folder for followed files, on a clock that the test holds: each step is taken by hand.
+
+import Configuration
+import Events
+import Glibc
+import Platform
+import Testing
+
+@testable import Ingest
+
+/// A sink that keeps what it takes, and answers when it is told to.
+final class Sink: EventSink {
+    struct State {
+        var taken: [String] = []
+        var answers: [@Sendable (Submission) -> Void] = []
+        var isFull = false
+        var holds = false
+        var submission = Submission.stored(invalid: [])
+    }
+    let state = Monitor(State())
+    var taken: [String] { state.withLock { $0.taken } }
+
+    func submit(
+        _ lines: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void
+    ) -> Bool {
+        let bytes = Array(lines.bytes)
+        lines.removeAll()
+        let now: Submission? = state.withLock { state in
+            if state.isFull { return nil }
+            state.taken += bytes.split(separator: 0x0a, omittingEmptySubsequences: false).dropLast().map {
+                String(decoding: $0, as: UTF8.self)
+            }
+            if state.holds {
+                state.answers.append(answer)
+                return nil
+            }
+            return state.submission
+        }
+        state.wake()
+        if let now { answer(now) }
+        return !state.withLock { $0.isFull }
+    }
+
+    func answer(_ submission: Submission) {
+        let answers = state.withLock { state in
+            defer { state.answers = [] }
+            return state.answers
+        }
+        for answer in answers { answer(submission) }
+    }
+}
+
+/// A folder, a sink and a clock for one test.
+final class Stand {
+    let folder: String
+    let sink = Sink()
+    let said = Monitor<[String]>([])
+    let overlong = Monitor<[Int]>([])
+    private let hands = Monitor(Int64(1_000_000_000_000))
+    var plan = FileSourcePlan()
+    var lineLimit = 1000
+    private(set) lazy var follower = began()
+
+    init(drains: Bool = false) {
+        var name = Array("/tmp/files-tests-XXXXXX".utf8CString)
+        folder = String(cString: mkdtemp(&name))
+        plan.paths = [folder + "/*.ndjson"]
+        plan.drains = drains
+    }
+
+    deinit {
+        for name in names { unlink(folder + "/" + name) }
+        rmdir(folder)
+    }
+
+    func make(_ places: String?) throws(FilePlacesFault) -> FileFollower {
+        let (hands, said, overlong) = (hands, said, overlong)
+        let clock = Clock(now: { Instant(nanoseconds: hands.withLock { $0 }) }, wall: { 7_000_000_000 })
+        return try FileFollower(
+            "logs", plan,
+            FileFollower.Surroundings(
+                source: 1, lineLimit: lineLimit, places: places, clock: clock,
+                say: { text in said.withLock { $0.append(text) } }, overlong: { bytes in overlong.withLock { $0.append(bytes) } }),
+            sink: sink)
+    }
+
+    private func began() -> FileFollower {
+        do {
+            return try make(path("places"))
+        } catch {
+            Issue.record("\(error.message)")
+            // Without places nothing can be wrong with them.
+            return try! make(nil)
+        }
+    }
+
+    /// As if the process had been killed and started again.
+    func restart() { follower = began() }
+
+    var now: Instant { Instant(nanoseconds: hands.withLock { $0 }) }
+    func advance(_ duration: Duration) { hands.withLock { $0 += duration.nanoseconds } }
+
+    /// Steps until nothing more is to be done at this moment.
+    @discardableResult func step() -> Instant {
+        for _ in 0..<20 { _ = follower.step(names: true) }
+        return follower.step(names: true)
+    }
+
+    /// Lets more time pass than a file may be silent for, several times.
+    func rest() {
+        for _ in 0..<3 {
+            advance(.seconds(11))
+            step()
+        }
+    }
+
+    func path(_ name: String) -> String { folder + "/" + name }
+
+    /// Writes a file anew, which stays the same file.
+    func rewrite(_ bytes: [UInt8], _ name: String = "a.ndjson") {
+        let number = open(path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        precondition(write(number, bytes, bytes.count) == bytes.count)
+        close(number)
+    }
+
+    var heard: [String] { said.withLock { $0 } }
+
+    func add(_ text: String, to name: String = "a.ndjson") {
+        let number = open(path(name), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        precondition(write(number, text, text.utf8.count) == text.utf8.count)
+        close(number)
+    }
+
+    var names: [String] {
+        guard let handle = opendir(folder) else { return [] }
+        defer { closedir(handle) }
+        var names: [String] = []
+        while let entry = readdir(handle) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(cString: $0.bindMemory(to: CChar.self).baseAddress!) }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+}
