@@ -1,5 +1,6 @@
 // Follows all files of a source, step by step: finds them, reads what was added, hands it on, and removes or lets go of what is done.
 // It never waits: each step says when the next is due at the latest. One thread at a time takes the steps; answers come from any.
+// It never lets go of a file, whatever became of its name, before all of it was answered.
 
 internal import CPlatform
 internal import Configuration
@@ -40,7 +41,8 @@ final class FileFollower {
     private let answers = Monitor(Answers())
     private var places: FilePlaces
     private var files: [FollowedFile] = []
-    private var resting: Set<FileKey> = []
+    /// Those that were closed to make room, and those that are not read, as they were then.
+    private var resting: [FileKey: FollowedFile.Sight] = [:]
     private var made = 0
     private var nextLook = Instant(nanoseconds: .min)
     private var nextKeep = Instant(nanoseconds: .min)
@@ -101,17 +103,15 @@ final class FileFollower {
                 if let file = open[key] {
                     file.path = path
                     file.nameless = nil
-                } else if !isResting(key, size: Int(status.st_size)) {
+                } else if resting[key] != FollowedFile.Sight(status) {
                     follow(path, key, now)
                 }
             }
         }
         for file in files where !named.contains(file.key) && file.nameless == nil { file.nameless = now }
+        for key in resting.keys where !named.contains(key) { resting[key] = nil }
         places.prune(keeping: named.union(open.keys))
     }
-
-    /// Whether it was closed to make room, and has not grown since.
-    private func isResting(_ key: FileKey, size: Int) -> Bool { resting.contains(key) && places[key]?.offset == size }
 
     private func follow(_ path: String, _ key: FileKey, _ now: Instant) {
         guard mayFollow(path, key), files.count < FileFollower.mostOpen || closeLongestIdle(now) else { return }
@@ -125,7 +125,7 @@ final class FileFollower {
         var status = stat()
         guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG, FileKey(status) == key else { return }
         made += 1
-        resting.remove(key)
+        resting[key] = nil
         do throws(SystemFault) {
             files.append(try FollowedFile(descriptor, key, number: made, path: path, from: places[key], now: now))
         } catch {
@@ -147,10 +147,10 @@ final class FileFollower {
     private func closeLongestIdle(_ now: Instant) -> Bool {
         let idle = files.indices.filter { index in
             let file = files[index]
-            return file.isTaken && now - file.changed >= plan.idle && file.nameless == nil && (!plan.drains || file.stays)
+            return file.canRest && now - file.changed >= plan.idle && file.nameless == nil && (!plan.drains || file.stays || !file.isTaken)
         }
         guard let index = idle.min(by: { files[$0].changed < files[$1].changed }) else { return false }
-        resting.insert(files[index].key)
+        resting[files[index].key] = files[index].sight
         files.remove(at: index)
         return true
     }
@@ -177,8 +177,7 @@ final class FileFollower {
             tell("\(printable(file.path)): cannot be read: \(error)")
             return never
         }
-        let isIdle = now - file.changed >= plan.idle
-        read(file, endsTail: isIdle && mayEnd(file), now)
+        guard read(file, now) else { return never }
         // A place is known from the first look on, also of a file of which nothing was taken yet.
         places[file.key] = file.place
         guard !file.isPending else { return never }
@@ -191,8 +190,11 @@ final class FileFollower {
         return file.notBefore > now ? file.notBefore : now + plan.idle
     }
 
-    /// Whether nobody is left to end its last line.
-    private func mayEnd(_ file: FollowedFile) -> Bool { (plan.drains || file.nameless != nil) && !isWritten(file) }
+    /// What counts as an end of its last line: nothing while somebody may still write it; when it has lost its name, the end of the file.
+    private func ending(of file: FollowedFile, _ now: Instant) -> FollowedFile.Ending {
+        guard now - file.changed >= plan.idle, plan.drains || file.nameless != nil, !isWritten(file) else { return .never }
+        return file.nameless == nil ? .whole : .always
+    }
 
     /// Whether somebody has it open for writing, as far as the system tells.
     private func isWritten(_ file: FollowedFile) -> Bool {
@@ -201,20 +203,30 @@ final class FileFollower {
         return held == 0
     }
 
-    private func read(_ file: FollowedFile, endsTail: Bool, _ now: Instant) {
+    /// False: it is not to be read at all.
+    private func read(_ file: FollowedFile, _ now: Instant) -> Bool {
+        let ending = ending(of: file, now)
         while true {
             var buffer = ByteBuffer()
-            let piece = file.read(&buffer, lineLimit: around.lineLimit, endsTail: endsTail) { bytes in
+            let piece = file.read(&buffer, lineLimit: around.lineLimit, ending: ending) { bytes in
                 around.overlong(bytes)
                 around.say("\(name): \(printable(file.path)): a line of \(grouped(bytes)) bytes is over the limit, and is passed over")
             }
             switch piece {
             case .again: continue
-            case .nothing: return
+            case .nothing: return true
+            case .torn(let bytes):
+                tell(
+                    "\(printable(file.path)): stays, since its last line, of \(grouped(bytes)) bytes, has not ended and is no whole event;"
+                        + " it is taken in when the rest of it has come")
+                return true
+            case .compressed(let form):
+                refuse(file, form)
+                return false
             case .failed(let fault):
                 tell("\(printable(file.path)): cannot be read: \(fault)")
                 file.notBefore = now + plan.idle
-                return
+                return true
             case .lines:
                 let number = file.number
                 let isTaken = sink.submit(buffer, source: around.source, key: 0) { [answers, wake] submission in
@@ -225,9 +237,20 @@ final class FileFollower {
                     file.giveBack()
                     file.notBefore = now + FileFollower.pause
                 }
-                return
+                return true
             }
         }
+    }
+
+    /// What is compressed has no lines. It is left as it is, and looked at again when it has changed.
+    private func refuse(_ file: FollowedFile, _ form: FileBeginning.Compression) {
+        let path = printable(file.path)
+        tell(
+            "\(path): is compressed with \(form.name), and is not read; \(form.command) '\(path)' > NAME, with a NAME that 'paths' covers,"
+                + " brings in what it holds")
+        resting[file.key] = file.sight
+        places[file.key] = nil
+        removed.insert(file.number)
     }
 
     private func takeAnswers(_ now: Instant) {
@@ -286,6 +309,8 @@ final class FileFollower {
         guard let nameless = file.nameless, file.isTaken else { return false }
         let now = around.clock.now()
         guard now >= max(nameless, file.changed) + plan.idle, !isWritten(file) else { return false }
+        // Somebody may have written to it since it was read.
+        guard (try? file.look(now)) == false, file.changed < now else { return false }
         places[file.key] = nil
         return true
     }

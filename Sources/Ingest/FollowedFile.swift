@@ -1,5 +1,6 @@
 // One file that another process writes, open and read in blocks of whole lines. It promises that its offset moves only over what was
-// answered, that a line which has not ended waits, and that a file which was cut off or written anew is read from its beginning.
+// answered, that a line which has not ended waits, that a file which was cut off or written anew is read from its beginning, and that
+// compressed data is not taken for lines. A byte order mark is no part of the first line.
 
 internal import Events
 internal import Glibc
@@ -14,7 +15,30 @@ final class FollowedFile {
         case nothing
         /// There may be more at once.
         case again
+        /// A last line of that many bytes, which has not ended and is no whole event.
+        case torn(Int)
+        case compressed(FileBeginning.Compression)
         case failed(SystemFault)
+    }
+
+    /// When a last line without a newline counts as ended.
+    enum Ending {
+        case never
+        /// When it is a whole event: nothing more can come of it but its newline.
+        case whole
+        case always
+    }
+
+    /// What tells that a file was not touched.
+    struct Sight: Equatable {
+        var size: Int
+        var modified: Int64
+        init(_ status: stat) {
+            size = Int(status.st_size)
+            modified = withUnsafeBytes(of: status.st_mtim) {
+                $0.load(as: Int64.self) &* 1_000_000_000 &+ $0.load(fromByteOffset: 8, as: Int64.self)
+            }
+        }
     }
 
     static let blockSize = 256 << 10
@@ -34,8 +58,11 @@ final class FollowedFile {
     private var pending: (end: Int, mark: FileMark)?
     /// How many bytes behind the offset belong to a line over the limit whose end was not found yet.
     private var overlong = 0
-    private(set) var size = 0
-    private var modified: Int64 = -1
+    /// What was found when it was looked at last; nil: it never was.
+    private(set) var sight: Sight?
+    var size: Int { sight?.size ?? 0 }
+    /// With which ending nothing more could be read of it as it was when it was looked at last; nil: there may be more.
+    private var exhausted: Ending?
     private(set) var changed: Instant
     /// Not to be read or removed before.
     var notBefore = Instant(nanoseconds: .min)
@@ -45,6 +72,8 @@ final class FollowedFile {
     var isPending: Bool { pending != nil }
     /// Whether everything in it was answered.
     var isTaken: Bool { pending == nil && offset == size }
+    /// Whether it need not be open until it grows.
+    var canRest: Bool { pending == nil && overlong == 0 && (offset == size || exhausted != nil) }
     var place: FilePlace { FilePlace(mark: mark, offset: offset, faults: faults) }
 
     init(_ descriptor: consuming Descriptor, _ key: FileKey, number: Int, path: String, from place: FilePlace?, now: Instant)
@@ -65,13 +94,11 @@ final class FollowedFile {
     func look(_ now: Instant) throws(SystemFault) -> Bool {
         var status = stat()
         guard fstat(descriptor.number, &status) == 0 else { throw SystemFault() }
-        let time = withUnsafeBytes(of: status.st_mtim) {
-            $0.load(as: Int64.self) &* 1_000_000_000 &+ $0.load(fromByteOffset: 8, as: Int64.self)
-        }
-        guard Int(status.st_size) != size || time != modified else { return false }
+        let found = Sight(status)
+        guard found != sight else { return false }
         changed = now
-        size = Int(status.st_size)
-        modified = time
+        sight = found
+        exhausted = nil
         guard size < offset + overlong || !mark.fits(descriptor.number) else { return false }
         mark = try FileMark(descriptor.number, upTo: 0)
         offset = 0
@@ -83,30 +110,45 @@ final class FollowedFile {
 
     // MARK: - Reading
 
-    /// Reads the next whole lines into the buffer, which is empty. `endsTail`: a last line that has not ended counts as ended.
-    func read(_ buffer: inout ByteBuffer, lineLimit: Int, endsTail: Bool, skipped: (Int) -> Void) -> Piece {
+    /// Reads the next whole lines into the buffer, which is empty. `ending`: when a last line that has not ended counts as ended.
+    func read(_ buffer: inout ByteBuffer, lineLimit: Int, ending: Ending, skipped: (Int) -> Void) -> Piece {
+        if exhausted == ending { return .nothing }
+        let piece = readOn(&buffer, lineLimit: lineLimit, ending: ending, skipped: skipped)
+        switch piece {
+        case .nothing, .torn: exhausted = ending
+        case .lines, .again, .compressed, .failed: exhausted = nil
+        }
+        return piece
+    }
+
+    private func readOn(_ buffer: inout ByteBuffer, lineLimit: Int, ending: Ending, skipped: (Int) -> Void) -> Piece {
         let from = offset + overlong
         guard size > from else {
-            if overlong > 0, endsTail { endOverlong(at: from, skipped) }
+            if overlong > 0, ending != .never { endOverlong(at: from, skipped) }
             return .nothing
         }
         do throws(SystemFault) {
             while true {
                 let wasAtEnd = try fill(&buffer, from: from, upTo: max(FollowedFile.blockSize, buffer.count * 2))
                 if overlong > 0 { return passOverlong(buffer, from, skipped) }
+                if from == 0, let form = FileBeginning.compression(buffer.bytes) { return .compressed(form) }
                 if let end = lastLineEnd(buffer) {
                     buffer.truncate(to: end)
-                    return try take(&buffer, end: from + end, lineLimit, skipped)
+                    return try take(&buffer, from..<(from + end), lineLimit, skipped)
                 }
                 if buffer.count > lineLimit {
                     overlong = buffer.count
                     return .again
                 }
                 guard wasAtEnd else { continue }
-                guard endsTail, !buffer.isEmpty else { return .nothing }
+                guard ending != .never, !buffer.isEmpty else { return .nothing }
                 let end = from + buffer.count
                 buffer.append(UInt8(ascii: "\n"))
-                return try take(&buffer, end: end, lineLimit, skipped)
+                if ending == .whole {
+                    let start = from == 0 ? FileBeginning.mark(buffer.bytes) : 0
+                    guard isWhole(&buffer, from: start) else { return .torn(end - from) }
+                }
+                return try take(&buffer, from..<end, lineLimit, skipped)
             }
         } catch {
             return .failed(error)
@@ -144,6 +186,17 @@ final class FollowedFile {
         faults += 1
         overlong = 0
         offset = end
+        // A mark that stands further back is true as well.
+        mark = (try? FileMark(descriptor.number, upTo: end)) ?? mark
+    }
+
+    /// Whether the line, which is the only one, is a whole event, or blank.
+    private func isWhole(_ buffer: inout ByteBuffer, from start: Int) -> Bool {
+        if isBlank(buffer, start..<(buffer.count - 1)) { return true }
+        buffer.reserve(Block.padding)
+        memset(buffer.base + buffer.count, 0, Block.padding)
+        var scanner = Scanner(PathTrie([]), depth: Scanner.deepest)
+        return scanner.scan(Bytes(buffer.base), UInt32(start)) != nil
     }
 
     private func lastLineEnd(_ buffer: borrowing ByteBuffer) -> Int? {
@@ -153,10 +206,12 @@ final class FollowedFile {
     }
 
     /// Leaves out blank lines and those over the limit, and notes what is now to be answered for.
-    private func take(_ buffer: inout ByteBuffer, end: Int, _ lineLimit: Int, _ skipped: (Int) -> Void) throws(SystemFault) -> Piece {
-        let later = try FileMark(descriptor.number, upTo: end)
+    private func take(
+        _ buffer: inout ByteBuffer, _ range: Range<Int>, _ lineLimit: Int, _ skipped: (Int) -> Void
+    ) throws(SystemFault) -> Piece {
+        let later = try FileMark(descriptor.number, upTo: range.upperBound)
         var kept = 0
-        var at = 0
+        var at = range.lowerBound == 0 ? FileBeginning.mark(buffer.bytes) : 0
         while at < buffer.count {
             let newline = UnsafeRawPointer(memchr(buffer.base + at, 0x0a, buffer.count - at)!)
             let next = newline - UnsafeRawPointer(buffer.base) + 1
@@ -172,10 +227,10 @@ final class FollowedFile {
         }
         buffer.truncate(to: kept)
         if kept > 0 {
-            pending = (end, later)
-            return .lines(end: end)
+            pending = (range.upperBound, later)
+            return .lines(end: range.upperBound)
         }
-        offset = end
+        offset = range.upperBound
         mark = later
         return .again
     }

@@ -103,10 +103,20 @@ private struct SendInput {
         }
         guard status.st_mode & S_IFMT != S_IFDIR else { throw StateFailure("\(printable(name)): is a folder, expected a file") }
         isRegular = status.st_mode & S_IFMT == S_IFREG
+        if isRegular, let form = SendInput.compression(descriptor) {
+            let file = printable(name)
+            throw StateFailure("\(file): is compressed with \(form.name); send what it holds: \(form.command) '\(file)' | switchyard send")
+        }
         size = isRegular ? Int(status.st_size) : 0
         let real = name == "-" ? nil : realpath(name, nil)
         path = real.map { String(cString: $0) } ?? name
         free(real)
+    }
+
+    private static func compression(_ descriptor: Int32) -> FileBeginning.Compression? {
+        var bytes = [UInt8](repeating: 0, count: FileBeginning.most)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        return FileBeginning.compression(bytes.prefix(max(0, count)))
     }
 }
 
