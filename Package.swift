@@ -69,7 +69,7 @@ let package = Package(
         module("Sending", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
         module("Listener", ["Ingest", "Configuration", "Dialects", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
         module("Ingest", ["Configuration", "Events", "Platform", "CPlatform"]),
-        module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CSwitchyardPlugin"]),
+        module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CPlatform", "CSwitchyardPlugin"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Spool", ["Policy", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
         // Who consented to what, on disk.

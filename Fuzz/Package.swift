@@ -37,7 +37,7 @@ let package = Package(
         module("Spool", ["Policy", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
         module("Database", ["Platform", "CSQLite", "CChecksum"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
-        module("PluginHost", ["Delivery", "Configuration", "Policy", "Platform", "CSwitchyardPlugin"]),
+        module("PluginHost", ["Delivery", "Configuration", "Policy", "Platform", "CPlatform", "CSwitchyardPlugin"]),
         module("PluginKit", ["CSwitchyardPlugin", "CJansson", "Events", "Platform"]),
         .target(name: "CMicrohttpd"),
         .target(name: "CDecoders"),

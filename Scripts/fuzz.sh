@@ -10,7 +10,7 @@ seconds=${1:?usage: Scripts/fuzz.sh SECONDS}
 swift build --package-path Fuzz -c release
 folder=$(swift build --package-path Fuzz -c release --show-bin-path)
 targets=(fuzz-expressions)
-for target in scanner event-reader descriptor frames answers native segment otlp-protobuf otlp-json service scrub mask transforms tcf gpp; do
+for target in scanner event-reader descriptor library frames answers native segment otlp-protobuf otlp-json service scrub mask transforms tcf gpp; do
     targets+=("fuzz --target $target")
 done
 share=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))

@@ -4,8 +4,18 @@
 public protocol ModuleCatalog {
     /// The description of the module, nil when there is none of that name.
     func description(of module: String) throws(ModuleFault) -> ModuleDescription?
+    /// The same of several modules, each named once; where it takes its time, of all of them at once.
+    func descriptions(of modules: [String]) -> [String: Result<ModuleDescription?, ModuleFault>]
     /// The names of all modules that are installed, for suggestions.
     var names: [String] { get }
+}
+
+extension ModuleCatalog {
+    public func descriptions(of modules: [String]) -> [String: Result<ModuleDescription?, ModuleFault>] {
+        var result: [String: Result<ModuleDescription?, ModuleFault>] = [:]
+        for module in modules { result[module] = Result { () throws(ModuleFault) in try description(of: module) } }
+        return result
+    }
 }
 
 /// A module that is there but cannot be used.

@@ -189,6 +189,11 @@ public final class Process: Sendable {
         return kept.compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } } + others.map { "\($0.name)=\($0.value)" }
     }
 
+    /// What the dynamic linker, the Swift runtime and the sanitizers of a test read in the router's own program.
+    public static let runtimeVariables = [
+        "LD_LIBRARY_PATH", "SWIFT_BACKTRACE", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH",
+    ]
+
     /// This program where it is the router, or else (in a test) the router beside it.
     private static func router() throws(SystemFault) -> String {
         let own = "/proc/self/exe"

@@ -1,28 +1,25 @@
-// A provider module that was loaded: its table, checked, and its description, read. Its library is loaded once and never unloaded.
+// A provider module: its file, checked, and its description, read. Its library is loaded when the first provider is made of it, once, and
+// never unloaded.
 //
 // Loading is trust: the dynamic linker runs a module's constructors before anything in here can look at its table. What can be
-// checked before is checked before (TrustedFile); the rest guards against mistakes, not against malice.
-//
-// A module is loaded by the descriptor that was checked, so $ORIGIN in its own run path leads nowhere. The libraries it needs
-// come from what the router has loaded already, from the executable's run path and from the system.
+// checked before is checked before (TrustedFile, LibraryImage), and the description is read in a process of its own (Describer); the
+// rest guards against mistakes, not against malice.
 
 internal import CSwitchyardPlugin
 public import Configuration
 internal import Glibc
 public import Platform
 
-public final class Module: @unchecked Sendable {
+public final class Module: Sendable {
     /// The file it was loaded from, without links.
-    public let path: String
+    public var path: String { file.path }
     public let description: ModuleDescription
-    private let table: switchyard_plugin
+    private let file: TrustedFile
 
-    private static let mostDescription = 262_144
-
-    private init(path: String, table: switchyard_plugin) throws(ModuleFault) {
-        self.path = path
-        self.table = table
-        description = try Self.describe(table, path)
+    /// The module in that file, as it describes itself.
+    init(_ file: TrustedFile, described describer: Describer = .here) throws(ModuleFault) {
+        self.file = file
+        description = try describer.describe(file)
     }
 
     /// Makes a provider. `settings` is one JSON object, checked against the description; `name` is the provider's own name in
@@ -32,6 +29,7 @@ public final class Module: @unchecked Sendable {
         settings: Secret, name: String, hiding hidden: HiddenTexts = HiddenTexts(), clock: Clock = .system,
         log: @escaping @Sendable (LogLevel, String) -> Void
     ) throws(ModuleFault) -> ModuleInstance {
+        let table = try Module.table(file).calls
         let callbacks = Callbacks(provider: name, module: description.name, hidden: hidden, clock: clock, log: log)
         let host = Switchboard.connect(callbacks)
         let (handle, error): (UnsafeMutableRawPointer?, String) = settings.bytes.withUnsafeBufferPointer { settings in
@@ -55,88 +53,23 @@ public final class Module: @unchecked Sendable {
 
     // MARK: - Loading
 
-    /// What the linker has taken, by file; it would not take a file twice.
-    private static let libraries = Monitor<[FileIdentity: UInt]>([:])
+    private struct Loaded: @unchecked Sendable {
+        let library: Library
+        let handle: UnsafeMutableRawPointer
+    }
 
-    /// Loads the module in that file, or finds its library among those that were loaded before.
-    static func load(_ file: TrustedFile) throws(ModuleFault) -> Module {
-        let library = try libraries.withLock { libraries throws(ModuleFault) in
+    /// What the linker has taken, by file; it does not take a file twice.
+    private static let libraries = Monitor<[FileIdentity: Loaded]>([:])
+
+    /// The table of the module in that file, whose library is loaded, or found among those that were loaded before.
+    static func table(_ file: TrustedFile) throws(ModuleFault) -> ModuleTable {
+        let loaded = try libraries.withLock { libraries throws(ModuleFault) in
             if let known = libraries[file.identity] { return known }
-            let library = UInt(bitPattern: try open(file))
-            libraries[file.identity] = library
-            return library
+            let library = try Library(copying: file)
+            let loaded = Loaded(library: library, handle: try library.load())
+            libraries[file.identity] = loaded
+            return loaded
         }
-        return try Module(path: file.path, table: readTable(UnsafeMutableRawPointer(bitPattern: library)!, file.path))
-    }
-
-    private static func open(_ file: TrustedFile) throws(ModuleFault) -> UnsafeMutableRawPointer {
-        let shownPath = try file.pathOfDescriptor()
-        guard let library = dlopen(shownPath, RTLD_NOW | RTLD_LOCAL) else {
-            throw ModuleFault("\(file.path): cannot be loaded: \(linkerError(without: shownPath))")
-        }
-        file.keepOpen()
-        return library
-    }
-
-    private static func linkerError(without shownPath: String) -> String {
-        guard let words = dlerror() else { return "the dynamic linker gave no reason" }
-        let text = String(cString: words)
-        let prefix = shownPath + ": "
-        return ForeignText.harmless(text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text)
-    }
-
-    /// A copy of the module's table, in which what an older module does not have is NULL.
-    private static func readTable(_ library: UnsafeMutableRawPointer, _ path: String) throws(ModuleFault) -> switchyard_plugin {
-        typealias Entry = @convention(c) () -> UnsafeRawPointer?
-        guard let symbol = dlsym(library, SWITCHYARD_PLUGIN_ENTRY) else {
-            throw ModuleFault(
-                "\(path): has no symbol \(SWITCHYARD_PLUGIN_ENTRY); it is not a Switchyard module, or does not export its entry")
-        }
-        guard let theirs = unsafeBitCast(symbol, to: Entry.self)() else {
-            throw ModuleFault("\(path): \(SWITCHYARD_PLUGIN_ENTRY) returned no table; report it to the module's author")
-        }
-        let version = theirs.loadUnaligned(as: UInt32.self)
-        guard version == SWITCHYARD_ABI_VERSION else {
-            throw ModuleFault(
-                "\(path): was built for version \(version) of the plugin interface, this router has version "
-                    + "\(SWITCHYARD_ABI_VERSION); build the module against this router's switchyard_plugin.h")
-        }
-        let size = Int(theirs.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
-        let least = MemoryLayout<switchyard_plugin>.offset(of: \.destroy)! + MemoryLayout<UnsafeRawPointer>.size
-        guard size >= least else {
-            throw ModuleFault(
-                "\(path): its table has \(size) bytes, at least \(least) are needed; set struct_size to sizeof(switchyard_plugin)")
-        }
-        var table = switchyard_plugin()
-        withUnsafeMutableBytes(of: &table) { ours in
-            ours.copyMemory(from: UnsafeRawBufferPointer(start: theirs, count: min(size, ours.count)))
-        }
-        let missing = [
-            ("describe", table.describe == nil), ("create", table.create == nil), ("deliver", table.deliver == nil),
-            ("destroy", table.destroy == nil),
-        ].filter(\.1).map(\.0)
-        guard missing.isEmpty else {
-            throw ModuleFault("\(path): its table lacks \(missing.joined(separator: ", ")); every module must have it")
-        }
-        return table
-    }
-
-    private static func describe(_ table: switchyard_plugin, _ path: String) throws(ModuleFault) -> ModuleDescription {
-        let bytes = table.describe()
-        guard let data = bytes.data, bytes.size != 0 else {
-            throw ModuleFault("\(path): describes itself with nothing; describe must return a JSON object")
-        }
-        guard (1...mostDescription).contains(bytes.size) else {
-            throw ModuleFault(
-                "\(path): describes itself with \(UInt(bitPattern: bytes.size)) bytes, more than the \(mostDescription) allowed")
-        }
-        guard let json = String(validating: UnsafeBufferPointer(start: data, count: bytes.size), as: UTF8.self) else {
-            throw ModuleFault("\(path): its description is not UTF-8")
-        }
-        do throws(ModuleFault) {
-            return try ModuleDescription(json: json)
-        } catch {
-            throw ModuleFault("\(path): \(error)")
-        }
+        return try ModuleTable(of: loaded.handle, path: file.path)
     }
 }

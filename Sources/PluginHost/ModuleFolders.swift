@@ -8,6 +8,7 @@
 
 public import Configuration
 internal import Glibc
+internal import Platform
 
 public struct ModuleFolders: ModuleCatalog, Sendable {
     /// In the order in which they are searched.
@@ -15,15 +16,18 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
     /// What was left out of SWITCHYARD_PLUGINS, and why; for the person who runs the router.
     public let warnings: [ModuleFault]
 
-    public init(_ folders: [String]) { self.init(folders, warnings: []) }
+    private let describer: Describer
 
-    private init(_ folders: [String], warnings: [ModuleFault]) {
+    public init(_ folders: [String], describer: Describer = .here) { self.init(folders, warnings: [], describer) }
+
+    private init(_ folders: [String], warnings: [ModuleFault], _ describer: Describer) {
         self.folders = folders
         self.warnings = warnings
+        self.describer = describer
     }
 
     /// The folders for the executable at that path and for that value of SWITCHYARD_PLUGINS (absolute paths, with colons between).
-    public init(executable: String, environment: String?) {
+    public init(executable: String, environment: String?, describer: Describer = .here) {
         let own = executable.lastIndex(of: "/").map { String(executable[..<$0]) } ?? ""
         var folders = [own + "/../lib/switchyard/plugins"]
         // Development: a build leaves the modules beside the executable. An installed executable has no modules beside it, and
@@ -40,14 +44,15 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
                 folders.append(folder)
             }
         }
-        self.init(folders, warnings: warnings)
+        self.init(folders, warnings: warnings, describer)
     }
 
-    /// The folders of this process.
+    /// The folders of this process, which is the router: modules are described in processes of their own.
     public static func standard() -> ModuleFolders {
         // After the file was replaced by a newer one the link ends in " (deleted)"; only its folder is used.
         ModuleFolders(
-            executable: readLink("/proc/self/exe") ?? "", environment: getenv("SWITCHYARD_PLUGINS").map { String(cString: $0) })
+            executable: readLink("/proc/self/exe") ?? "", environment: getenv("SWITCHYARD_PLUGINS").map { String(cString: $0) },
+            describer: .process())
     }
 
     // MARK: - Finding
@@ -56,12 +61,20 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
         try self.module(module)?.description
     }
 
+    public func descriptions(of modules: [String]) -> [String: Result<ModuleDescription?, ModuleFault>] {
+        let found = Self.atOnce(
+            modules.map { name in
+                { (name, Result { () throws(ModuleFault) in try description(of: name) }) }
+            })
+        return Dictionary(found) { first, _ in first }
+    }
+
     /// The names as the files tell them: nothing is loaded for it.
     public var names: [String] {
         Set(folders.flatMap { Self.files($0) ?? [] }.map { Self.plainName(of: $0) }).sorted()
     }
 
-    /// The module of that name, loaded and checked; nil when there is none.
+    /// The module of that name, checked and described; nil when there is none.
     public func module(_ name: String) throws(ModuleFault) -> Module? {
         guard Self.isName(name) else { return nil }
         for folder in folders {
@@ -70,7 +83,7 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
             guard matching.count == 1 else {
                 throw ModuleFault("\(folder): holds the module \(name) twice, as \(matching.joined(separator: " and ")); remove one")
             }
-            let module = try Module.load(TrustedFile(folder + "/" + file))
+            let module = try Module(TrustedFile(folder + "/" + file), described: describer)
             guard module.description.name == name else {
                 throw ModuleFault(
                     "\(module.path): was found by the name \"\(name)\", but describes itself as "
@@ -81,24 +94,46 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
         return nil
     }
 
-    /// Everything that is installed, by name, each with what became of loading it. A file that an earlier folder hides is left out.
+    /// Everything that is installed, by name, each with what became of describing it. A file that an earlier folder hides is left out.
     public func installed() -> [InstalledModule] {
         var seen: Set<String> = []
         var result: [InstalledModule] = []
+        var found: [(path: String, file: String)] = []
         for folder in folders {
             let all = Self.libraries(folder) ?? []
             for file in all where !Self.isFileName(file) { result.append(Self.refused(folder + "/" + file, file)) }
             for file in all where Self.isFileName(file) && seen.isDisjoint(with: Self.keys(of: file)) {
                 seen.formUnion(Self.keys(of: file))
-                result.append(load(folder + "/" + file, file))
+                found.append((folder + "/" + file, file))
             }
         }
+        result += Self.atOnce(found.map { one in { load(one.path, one.file) } })
         return result.sorted { ($0.name, $0.path) < ($1.name, $1.path) }
+    }
+
+    /// What these come to, a few at the same time, so that one that hangs does not hold up the others; in any order.
+    private static func atOnce<R: Sendable>(_ jobs: [@Sendable () -> R]) -> [R] {
+        guard jobs.count > 1 else { return jobs.map { $0() } }
+        let state = Monitor((next: 0, results: [R]()))
+        for _ in 0..<min(8, jobs.count) {
+            Thread.start("describe") {
+                while let job = state.withLock({ state -> (@Sendable () -> R)? in
+                    guard state.next < jobs.count else { return nil }
+                    state.next += 1
+                    return jobs[state.next - 1]
+                }) {
+                    let result = job()
+                    state.withLock { $0.results.append(result) }
+                    state.wake()
+                }
+            }.detach()
+        }
+        return state.waitUntilReady { $0.results.count == jobs.count ? .ready($0.results) : .notBefore(nil) }
     }
 
     private func load(_ path: String, _ file: String) -> InstalledModule {
         do throws(ModuleFault) {
-            let found = try Module.load(TrustedFile(path))
+            let found = try Module(TrustedFile(path), described: describer)
             let name = found.description.name
             guard Self.isName(name), Self.keys(of: file).contains(Self.key(of: name)), try module(name)?.path == found.path else {
                 throw ModuleFault(

@@ -1,26 +1,36 @@
 // A file that only root and the user of the router could have written. It is opened once, and what was opened is what is
-// checked and what is loaded: a link or a file that is changed after the check changes nothing.
+// checked and what is copied to be loaded: a link or a file that is changed after the check changes nothing.
 
 internal import Configuration
 internal import Glibc
 
-/// What the kernel knows a file by, under whatever name.
+/// What the kernel knows a file and its contents by, under whatever name. Who writes to the file changes it.
 struct FileIdentity: Hashable {
     private let device: dev_t
     private let inode: ino_t
+    private let size: off_t
+    /// When it was written, and when anything about it was changed, in seconds and nanoseconds.
+    private let times: [Int]
 
     init(_ status: stat) {
         device = status.st_dev
         inode = status.st_ino
+        size = status.st_size
+        times = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+    }
+
+    /// Whether the two have the same contents: a link that was made or removed since is a change of the other kind.
+    func hasContents(of other: FileIdentity) -> Bool {
+        device == other.device && inode == other.inode && size == other.size && times[..<2] == other.times[..<2]
     }
 }
 
-final class TrustedFile {
+final class TrustedFile: Sendable {
     /// The file's own path, without links.
     let path: String
+    /// As it was when it was opened.
     let identity: FileIdentity
     private let descriptor: Int32
-    private var staysOpen = false
 
     /// Opens the file if it and every folder above it are out of the reach of others.
     init(_ name: String) throws(ModuleFault) {
@@ -40,23 +50,16 @@ final class TrustedFile {
         try Self.checkMode(status, path)
     }
 
-    deinit { if descriptor >= 0, !staysOpen { close(descriptor) } }
+    deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// A path that leads to what was opened and to nothing else, for as long as the descriptor stays open. It names the process
-    /// by number, so that a debugger finds the file too.
-    func pathOfDescriptor() throws(ModuleFault) -> String {
-        let process = readLink("/proc/self") ?? "self"
-        let result = "/proc/\(process)/fd/\(descriptor)"
+    /// To be read by offset.
+    var number: Int32 { descriptor }
+
+    /// Whether nobody has written to it since it was opened.
+    var isUnchanged: Bool {
         var status = stat()
-        guard stat(result, &status) == 0, FileIdentity(status) == identity else {
-            throw ModuleFault("\(path): cannot be loaded: \(result) does not lead to it; mount the proc file system on /proc")
-        }
-        return result
+        return fstat(descriptor, &status) == 0 && FileIdentity(status).hasContents(of: identity)
     }
-
-    /// Leaves the descriptor open for the life of the process. The dynamic linker remembers what it loaded by name: were the
-    /// number given to another module, the linker would hand out this one in its place.
-    func keepOpen() { staysOpen = true }
 
     private static func checkFolder(_ name: String) throws(ModuleFault) {
         let folder = try resolve(name)

@@ -31,7 +31,10 @@ func dispatch(_ words: [String]) throws -> Int32 {
         try Console.show("switchyard \(version)\n")
         return ExitCode.delivered
     }
-    // The process of an isolated module; not for people.
+    // The processes of modules; not for people.
+    if words.first == DescribingProcess.command {
+        guard DescribingProcess.run(words) else { throw UsageFault("the word \(DescribingProcess.command) is the router's own") }
+    }
     if words == [HostedModule.command] { return HostedModule.run() }
     // The process that stands between this one and a program that it runs; not for people either.
     if words.first == Process.supervisorCommand, words.count == 2, let control = Int32(words[1]) {

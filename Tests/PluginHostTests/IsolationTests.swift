@@ -23,24 +23,11 @@ private struct Isolated {
         plan.isolation?.environment = variables
         let lines = lines
         provider = try IsolatedInstance(
-            module, plan, hiding: HiddenTexts(hidden), executable: Isolated.router, clock: clock, halfFrame: halfFrame
+            module, plan, hiding: HiddenTexts(hidden), executable: Workshop.router, clock: clock, halfFrame: halfFrame
         ) { level, line in
             lines.put("\(level) \(line)")
         }
     }
-
-    /// The router's program, which was built with the tests.
-    static let router: String = {
-        var folder = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
-        while folder.path != "/" {
-            folder.deleteLastPathComponent()
-            let candidate = folder.appending(path: "switchyard").path
-            if FileManager.default.isExecutableFile(atPath: candidate), access(folder.path + "/libConsole.so", F_OK) == 0 {
-                return candidate
-            }
-        }
-        fatalError("there is no switchyard beside \(CommandLine.arguments[0])")
-    }()
 
     func deliver(_ word: String, attempt: Int = 1) -> BatchOutcome {
         let outcomes = Mailbox<BatchOutcome>()
@@ -266,7 +253,7 @@ struct IsolationTests {
 
     @Test("ends when the router is gone, whatever it is doing")
     func orphan() throws {
-        let router = Isolated.router
+        let router = Workshop.router
         // To the child, the end of the router is the end of the channel.
         let (ours, process) = try Channel.pair { (socket) throws(SystemFault) in
             try Platform.Process(router, [HostedModule.command], descriptors: [-1, 1, 2, socket])
@@ -294,7 +281,7 @@ struct IsolationTests {
         try FileManager.default.moveItem(atPath: workshop.folder + "/other.so", toPath: workshop.folder + "/hostile.so")
         let plan = ProviderPlan(name: "out", plugin: "hostile", settings: Secret(Array("{}".utf8)))
         let fault = #expect(throws: ModuleFault.self) {
-            _ = try IsolatedInstance(module, plan, executable: Isolated.router, clock: .system) { _, _ in }
+            _ = try IsolatedInstance(module, plan, executable: Workshop.router, clock: .system) { _, _ in }
         }
         #expect(fault?.description.hasSuffix("hostile.so: was replaced by table 1.0.0; restart the router to load it") == true)
     }

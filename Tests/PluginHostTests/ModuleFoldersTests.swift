@@ -124,7 +124,7 @@ struct ListingTests {
         let reasons = modules.map { module in
             if case .failure(let fault) = module.state { fault.description } else { "" }
         }
-        #expect(reasons[0].hasSuffix("empty.so: cannot be loaded: file too short"))
+        #expect(reasons[0].hasSuffix("empty.so: is empty; a module is a shared library"))
         #expect(
             reasons[1].hasSuffix(
                 "misnamed.so: describes itself as \"table\" and cannot be found by that name; rename the file after the module"))

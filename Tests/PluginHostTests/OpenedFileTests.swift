@@ -16,7 +16,7 @@ struct OpenedFileTests {
         let file = try TrustedFile(path)
         unlink(path)
         symlink("smuggled", path)
-        #expect(try Module.load(file).description.name == "scripted")
+        #expect(try Module(file).description.name == "scripted")
     }
 
     @Test("a file that is replaced after the check changes nothing")
@@ -25,7 +25,7 @@ struct OpenedFileTests {
         let path = try workshop.build("scripted.c", as: "scripted.so")
         let file = try TrustedFile(path)
         rename(try workshop.build("table.c", as: "smuggled"), path)
-        #expect(try Module.load(file).description.name == "scripted")
+        #expect(try Module(file).description.name == "scripted")
         #expect(workshop.fault("scripted")?.contains("describes itself as \"table\"") == true, "the next look finds the new file")
     }
 
@@ -35,8 +35,8 @@ struct OpenedFileTests {
         let scripted = try workshop.build("scripted.c", as: "scripted.so")
         let table = try workshop.build("table.c", as: "table.so")
         // Were the first descriptor closed, the second file would get its number, and the linker would take it for the first.
-        let first = try Module.load(TrustedFile(scripted))
-        let second = try Module.load(TrustedFile(table))
+        let first = try Module(TrustedFile(scripted))
+        let second = try Module(TrustedFile(table))
         #expect(first.description.name == "scripted")
         #expect(second.description.name == "table")
     }

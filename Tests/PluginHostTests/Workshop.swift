@@ -60,6 +60,19 @@ final class Workshop: Sendable {
         }
     }
 
+    /// The router's program, which was built with the tests.
+    static let router: String = {
+        var folder = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        while folder.path != "/" {
+            folder.deleteLastPathComponent()
+            let candidate = folder.appending(path: "switchyard").path
+            if FileManager.default.isExecutableFile(atPath: candidate), access(folder.path + "/libConsole.so", F_OK) == 0 {
+                return candidate
+            }
+        }
+        fatalError("there is no switchyard beside \(CommandLine.arguments[0])")
+    }()
+
     private static let root = String(#filePath.dropLast("/Tests/PluginHostTests/Workshop.swift".count))
     /// Each source is compiled once for each set of options; every test gets a file of its own, which the linker loads anew.
     private static let compiled = Monitor<[[String]: [UInt8]]>([:])

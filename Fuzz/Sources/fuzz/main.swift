@@ -1,6 +1,6 @@
-// Feeds random input to what must withstand anyone's: lines of events, also as adapters read them, descriptions of modules, frames of a module's process,
-// answers of a program, request bodies of client libraries, whole requests with their codings; events with finds for `scrub` and
-// `mask`; events with random transforms; and consent strings.
+// Feeds random input to what must withstand anyone's: lines of events, also as adapters read them, descriptions of modules, their files,
+// frames of a module's process, answers of a program, request bodies of client libraries, whole requests with their codings; events with
+// finds for `scrub` and `mask`; events with random transforms; and consent strings.
 // usage: fuzz [--target TARGET] [--seconds N] [--seed S] [--plant]; without a known target it lists them.
 // Prints one line of sums; exits with 1 on any difference that is not explained. `--plant` spoils our verdict in a rare case,
 // which must then be found: that proves the job is alive.
@@ -14,8 +14,8 @@ var plants = false
 var arguments = CommandLine.arguments.dropFirst()
 func usage() -> Never {
     fputs(
-        "usage: fuzz [--target scanner|event-reader|descriptor|frames|answers|native|segment|otlp-protobuf|otlp-json|service|scrub|mask|"
-            + "transforms|tcf|gpp] "
+        "usage: fuzz [--target scanner|event-reader|descriptor|library|frames|answers|native|segment|otlp-protobuf|otlp-json|service|"
+            + "scrub|mask|transforms|tcf|gpp] "
             + "[--seconds N] [--seed S] [--plant]\n", stderr)
     exit(64)
 }
@@ -46,6 +46,7 @@ var fuzzer: any Fuzzer =
     case "scanner": try ScannerFuzzer(seed: seed, plants: plants)
     case "event-reader": try EventReaderFuzzer(seed: seed, plants: plants)
     case "descriptor": DescriptorFuzzer(seed: seed, plants: plants)
+    case "library": LibraryFuzzer(seed: seed, plants: plants)
     case "frames": FrameFuzzer(seed: seed, plants: plants)
     case "answers": AnswerFuzzer(seed: seed, plants: plants)
     case "native": DialectFuzzer.native(seed: seed, plants: plants)

@@ -88,3 +88,10 @@ uint64_t cplatform_memory_in_use(void);
 
 /* Where one run of bytes first stands in another, in time that grows with the sum of their lengths; NULL: nowhere. */
 const void *cplatform_find(const void *bytes, size_t count, const void *part, size_t length);
+
+/* A copy of a file of at most that many bytes, in memory, which nobody can change from then on: a sealed memfd of that name. It can be
+   mapped and run; it is not inherited. -1 and errno when there is none: EFBIG when the file has more bytes. */
+int cplatform_sealed_copy(int file, const char *name, uint64_t most);
+
+/* From now on this process is killed when the thread that has started it ends. False when that process is gone already: it was `parent`. */
+int cplatform_die_with(int parent);

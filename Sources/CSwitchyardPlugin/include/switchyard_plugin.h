@@ -15,7 +15,9 @@
  *
  * Memory. Each side frees what it allocated. Bytes given to a call last until it returns, but for those of a batch (see there).
  *
- * Trust. A module's constructors run when it is loaded, before any check: to install a module is to trust it.
+ * Trust. A module's constructors run when it is loaded, before any check: to install a module is to trust it. It is loaded first by
+ * a process that only reads its description and then ends, killed without a word after 10 s, and then by the one that makes instances;
+ * both load a copy of the file, so that $ORIGIN in its run path leads nowhere.
  */
 #ifndef SWITCHYARD_PLUGIN_H
 #define SWITCHYARD_PLUGIN_H

@@ -4,6 +4,8 @@ enum ProviderForms {
     static let providers = Form<[ProviderPlan]>(table.schema) { node, reading in
         let names = node.entries?.map(\.key.name) ?? []
         reading.providers = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
+        let modules = node.entries?.compactMap { $0.node["plugin"]?.text }.filter { !$0.isBroken }.map(\.value) ?? []
+        reading.prepareDescriptions(of: modules.filter(isModuleName))
         return table.read(node, reading)?.map { name, plan in
             var plan = plan
             plan.name = name

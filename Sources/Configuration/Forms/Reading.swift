@@ -31,17 +31,16 @@ final class Reading {
         return faults
     }
 
+    /// Asks the catalog for these modules at once, each of which is going to be asked for.
+    func prepareDescriptions(of modules: [String]) {
+        let new = Set(modules).filter { descriptions[$0] == nil }
+        if !new.isEmpty { descriptions.merge(catalog.descriptions(of: new.sorted())) { first, _ in first } }
+    }
+
     /// What the catalog says of a module, asked once.
     func description(of module: String) throws(ModuleFault) -> ModuleDescription? {
-        if let known = descriptions[module] { return try known.get() }
-        let result: Result<ModuleDescription?, ModuleFault>
-        do throws(ModuleFault) {
-            result = .success(try catalog.description(of: module))
-        } catch {
-            result = .failure(error)
-        }
-        descriptions[module] = result
-        return try result.get()
+        prepareDescriptions(of: [module])
+        return try descriptions[module]?.get() ?? nil
     }
 
     func place(of node: Node) -> ConfigurationPlace {

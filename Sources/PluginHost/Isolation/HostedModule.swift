@@ -46,7 +46,7 @@ public enum HostedModule {
 
     private static func make(_ hello: Frame.Hello, _ channel: Channel) -> ModuleInstance? {
         do throws(ModuleFault) {
-            let module = try Module.load(TrustedFile(hello.path))
+            let module = try Module(TrustedFile(hello.path))
             // The router puts the name of the provider before each line.
             let instance = try module.make(settings: Secret(hello.settings), name: "") { level, line in
                 tell(channel, .log(level, line))

@@ -195,7 +195,7 @@ public final class IsolatedInstance: Provider, Sendable {
                 try Process(
                     executable, [HostedModule.command],
                     environment: Process.cleanEnvironment(
-                        plan.environment.map { ($0.name, $0.value) }, keeping: Self.keptVariables + names),
+                        plan.environment.map { ($0.name, $0.value) }, keeping: Process.runtimeVariables + names),
                     memory: plan.memory, descriptors: streams + [socket])
             }
             if module.writesToStreams { return (nil, try process([-1, 1, 2], keeping: ["NO_COLOR", "TERM"])) }
@@ -206,11 +206,6 @@ public final class IsolatedInstance: Provider, Sendable {
         }
         return Child(process, channel, errors)
     }
-
-    /// What the dynamic linker, the Swift runtime and the sanitizers of a test read in the router's own program.
-    private static let keptVariables = [
-        "LD_LIBRARY_PATH", "SWIFT_BACKTRACE", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH",
-    ]
 
     /// What is said on the standard error of the process.
     private func hear(_ heard: ErrorPipe.Heard) {

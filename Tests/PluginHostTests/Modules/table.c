@@ -18,6 +18,9 @@
 #endif
 
 static switchyard_bytes describe(void) {
+#ifdef IN_DESCRIBE
+  IN_DESCRIBE;
+#endif
 #ifdef DESCRIPTION_SIZE
   size_t size = (size_t)DESCRIPTION_SIZE;
 #else

@@ -1,0 +1,161 @@
+// The shared library of a module: a private copy of its file, judged, which is what the dynamic linker maps. It promises that nothing
+// changes the copy from the moment it was judged: a module that is overwritten or cut while the router runs harms only the next load.
+//
+// The copy is a sealed memfd, loaded by its descriptor, so $ORIGIN in its own run path leads nowhere. The libraries it needs come from
+// what the router has loaded already, from the executable's run path and from the system. Among a process's mappings it stands as
+// `/memfd:libMine.so (deleted)`; the linker's own list has a path by which a debugger and a sanitizer find it while the process lives.
+
+internal import CPlatform
+internal import CSwitchyardPlugin
+internal import Configuration
+internal import Glibc
+internal import Platform
+
+final class Library: Sendable {
+    /// The most bytes that are copied: more than any module has, also with what debuggers read.
+    private static let most: UInt64 = 1 << 29
+
+    /// Where it was copied from.
+    let path: String
+    private let copy: Descriptor
+
+    /// Copies the file and judges the copy.
+    init(copying file: borrowing TrustedFile) throws(ModuleFault) {
+        path = file.path
+        let name = file.path.split(separator: "/").last.map { String(decoding: $0.utf8.prefix(200), as: UTF8.self) } ?? "module"
+        let number = cplatform_sealed_copy(file.number, name, Library.most)
+        guard number >= 0 else {
+            let reason = errno == EFBIG ? "it has more than \(Library.most) bytes" : "\(SystemFault()) (memfd_create)"
+            throw ModuleFault("\(file.path): cannot be copied into memory: \(reason)")
+        }
+        copy = Descriptor(owning: number)
+        guard file.isUnchanged else { throw ModuleFault("\(file.path): was changed while it was read; try again when it is whole") }
+        try judge()
+    }
+
+    /// What another process has copied and judged.
+    init(path: String, judged number: Int32) {
+        self.path = path
+        copy = Descriptor(owning: number)
+    }
+
+    /// To be given to another process.
+    var number: Int32 { copy.number }
+
+    private func judge() throws(ModuleFault) {
+        var status = stat()
+        guard fstat(copy.number, &status) == 0 else { throw ModuleFault("\(path): cannot be examined: \(SystemFault())") }
+        let size = Int(status.st_size)
+        let memory = size > 0 ? mmap(nil, size, PROT_READ, MAP_PRIVATE, copy.number, 0) : nil
+        guard memory != MAP_FAILED else { throw ModuleFault("\(path): cannot be read: \(SystemFault())") }
+        defer { if let memory { munmap(memory, size) } }
+        if let fault = LibraryImage.fault(in: UnsafeRawBufferPointer(start: memory, count: size)) { throw ModuleFault("\(path): \(fault)") }
+    }
+
+    // MARK: - Loading
+
+    /// Has the linker load it, which runs its constructors. It is never unloaded, and this must live as long as the process: the linker
+    /// remembers what it loaded by name, and were the descriptor's number given to another module, it would hand out this one in its
+    /// place.
+    func load() throws(ModuleFault) -> UnsafeMutableRawPointer {
+        let shownPath = try pathOfDescriptor()
+        guard let library = dlopen(shownPath, RTLD_NOW | RTLD_LOCAL) else {
+            throw ModuleFault("\(path): \(Library.linkerError(shownPath))")
+        }
+        return library
+    }
+
+    /// A path that leads to the copy and to nothing else, for as long as the descriptor stays open. It names the process by number, so
+    /// that a debugger finds the copy too.
+    func pathOfDescriptor() throws(ModuleFault) -> String {
+        let process = readLink("/proc/self") ?? "self"
+        let result = "/proc/\(process)/fd/\(copy.number)"
+        var (shown, own) = (stat(), stat())
+        guard stat(result, &shown) == 0, fstat(copy.number, &own) == 0, shown.st_dev == own.st_dev, shown.st_ino == own.st_ino else {
+            throw ModuleFault("\(path): cannot be loaded: \(result) does not lead to it; mount the proc file system on /proc")
+        }
+        return result
+    }
+
+    private static func linkerError(_ shownPath: String) -> String {
+        guard let words = dlerror() else { return "cannot be loaded: the dynamic linker gave no reason" }
+        let text = String(cString: words)
+        let prefix = shownPath + ": "
+        let reason = ForeignText.harmless(text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text)
+        // The linker says the same of one that is for another machine.
+        let missing = ": cannot open shared object file: No such file or directory"
+        guard reason.hasSuffix(missing) else { return "cannot be loaded: \(reason)" }
+        return "cannot be loaded: it needs \(reason.dropLast(missing.count)), which is not installed where the linker looks, or not for "
+            + "\(LibraryImage.name(of: LibraryImage.ownMachine)); install it, or name its folder in LD_LIBRARY_PATH"
+    }
+}
+
+/// What a loaded library exports.
+struct ModuleTable: @unchecked Sendable {
+    let path: String
+    let calls: switchyard_plugin
+    private static let mostDescription = 262_144
+
+    /// A copy of the module's table, in which what an older module does not have is NULL.
+    init(of library: UnsafeMutableRawPointer, path: String) throws(ModuleFault) {
+        self.path = path
+        typealias Entry = @convention(c) () -> UnsafeRawPointer?
+        guard let symbol = dlsym(library, SWITCHYARD_PLUGIN_ENTRY) else {
+            throw ModuleFault(
+                "\(path): has no symbol \(SWITCHYARD_PLUGIN_ENTRY); it is not a Switchyard module, or does not export its entry")
+        }
+        guard let theirs = unsafeBitCast(symbol, to: Entry.self)() else {
+            throw ModuleFault("\(path): \(SWITCHYARD_PLUGIN_ENTRY) returned no table; report it to the module's author")
+        }
+        let version = theirs.loadUnaligned(as: UInt32.self)
+        guard version == SWITCHYARD_ABI_VERSION else {
+            throw ModuleFault(
+                "\(path): was built for version \(version) of the plugin interface, this router has version "
+                    + "\(SWITCHYARD_ABI_VERSION); build the module against this router's switchyard_plugin.h")
+        }
+        let size = Int(theirs.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+        let least = MemoryLayout<switchyard_plugin>.offset(of: \.destroy)! + MemoryLayout<UnsafeRawPointer>.size
+        guard size >= least else {
+            throw ModuleFault(
+                "\(path): its table has \(size) bytes, at least \(least) are needed; set struct_size to sizeof(switchyard_plugin)")
+        }
+        var table = switchyard_plugin()
+        withUnsafeMutableBytes(of: &table) { ours in
+            ours.copyMemory(from: UnsafeRawBufferPointer(start: theirs, count: min(size, ours.count)))
+        }
+        let missing = [
+            ("describe", table.describe == nil), ("create", table.create == nil), ("deliver", table.deliver == nil),
+            ("destroy", table.destroy == nil),
+        ].filter(\.1).map(\.0)
+        guard missing.isEmpty else {
+            throw ModuleFault("\(path): its table lacks \(missing.joined(separator: ", ")); every module must have it")
+        }
+        calls = table
+    }
+
+    /// What the module says of itself, in its own words.
+    func describe() throws(ModuleFault) -> String {
+        let bytes = calls.describe()
+        guard let data = bytes.data, bytes.size != 0 else {
+            throw ModuleFault("\(path): describes itself with nothing; describe must return a JSON object")
+        }
+        guard (1...ModuleTable.mostDescription).contains(bytes.size) else {
+            throw ModuleFault(
+                "\(path): describes itself with \(UInt(bitPattern: bytes.size)) bytes, more than the \(ModuleTable.mostDescription) allowed"
+            )
+        }
+        guard let json = String(validating: UnsafeBufferPointer(start: data, count: bytes.size), as: UTF8.self) else {
+            throw ModuleFault("\(path): its description is not UTF-8")
+        }
+        return json
+    }
+
+    /// The description in these words, read and judged.
+    static func read(_ json: String, of path: String) throws(ModuleFault) -> ModuleDescription {
+        do throws(ModuleFault) {
+            return try ModuleDescription(json: json)
+        } catch {
+            throw ModuleFault("\(path): \(error)")
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Configuration
+import Delivery
+import Foundation
+import Platform
+import Testing
+
+@testable import PluginHost
+
+/// The router describes modules in processes of their own.
+@Suite("A module that is described", .timeLimit(.minutes(20)))
+struct DescriberTests {
+    let workshop: Workshop
+    var path: String { workshop.folder + "/table.so" }
+
+    init() throws { workshop = try Workshop() }
+
+    private func folders(_ patience: Duration = .seconds(600)) -> ModuleFolders {
+        ModuleFolders([workshop.folder], describer: .process(executable: Workshop.router, patience: patience))
+    }
+
+    private func fault(_ patience: Duration = .seconds(600)) -> String? { workshop.fault("table", in: folders(patience)) }
+
+    @Test("is described as in this process, and a provider can be made of it")
+    func described() throws {
+        try workshop.build("table.c", as: "table.so")
+        let module = try #require(try folders().module("table"))
+        #expect(module.description.version == "1.0.0" && module.path == path)
+        try module.make(settings: Secret([]), name: "out") { _, _ in }.close()
+    }
+
+    @Test(
+        "whose constructor ends its process, or crashes, costs a message that says how",
+        arguments: [
+            ("_exit(0)", "ended the process with code 0"), ("exit(3)", "ended the process with code 3"),
+            ("abort()", "was killed by signal 6 (SIGABRT)"), ("raise(SIGSEGV)", "was killed by signal 11 (SIGSEGV)"),
+            (#"fputs("no licence\n\033[2J", stderr); exit(1)"#, "ended the process with code 1; it wrote: no licence"),
+        ])
+    func constructor(code: String, end: String) throws {
+        try workshop.build("unruly.c", as: "table.so", ["-DIN_CONSTRUCTOR=\(code)"])
+        #expect(fault() == "\(path): its constructor \(end)")
+    }
+
+    @Test("that hangs is given up after its time, in its constructor or in describe")
+    func hangs() throws {
+        try workshop.build("unruly.c", as: "table.so", ["-DIN_CONSTRUCTOR=for (;;) pause()"])
+        #expect(fault(.milliseconds(300)) == "\(path): its constructor did not answer within 300ms")
+        try workshop.build("unruly.c", as: "table.so", ["-DIN_CONSTRUCTOR=if (fork() == 0) for (;;) pause(); _exit(4)"])
+        #expect(fault() == "\(path): its constructor ended the process with code 4", "also when a child of it holds the pipes")
+        // Its time is up as soon as it is there.
+        let note = workshop.folder + "/note"
+        try workshop.build("unruly.c", as: "table.so", ["-DIN_DESCRIBE=fclose(fopen(\"\(note)\", \"w\")); for (;;) pause()"])
+        let clock = Clock(now: { Instant(nanoseconds: access(note, F_OK) == 0 ? 11_000_000_000 : 0) }, wall: { 0 })
+        let folders = ModuleFolders(
+            [workshop.folder], describer: .process(executable: Workshop.router, patience: .seconds(10), clock: clock))
+        #expect(workshop.fault("table", in: folders) == "\(path): its describe did not answer within 10s")
+        try workshop.build("unruly.c", as: "table.so", ["-DIN_DESCRIBE=exit(0)"])
+        #expect(fault() == "\(path): its describe ended the process with code 0")
+    }
+
+    @Test("that writes into the router's pipe is refused, or describes itself so")
+    func forges() throws {
+        let flood = "for (;;) if (write(4, \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\", 32) < 0) _exit(1)"
+        try workshop.build("unruly.c", as: "table.so", ["-DIN_CONSTRUCTOR=\(flood)"])
+        #expect(fault() == "\(path): its constructor wrote more than a description into the router's pipe")
+        try workshop.build("unruly.c", as: "table.so", ["-DIN_CONSTRUCTOR=write(4, \"r\\4\\0\\0\\0\\33[2J\", 9)"])
+        #expect(fault() == "\\u{1B}[2J")
+    }
+
+    @Test("tells its faults as in this process")
+    func faults() throws {
+        try workshop.build("table.c", as: "table.so", ["-DABI=7"])
+        #expect(fault() == workshop.fault("table"))
+        try workshop.build("table.c", as: "table.so", ["-DDESCRIPTION_SIZE=262145"])
+        #expect(fault() == "\(path): describes itself with 262145 bytes, more than the 262144 allowed")
+    }
+
+    @Test("that needs a library that is not there says which")
+    func missing() throws {
+        try workshop.build("table.c", as: "libneeded-by-table.so.7", ["-Wl,-soname,libneeded-by-table.so.7"])
+        try workshop.build(
+            "table.c", as: "table.so", ["-Wl,--no-as-needed", workshop.folder + "/libneeded-by-table.so.7"])
+        unlink(workshop.folder + "/libneeded-by-table.so.7")
+        let words =
+            "\(path): cannot be loaded: it needs libneeded-by-table.so.7, which is not installed where the linker looks, or not for "
+            + "\(LibraryImage.name(of: LibraryImage.ownMachine)); install it, or name its folder in LD_LIBRARY_PATH"
+        #expect(fault() == words)
+        #expect(workshop.fault("table") == words)
+    }
+
+    @Test("is asked once for as long as its file stays the same, and again when it was changed")
+    func remembered() throws {
+        // It leaves a line each time it is loaded.
+        let note = workshop.folder + "/notes"
+        let code = "{ FILE *f = fopen(\"\(note)\", \"a\"); fputs(\"loaded\\n\", f); fclose(f); }"
+        try workshop.build("unruly.c", as: "table.so", ["-DIN_CONSTRUCTOR=\(code)"])
+        let folders = folders()
+        for _ in 0..<3 { #expect(try folders.description(of: "table")?.version == "1.0.0") }
+        #expect(try String(contentsOfFile: note, encoding: .utf8) == "loaded\n")
+        let newer = #"{\"name\":\"table\",\"version\":\"2.0.0\",\"summary\":\"\",\"settings\":{\"type\":\"object\"}}"#
+        // Over the same file, as cp does it.
+        let bytes = try Data(contentsOf: URL(filePath: workshop.build("table.c", as: "next", ["-DDESCRIPTION=\"\(newer)\""])))
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: bytes)
+        try file.close()
+        #expect(try folders.description(of: "table")?.version == "2.0.0")
+    }
+
+    @Test("that is cut at any length is refused with a message, and never loaded")
+    func cut() throws {
+        let whole = try Data(contentsOf: URL(filePath: workshop.build("unruly.c", as: "table.so", ["-DIN_CONSTRUCTOR=raise(SIGKILL)"])))
+        for count in stride(from: 0, to: whole.count, by: 97) {
+            try workshop.write([UInt8](whole.prefix(count)), as: "table.so")
+            let words = try #require(workshop.fault("table"))
+            #expect(words.hasPrefix("\(path): is "), "cut at \(count): \(words)")
+        }
+    }
+
+    @Test("whose headers were changed by chance costs a message or works, and no more")
+    func chance() throws {
+        let whole = try [UInt8](Data(contentsOf: URL(filePath: workshop.build("table.c", as: "table.so"))))
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<60 {
+            var bytes = whole
+            for _ in 0..<3 { bytes[Int.random(in: 64..<whole.count, using: &random)] = UInt8.random(in: .min ... .max, using: &random) }
+            try workshop.write(bytes, as: "table.so")
+            if let words = fault(.seconds(30)) { #expect(!words.isEmpty) }
+        }
+    }
+
+    @Test("goes on working when its file is cut while it is in use")
+    func cutInUse() throws {
+        try workshop.build("scripted.c", as: "scripted.so")
+        let out = try Scripted(workshop)
+        truncate(workshop.folder + "/scripted.so", 0)
+        #expect(out.deliver("attempt").batch != .delivered)
+        #expect(out.deliver("plain").batch == .delivered)
+        out.provider.close()
+        #expect(workshop.fault("scripted")?.hasSuffix("scripted.so: is empty; a module is a shared library") == true)
+    }
+}
