@@ -69,7 +69,7 @@ let package = Package(
         module("Sending", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
         module("Listener", ["Ingest", "Configuration", "Dialects", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
         module("Ingest", ["Configuration", "Events", "Platform", "CPlatform"]),
-        module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CPlatform", "CSwitchyardPlugin"]),
+        module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CPlatform", "CExit", "CSwitchyardPlugin"]),
         module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
         module("Spool", ["Policy", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
         // Who consented to what, on disk.
@@ -95,6 +95,8 @@ let package = Package(
         .target(name: "CSIMD"),
         .target(name: "CChecksum"),
         .target(name: "CPlatform"),
+        // What exit is in the router's program; no module may link it.
+        .target(name: "CExit"),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         // Their libraries are looked up when they are first needed: no program links them.
         .target(name: "CMicrohttpd"),

@@ -192,6 +192,13 @@ public final class Lane: Sendable {
         endWatch()
     }
 
+    /// The provider does not come back from a call, and is not called again: what waits is given up. Where it was not in
+    /// a delivery, only a lane that has ended by itself is meant, so that its provider's end is not waited for.
+    public func stop(for answer: Answer, isInDelivery: Bool) {
+        carryOut(state.withLock { isInDelivery || $0.phase == .ended ? $0.stop(for: answer) : [] })
+        endWatch()
+    }
+
     private func destinationLeft(_ answer: Answer) {
         carryOut(state.withLock { $0.close(answer) })
         endWatch()

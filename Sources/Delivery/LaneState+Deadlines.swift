@@ -53,17 +53,22 @@ extension LaneState {
             calling?.passed += 1
             calling?.due = now + plan.deadline
         }
-        if overdue >= plan.abandon { stop(&effects) }
+        if overdue >= plan.abandon {
+            effects += stop(
+                for: Answer(
+                    "the module holds \(overdue) \(overdue == 1 ? "call" : "calls") beyond the deadline of \(plan.deadline.configured) "
+                        + "(delivery.deadline) and is not called again"))
+        }
         return effects
     }
 
-    private mutating func stop(_ effects: inout [Effect]) {
-        let answer = Answer(
-            "the module holds \(overdue) \(overdue == 1 ? "call" : "calls") beyond the deadline of \(plan.deadline.configured) "
-                + "(delivery.deadline) and is not called again")
+    /// The provider is not called again, but for its end: it does not come back from what it was called for.
+    mutating func stop(for answer: Answer) -> [Effect] {
         givenUpFor = answer
-        effects += buryAll(phase == .draining ? .ended : .stopped, answer)
+        guard phase != .ended, phase != .stopped else { return [] }
+        var effects = buryAll(phase == .open ? .stopped : .ended, answer)
         failure = answer
         effects.append(.stopped(answer))
+        return effects
     }
 }

@@ -29,26 +29,44 @@ public final class Module: Sendable {
         settings: Secret, name: String, hiding hidden: HiddenTexts = HiddenTexts(), clock: Clock = .system,
         log: @escaping @Sendable (LogLevel, String) -> Void
     ) throws(ModuleFault) -> ModuleInstance {
-        let table = try Module.table(file).calls
+        let visitor = ExitGuard.Visitor.enter(name, path: path)
+        let table = try visitor.during(.load) { () throws(ModuleFault) in try Module.table(file).calls }
         let callbacks = Callbacks(provider: name, module: description.name, hidden: hidden, clock: clock, log: log)
-        let host = Switchboard.connect(callbacks)
-        let (handle, error): (UnsafeMutableRawPointer?, String) = settings.bytes.withUnsafeBufferPointer { settings in
-            withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in
-                buffer.initialize(repeating: 0)
-                let handle = table.create(
-                    host, switchyard_bytes(data: settings.baseAddress, size: settings.count), buffer.baseAddress, buffer.count)
-                let text = buffer.withMemoryRebound(to: UInt8.self) { text in
-                    let words = UnsafeBufferPointer(rebasing: text.prefix { $0 != 0 })
-                    return ForeignText.read(words, most: text.count, hiding: hidden, isCut: words.count >= text.count - 4)
-                }
-                return (handle, text)
+        // It is kept for the life of the process, whatever thread the module is made on.
+        nonisolated(unsafe) let host = Switchboard.connect(callbacks)
+        let made = visitor.attempt { Created(table, host, settings, hidden) }
+        guard case .success(let created) = made, let handle = created.handle else {
+            _ = callbacks.end()
+            let whose = "the module \(description.name) (\(path))"
+            switch made {
+            case .success(let created) where !created.error.isEmpty: throw ModuleFault(created.error)
+            case .success: throw ModuleFault("\(whose) refuses the settings and gives no reason")
+            case .failure(let exited):
+                throw ModuleFault("\(whose) called exit(\(exited.code)) in create; a module refuses settings by returning NULL")
             }
         }
-        guard let handle else {
-            _ = callbacks.end()
-            throw ModuleFault(error.isEmpty ? "the module \(description.name) (\(path)) refuses the settings and gives no reason" : error)
+        return ModuleInstance(table: table, handle: handle, callbacks: callbacks, visitor: visitor)
+    }
+
+    /// What came of a call of create.
+    private struct Created: @unchecked Sendable {
+        let handle: UnsafeMutableRawPointer?
+        let error: String
+
+        init(_ table: switchyard_plugin, _ host: UnsafePointer<switchyard_host>, _ settings: Secret, _ hidden: HiddenTexts) {
+            (handle, error) = settings.bytes.withUnsafeBufferPointer { settings in
+                withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in
+                    buffer.initialize(repeating: 0)
+                    let handle = table.create(
+                        host, switchyard_bytes(data: settings.baseAddress, size: settings.count), buffer.baseAddress, buffer.count)
+                    let text = buffer.withMemoryRebound(to: UInt8.self) { text in
+                        let words = UnsafeBufferPointer(rebasing: text.prefix { $0 != 0 })
+                        return ForeignText.read(words, most: text.count, hiding: hidden, isCut: words.count >= text.count - 4)
+                    }
+                    return (handle, text)
+                }
+            }
         }
-        return ModuleInstance(table: table, handle: handle, callbacks: callbacks)
     }
 
     // MARK: - Loading
@@ -68,6 +86,7 @@ public final class Module: Sendable {
             let library = try Library(copying: file)
             let loaded = Loaded(library: library, handle: try library.load())
             libraries[file.identity] = loaded
+            ExitGuard.note(library: try library.pathOfDescriptor(), of: file.path)
             return loaded
         }
         return try ModuleTable(of: loaded.handle, path: file.path)

@@ -19,12 +19,14 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
     private let table: switchyard_plugin
     private let handle: UnsafeMutableRawPointer
     private let callbacks: Callbacks
+    private let visitor: ExitGuard.Visitor
     private let life = Monitor(Life())
 
-    init(table: switchyard_plugin, handle: UnsafeMutableRawPointer, callbacks: Callbacks) {
+    init(table: switchyard_plugin, handle: UnsafeMutableRawPointer, callbacks: Callbacks, visitor: ExitGuard.Visitor) {
         self.table = table
         self.handle = handle
         self.callbacks = callbacks
+        self.visitor = visitor
     }
 
     deinit { close() }
@@ -43,7 +45,7 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
         }
         let loan = callbacks.begin(batch, attempt: attempt, done)
         // The loan outlives the call, also where the module ends the delivery and then reads on.
-        withExtendedLifetime(loan) { table.deliver(handle, loan.table) }
+        withExtendedLifetime(loan) { visitor.during(.deliver) { table.deliver(handle, loan.table) } }
         leave()
     }
 
@@ -56,13 +58,14 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
             done(.retry(Answer("the provider is closed"), after: nil))
             return
         }
-        flush(handle, callbacks.beginFlush(done))
+        let token = callbacks.beginFlush(done)
+        visitor.during(.flush) { flush(handle, token) }
         leave()
     }
 
     public func reopen() {
         guard let reopen = table.reopen, enter() else { return }
-        reopen(handle)
+        visitor.during(.reopen) { reopen(handle) }
         leave()
     }
 
@@ -80,7 +83,7 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
         guard let isLast else { return }
         if isLast {
             // First destroy: it may still end deliveries properly.
-            table.destroy(handle)
+            visitor.during(.destroy) { table.destroy(handle) }
             _ = callbacks.end()
         } else {
             let loans = callbacks.end()
@@ -103,7 +106,7 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
             return life.isClosed && life.inside == 0
         }
         guard isLast else { return }
-        table.destroy(handle)
+        visitor.during(.destroy) { table.destroy(handle) }
         life.withLock { life in
             life.isDestroyed = true
             life.loans = []

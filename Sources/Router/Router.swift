@@ -212,6 +212,13 @@ public final class Router: Sendable {
         for post in roster.posts { post.lane.giveUp(Router.hurried) }
     }
 
+    /// The providers of these names do not come back from a call and are not called again; their lanes stop, the others go on.
+    public func stop(providers names: Set<String>, for reason: String, isInDelivery: Bool) {
+        for post in roster.posts where names.contains(post.lane.name) {
+            post.lane.stop(for: Answer(reason), isInDelivery: isInDelivery)
+        }
+    }
+
     private func stopSources() {
         stop.raise()
         inbox?.close()

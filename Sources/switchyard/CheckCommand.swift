@@ -17,7 +17,9 @@ let checkCommand = Command(
         let folders = ModuleFolders.standard()
         for warning in folders.warnings { Console.say(warning.description) }
         let plan = try Loading.plan(file, folders)
-        let outlets = try Outlets.make(plan, folders) { Console.say(plan.hidden.masked($0)) }
+        let say: @Sendable (String) -> Void = { Console.say(plan.hidden.masked($0)) }
+        ModuleExits.endAtOnce(ExitCode.configuration, say: say)
+        let outlets = try Outlets.make(plan, folders, say: say)
         for made in outlets { made.close() }
         try Console.show(plan.summary(file: file, modules: outlets.map(\.path)))
         return ExitCode.delivered

@@ -100,7 +100,11 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
     let lock = options.isDryRun ? nil : try ReplayLock(folder)
     if let pid = StateFolder.owner(of: folder), !options.isDryRun { say("the router with process id \(pid) goes on beside this") }
     let replay = Replay(plan, file, options: options, say: say)
-    if !options.isDryRun { Signals.serve(replay, within: plan.shutdown.deadline, say: say) }
+    if !options.isDryRun {
+        Signals.serve(replay, within: plan.shutdown.deadline, say: say)
+        // What was delivered is recorded by then but for one group of letters.
+        ModuleExits.endAtOnce(ExitCode.undelivered, say: say)
+    }
     let accounts = try withExtendedLifetime(lock) {
         try replay.run { index in
             try Outlets.make(plan, only: [index], folders, say: say)[index]!.outlet

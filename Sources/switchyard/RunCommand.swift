@@ -57,6 +57,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let plan = try Loading.runnable(file, folders, http: http)
     let masks = Masks(plan.hidden)
     let say: @Sendable (String) -> Void = { Console.say(masks.masked($0)) }
+    ModuleExits.endAtOnce(ExitCode.configuration, say: say)
     var outlets = try Outlets.make(plan, folders, say: say).map(\.outlet)
 
     let state = Loading.stateFolder(arguments["--state"])
@@ -97,6 +98,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
             listeners.quiesce()
             followers.quiesce()
         }, reload: { reloader.reload() }, say: say)
+    ModuleExits.end(router, within: plan.shutdown.deadline, say: say)
     try listeners.start(say: say)
     followers.start()
     watch?.start { reloader.reload() }
@@ -123,6 +125,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
         Console.say("the account does not balance: this is a fault of the program")
         return ExitCode.internal
     }
+    if ExitGuard.hasCaught { return ExitCode.undelivered }
     if !account.isComplete || account.inputFault != nil || account.unkeptRejects > 0 { return ExitCode.undelivered }
     return account.rejected > 0 && arguments.has("--strict") ? ExitCode.invalidInput : ExitCode.delivered
 }

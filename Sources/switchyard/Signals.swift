@@ -70,6 +70,11 @@ enum Signals {
         }
     }
 
+    /// Ends a run as the first signal would, unless one has already.
+    static func end() {
+        if state.withLock({ $0.ends == 0 }) { act(on: SIGTERM) }
+    }
+
     /// Gives a moment to what is still being said, so that the end of the process does not cut it off.
     static func settle() {
         let moment = Clock.system.now() + .seconds(1)

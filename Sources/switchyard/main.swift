@@ -78,25 +78,28 @@ func occupyStandardDescriptors() {
 occupyStandardDescriptors()
 Signals.ignoreFailedWrites()
 keepMemory(threshold: 4 << 20, trim: 16 << 20)
+/// Modules may have something to run at the end of the process, and may call exit() themselves: neither changes the code.
+func end(_ code: Int32) -> Never { ExitGuard.end(code, afterCall: ExitCode.undelivered) }
+
 do {
-    exit(try dispatch(Array(CommandLine.arguments.dropFirst())))
+    end(try dispatch(Array(CommandLine.arguments.dropFirst())))
 } catch let fault as UsageFault {
     Console.say(printable(fault.message))
-    exit(ExitCode.usage)
+    end(ExitCode.usage)
 } catch let failure as ConfigurationFailure {
     Console.report(failure.lines)
-    exit(ExitCode.configuration)
+    end(ExitCode.configuration)
 } catch let failure as StateFailure {
     Console.say(failure.message)
-    exit(ExitCode.undelivered)
+    end(ExitCode.undelivered)
 } catch let fault as SpoolFault {
     Console.say(fault.description)
-    exit(ExitCode.undelivered)
+    end(ExitCode.undelivered)
 } catch let fault as SystemFault {
     // Standard output could not be written.
     if fault.code != EPIPE { Console.say("standard output: \(fault)") }
-    exit(ExitCode.undelivered)
+    end(ExitCode.undelivered)
 } catch {
     Console.say("\(error)")
-    exit(ExitCode.internal)
+    end(ExitCode.internal)
 }

@@ -18,6 +18,9 @@
  * Trust. A module's constructors run when it is loaded, before any check: to install a module is to trust it. It is loaded first by
  * a process that only reads its description and then ends, killed without a word after 10 s, and then by the one that makes instances;
  * both load a copy of the file, so that $ORIGIN in its run path leads nowhere.
+ *
+ * The end of the process is the router's. A module never calls exit: in create the call refuses the settings, elsewhere its thread stands
+ * still for good, the instance is not called again, and the router ends.
  */
 #ifndef SWITCHYARD_PLUGIN_H
 #define SWITCHYARD_PLUGIN_H

@@ -1,0 +1,174 @@
+// Modules that call exit(), or are no modules any more, in the router's own process.
+
+import Foundation
+import Glibc
+import Testing
+
+/// A yard with the module exits.c among its modules.
+private struct Shop {
+    let yard: Yard
+    private static let modules = String(#filePath.dropLast("EndToEndTests/ModuleExitTests.swift".count)) + "PluginHostTests/Modules"
+    private static let header =
+        String(#filePath.dropLast("Tests/EndToEndTests/ModuleExitTests.swift".count)) + "Sources/CSwitchyardPlugin/include"
+
+    init(_ where: String, _ bad: String = "") throws {
+        yard = try Yard(routes: Shop.routes(`where`, bad))
+        try FileManager.default.createDirectory(atPath: yard.path("modules"), withIntermediateDirectories: false)
+        try build()
+    }
+
+    static func routes(_ where: String, _ bad: String = "") -> String {
+        let quick = #""delivery":{"batch":{"wait":"1ms"}}"#
+        return
+            #"{"providers":{"bad":{"plugin":"exits","where":"\#(`where`)"\#(bad),\#(quick)},"kept":{"plugin":"file","path":"kept.ndjson",\#(quick)}},"#
+            + #""routes":[{"to":["bad","kept"]}]}"#
+    }
+
+    var file: String { yard.path("modules/exits.so") }
+
+    func build(_ options: String...) throws {
+        let compiler = Process()
+        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        compiler.arguments =
+            ["cc", "-shared", "-fPIC", "-pthread", "-I", Shop.header, Shop.modules + "/exits.c", "-o", file + ".new"] + options
+        try compiler.run()
+        compiler.waitUntilExit()
+        try #require(compiler.terminationStatus == 0)
+        rename(file + ".new", file)
+    }
+
+    var environment: [String: String] { ["SWITCHYARD_PLUGINS": yard.path("modules")] }
+
+    func run(_ arguments: [String] = [], input: String = "") throws -> Result {
+        try yard.run(arguments, environment: environment, input: input)
+    }
+
+    /// Cut like a copy that was broken off.
+    func cut(_ count: Int) throws {
+        let whole = try Data(contentsOf: URL(fileURLWithPath: file))
+        try whole.prefix(count).write(to: URL(fileURLWithPath: file))
+    }
+}
+
+@Suite("A module that calls exit", .timeLimit(.minutes(20)))
+struct ModuleExitTests {
+    private let events = (1...6).map { "{\"n\":\($0),\"do\":\"exit\"}" }
+    private var input: String { events.joined(separator: "\n") + "\n" }
+
+    @Test(
+        "in a delivery ends the router with 69: its lane stops, the others deliver everything, the account is told, and nothing of the module runs",
+        arguments: [
+            ("deliver", "in deliver"), ("quick", "in deliver"), ("thread", "on a thread of its own"), ("threads", "on a thread of its own"),
+            ("flush", "in flush"),
+        ])
+    func delivery(where: String, place: String) throws {
+        let shop = try Shop(`where`)
+        let result = try shop.run(["run", "--stats", "text"], input: input)
+        #expect(result.code == 69, "\(result.errors)")
+        #expect(shop.yard.lines("kept.ndjson") == events)
+        #expect(result.errors.contains("switchyard: bad: the module \(shop.file) called exit(0) \(place)") || `where`.hasPrefix("thread"))
+        #expect(
+            result.errors.contains("the module \(shop.file) called exit(0) \(place) and is not called again; the router ends, with code 69")
+        )
+        #expect(result.errors.contains("bad: the module called exit(0) \(place); "))
+        #expect(result.errors.contains("received"), "the account: \(result.errors)")
+        #expect(!result.errors.contains("the module's"), "\(result.errors)")
+        if `where` != "flush" { #expect(shop.yard.deadLetters.count == 6) }
+    }
+
+    @Test("by way of the C library is caught too, and accounted")
+    func errx() throws {
+        let shop = try Shop("errx")
+        let result = try shop.run(input: input)
+        #expect(result.code == 69 && shop.yard.lines("kept.ndjson") == events && shop.yard.deadLetters.count == 6, "\(result.errors)")
+    }
+
+    @Test("in destroy ends the router with 69 after everything was delivered")
+    func destroy() throws {
+        let shop = try Shop("destroy")
+        let result = try shop.run(["run", "--drain", "600s"], input: input)
+        #expect(result.code == 69 && shop.yard.lines("kept.ndjson") == events && shop.yard.deadLetters.isEmpty, "\(result.errors)")
+        #expect(result.errors.contains("bad: the module \(shop.file) called exit(0) in destroy"))
+    }
+
+    @Test("in create is refused like bad settings, at its place, by check and by run")
+    func create() throws {
+        let shop = try Shop("create")
+        for command in [["check"], ["run"]] {
+            let result = try shop.run(command, input: input)
+            #expect(result.code == 78 && result.output.isEmpty)
+            #expect(
+                result.errors.contains(
+                    "the module exits (\(shop.file)) called exit(0) in create; a module refuses settings by returning NULL"),
+                "\(result.errors)")
+            #expect(result.errors.hasPrefix("routes.json:1:"), "\(result.errors)")
+        }
+    }
+
+    @Test("at the end of the process does not change the router's code")
+    func late() throws {
+        let shop = try Shop("late")
+        #expect(try shop.run(input: input).code == 0)
+        #expect(try shop.run(["run", "--strict"], input: input + "no JSON\n").code == 65)
+    }
+
+    @Test("in a process that it has forked is no business of the router's")
+    func fork() throws {
+        let shop = try Shop("fork")
+        let result = try shop.run(input: input)
+        #expect(result.code == 0 && shop.yard.deadLetters.isEmpty, "\(result.errors)")
+    }
+
+    @Test("in a process of its own costs a resend, and not the router")
+    func isolated() throws {
+        let shop = try Shop("deliver", #","isolate":true"#)
+        let result = try shop.run(["run", "--drain", "1s"], input: input)
+        #expect(result.code == 69 && shop.yard.lines("kept.ndjson") == events)
+        #expect(result.errors.contains("the process of the module exits ended with code 0"), "\(result.errors)")
+    }
+}
+
+@Suite("A module that cannot be loaded", .timeLimit(.minutes(20)))
+struct ModuleFileTests {
+    @Test("or whose constructor exits, crashes or needs what is not there, costs a message and the right code")
+    func constructor() throws {
+        let shop = try Shop("none")
+        for (code, end) in [("_exit(0)", "ended the process with code 0"), ("abort()", "was killed by signal 6 (SIGABRT)")] {
+            try shop.build("-DIN_CONSTRUCTOR=\(code)")
+            let words = "\(shop.file): its constructor \(end)"
+            let check = try shop.run(["check"])
+            #expect(check.code == 78 && check.errors.contains(words), "\(check.errors)")
+            let list = try shop.run(["providers"])
+            #expect(list.code == 0 && list.text.contains("exits cannot be used: \(words)"), "\(list.text)")
+            #expect(list.lines.contains { $0.hasPrefix("file ") }, "the others are listed")
+            #expect(try shop.run(["providers", "exits"]).code == 78)
+            #expect(try shop.run().code == 78)
+        }
+    }
+
+    @Test("does not end a router that runs: a reload is refused with a message, however the file is cut, and taken when it is whole")
+    func reload() throws {
+        let shop = try Shop("none")
+        let run = try shop.yard.start(["run"], environment: shop.environment)
+        waitUntil("the control socket") { access(shop.yard.path("state/control.sock"), F_OK) == 0 }
+        let whole = try Data(contentsOf: URL(fileURLWithPath: shop.file)).count
+        for (turn, count) in [3000, whole / 2, whole - 1, 0].enumerated() {
+            // In its place: what the router has loaded is cut too.
+            try shop.cut(count)
+            try shop.yard.replace("routes.json", with: Shop.routes("turn \(turn)"))
+            let answer = try shop.yard.command("reload")
+            #expect(answer.code == 78 && answer.errors.contains("\(shop.file): is "), "\(answer.code) \(answer.errors) \(answer.text)")
+            try shop.build()
+        }
+        try shop.build("-DIN_CONSTRUCTOR=_exit(0)")
+        #expect(try shop.yard.command("reload").errors.contains("its constructor ended the process with code 0"))
+        try shop.build()
+        try shop.yard.replace("routes.json", with: Shop.routes("create"))
+        #expect(try shop.yard.command("reload").errors.contains("called exit(0) in create"))
+        try shop.yard.replace("routes.json", with: Shop.routes("other"))
+        let last = try shop.yard.command("reload")
+        #expect(last.code == 0, "\(last.errors)")
+        let result = run.finish(feeding: Data("{\"n\":1}\n".utf8))
+        #expect(result.code == 0 && shop.yard.lines("kept.ndjson") == ["{\"n\":1}"], "\(result.errors)")
+    }
+}
