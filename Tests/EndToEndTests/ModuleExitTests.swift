@@ -11,16 +11,17 @@ private struct Shop {
     private static let header =
         String(#filePath.dropLast("Tests/EndToEndTests/ModuleExitTests.swift".count)) + "Sources/CSwitchyardPlugin/include"
 
-    init(_ where: String, _ bad: String = "") throws {
-        yard = try Yard(routes: Shop.routes(`where`, bad))
+    init(_ where: String, _ bad: String = "", queue: String = "") throws {
+        yard = try Yard(routes: Shop.routes(`where`, bad, queue: queue))
         try FileManager.default.createDirectory(atPath: yard.path("modules"), withIntermediateDirectories: false)
         try build()
     }
 
-    static func routes(_ where: String, _ bad: String = "") -> String {
-        let quick = #""delivery":{"batch":{"wait":"1ms"}}"#
+    /// `bad`: more members of the provider that calls exit(); `queue`: more of its delivery.
+    static func routes(_ where: String, _ bad: String = "", queue: String = "") -> String {
+        let (quick, own) = (#""delivery":{"batch":{"wait":"1ms"}}"#, #""delivery":{"batch":{"wait":"1ms"}\#(queue)}"#)
         return
-            #"{"providers":{"bad":{"plugin":"exits","where":"\#(`where`)"\#(bad),\#(quick)},"kept":{"plugin":"file","path":"kept.ndjson",\#(quick)}},"#
+            #"{"providers":{"bad":{"plugin":"exits","where":"\#(`where`)"\#(bad),\#(own)},"kept":{"plugin":"file","path":"kept.ndjson",\#(quick)}},"#
             + #""routes":[{"to":["bad","kept"]}]}"#
     }
 
@@ -103,6 +104,29 @@ struct ModuleExitTests {
                 "\(result.errors)")
             #expect(result.errors.hasPrefix("routes.json:1:"), "\(result.errors)")
         }
+    }
+
+    @Test("in a replay ends it with 69, and the letters stay for the next one")
+    func replay() throws {
+        let shop = try Shop("deliver")
+        #expect(try shop.run(input: input).code == 69)
+        let replay = try shop.run(["replay", "--state", shop.yard.path("state")])
+        #expect(replay.code == 69 && replay.errors.contains("bad: the module \(shop.file) called exit(0) in deliver"), "\(replay.errors)")
+        #expect(shop.yard.deadLetters.count == 6)
+        try shop.yard.replace("routes.json", with: Shop.routes("none"))
+        let again = try shop.run(["replay", "--state", shop.yard.path("state")])
+        #expect(again.code == 0 && shop.yard.deadLetters.isEmpty, "\(again.errors)")
+    }
+
+    @Test("leaves what waits on disk for the next run")
+    func durable() throws {
+        let disk = #","queue":{"disk":"1MB"}"#
+        let shop = try Shop("thread", queue: disk)
+        #expect(try shop.run(input: input).code == 69)
+        #expect(shop.yard.deadLetters.isEmpty)
+        try shop.yard.replace("routes.json", with: Shop.routes("none", queue: disk))
+        let next = try shop.run(["run", "--stats", "text"])
+        #expect(next.code == 0 && next.errors.contains("6 resumed: 6 delivered"), "\(next.errors)")
     }
 
     @Test("at the end of the process does not change the router's code")
