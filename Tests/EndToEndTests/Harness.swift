@@ -128,10 +128,12 @@ final class Run: @unchecked Sendable {
         }
         return text.split(separator: "\n").map(String.init)
     }
-    /// Reads standard error until a line holds the text.
-    func waitForError(_ text: String) -> String {
+    /// Reads standard error until it holds the text.
+    func waitForError(_ text: String) -> String { waitForErrors(text) }
+    /// The same, until it holds all of them.
+    func waitForErrors(_ texts: String...) -> String {
         var errors = ""
-        while !errors.contains(text) {
+        while !texts.allSatisfy(errors.contains) {
             let data = errorPipe.fileHandleForReading.availableData
             if data.isEmpty { break }
             errors += String(decoding: data, as: UTF8.self)
@@ -177,10 +179,10 @@ private final class Collector: @unchecked Sendable {
 /// The smallest configuration: everything to standard output as it is.
 let passThrough = #"{ "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "to": ["out"] } ] }"#
 
-/// What `make tsan` and `make asan` set for the programs that the tests start.
+/// What `make tsan`, `make asan` and `make mutants` set for the programs that the tests start.
 enum Sanitizer {
     static let environment = ProcessInfo.processInfo.environment.filter {
-        $0.key.hasSuffix("SAN_OPTIONS") || ["ASAN_SYMBOLIZER_PATH", "SWITCHYARD_SANITIZER", "SWIFT_BACKTRACE"].contains($0.key)
+        $0.key.hasSuffix("SAN_OPTIONS") || ["ASAN_SYMBOLIZER_PATH", "SWITCHYARD_SANITIZER", "SWIFT_BACKTRACE", "SWITCHYARD_MUTANT"].contains($0.key)
     }
     /// Under a sanitizer a program is ten times as slow, and its memory says nothing.
     static let isOn = environment["SWITCHYARD_SANITIZER"] != nil

@@ -7,7 +7,7 @@ import Testing
 /// Waits until something holds that another process brings about.
 func waitUntil(_ what: String, _ condition: () throws -> Bool) rethrows {
     // Far longer than anything takes that is not broken.
-    let end = Date().addingTimeInterval(120)
+    let end = Date().addingTimeInterval(600)
     while try !condition() {
         guard Date() < end else {
             Issue.record("never came about: \(what)")

@@ -19,10 +19,11 @@ struct HTTPEndToEndTests {
         fatalError("there is no switchyard beside \(CommandLine.arguments[0])")
     }()
 
-    /// Runs the router in the folder on this input; its exit code, and what it said.
-    private func run(_ arguments: [String], in folder: TemporaryFolder, input: String, environment: [String: String] = [:]) throws -> (
-        code: Int32, errors: String
-    ) {
+    /// Runs the router in the folder on this input; its exit code, and what it said. The input ends when `whenFed` has returned.
+    private func run(
+        _ arguments: [String], in folder: TemporaryFolder, input: String, environment: [String: String] = [:],
+        whenFed: (() -> Void)? = nil
+    ) throws -> (code: Int32, errors: String) {
         folder.write("input", input)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: Self.executable)
@@ -30,17 +31,23 @@ struct HTTPEndToEndTests {
         process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
         process.environment = ["STATE_DIRECTORY": folder.path("state"), "TOKEN": "tops3cret", "BROKEN": "a\r\nX: b"]
             .merging(environment) { $1 }
-            // What `make tsan` and `make asan` set for the programs that the tests start.
+            // What `make tsan`, `make asan` and `make mutants` set for the programs that the tests start.
             .merging(
                 ProcessInfo.processInfo.environment.filter {
-                    $0.key.hasSuffix("SAN_OPTIONS") || ["ASAN_SYMBOLIZER_PATH", "SWIFT_BACKTRACE"].contains($0.key)
+                    $0.key.hasSuffix("SAN_OPTIONS") || ["ASAN_SYMBOLIZER_PATH", "SWIFT_BACKTRACE", "SWITCHYARD_MUTANT"].contains($0.key)
                 }
             ) { $1 }
-        process.standardInput = FileHandle(forReadingAtPath: folder.path("input"))
+        let feed = Pipe()
+        process.standardInput = whenFed == nil ? FileHandle(forReadingAtPath: folder.path("input")) : feed
         process.standardOutput = FileHandle.nullDevice
         let errors = Pipe()
         process.standardError = errors
         try process.run()
+        if let whenFed {
+            try feed.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            whenFed()
+            try feed.fileHandleForWriting.close()
+        }
         let text = try errors.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         return (process.terminationStatus, String(decoding: text, as: UTF8.self))
@@ -111,9 +118,12 @@ struct HTTPEndToEndTests {
         }
         defer { server.close() }
         let folder = TemporaryFolder()
-        let retry = #""delivery": { "retry": { "first": "1ms", "most": "2ms" }, "breaker": 1000000 }"#
-        folder.write("routes.json", routes(#""url": "\#(server.url)", \#(retry)"#))
-        let result = try run(["--drain", "200ms"], in: folder, input: (0..<10).map { "{\"n\":\($0)}\n" }.joined())
+        // One batch of all of them, tried again and again before the input ends.
+        let delivery =
+            #""delivery": { "batch": { "events": 10, "wait": "1h" }, "retry": { "first": "1ms", "most": "2ms" }, "breaker": 1000000 }"#
+        folder.write("routes.json", routes(#""url": "\#(server.url)", \#(delivery)"#))
+        let events = (0..<10).map { "{\"n\":\($0)}\n" }.joined()
+        let result = try run(["--drain", "1ms"], in: folder, input: events) { server.wait(requests: 3) }
         #expect(result.code == 69)
         #expect(result.errors.contains("provider collector: 10 taken: 10 unknown"), "\(result.errors)")
         let letters = deadLetters(in: folder.path + "/state/dead-letters.sqlite")
