@@ -137,6 +137,15 @@ struct DurableStateTests {
         desk.bench.buried()
         desk.settle()
         #expect(desk.store.events.isEmpty)
+
+        let other = Desk(durable(events: 1))
+        _ = other.take(["b"])
+        other.settle()
+        _ = other.bench.step(at: 0)
+        _ = other.bench.complete(.init(.rejected(Answer("no"))), at: 0)
+        other.bench.buried(lost: 1)
+        other.settle()
+        #expect(other.store.events == ["b"])
     }
 
     @Test("memory stays bounded: rows that find no room are let go and read back in order")
@@ -266,6 +275,20 @@ struct DurableStateTests {
         _ = desk.take(["eeeeeeee"])
         desk.settle()
         #expect(desk.bench.step(at: 0) == "deliver d")
+    }
+
+    @Test("what a lane that spills has in memory goes before what comes to the disk later, however young its batch")
+    func memoryGoesFirst() {
+        var plan = durable(events: 3, memory: 8, full: .spill)
+        plan.batch.wait = .seconds(1000)
+        let desk = Desk(plan)
+        _ = desk.take(["a", "b"])
+        _ = desk.take(["c", "d", "e"])
+        desk.settle()
+        #expect(desk.bench.step(at: 0) == "deliver a b")
+        _ = desk.bench.complete(.init(.delivered), at: 0)
+        desk.settle()
+        #expect(desk.bench.step(at: 0) == "deliver c d e")
     }
 
     @Test("a row that was made of several is whole on disk again when its rewriting fails")

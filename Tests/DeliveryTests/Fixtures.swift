@@ -3,6 +3,7 @@
 import Configuration
 import Platform
 import Spool
+import Testing
 
 @testable import Delivery
 @testable import Events
@@ -78,8 +79,12 @@ final class Bench {
 
     /// The outcome of the last delivery, or of the one at `index`.
     func complete(_ outcome: BatchOutcome, index: Int? = nil, at time: Int64) -> [String] {
-        let token = tokens[index ?? tokens.count - 1]
-        return describe(state.completed(token, outcome, at: instant(time)))
+        let place = index ?? tokens.count - 1
+        guard tokens.indices.contains(place) else {
+            Issue.record("nothing was handed over that could end")
+            return []
+        }
+        return describe(state.completed(tokens[place], outcome, at: instant(time)))
     }
 
     func describe(_ effects: [LaneState.Effect]) -> [String] {
@@ -112,6 +117,10 @@ final class Bench {
     /// The oldest burial has been carried out.
     func buried(lost: Int = 0, at time: Int64 = 0) {
         let fault = lost == 0 ? nil : SpoolFault(.full, "no room for letters")
+        guard !burials.isEmpty else {
+            Issue.record("nothing is being buried")
+            return
+        }
         state.buried(burials.removeFirst(), lost: lost, fault, at: instant(time))
     }
 

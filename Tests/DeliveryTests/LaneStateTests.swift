@@ -296,6 +296,14 @@ struct LaneStateTests {
         #expect(slow.needsAttention(at: 1))
     }
 
+    @Test("an event that does not wait takes those along that came behind it before the batch has left")
+    func urgentStays() {
+        let bench = Bench()
+        bench.take(["a"], immediate: true, at: 0)
+        bench.take(["b"], at: 0)
+        #expect(bench.step(at: 0) == "deliver a b")
+    }
+
     @Test("the account is kept by route")
     func accountsByRoute() {
         let bench = Bench(plan(events: 2))

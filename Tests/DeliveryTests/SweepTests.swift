@@ -1,8 +1,10 @@
 // What a withdrawal destroys of a lane.
 
 import Configuration
+import Foundation
 import Platform
 import Spool
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -77,6 +79,17 @@ private final class Subjects {
         #expect(bench.step(at: 400) == "deliver c")
     }
 
+    @Test("that is carried out leaves in force what another one of the same person bars")
+    func twoOfOnePerson() {
+        let bench = Bench(plan(events: 1), check: subjects.check)
+        bench.take(["a"], at: 0)
+        for receipt in [1, 2] as [Int64] { subjects.withdraw(1, receipt: receipt) }
+        subjects.consent(1)
+        subjects.check.lift(1)
+        #expect(bench.step(at: 200) == "wait")
+        #expect(bench.account() == "1 taken, 1 withdrawn, 0 waiting")
+    }
+
     @Test("of one purpose reaches only what demands it, also when that was granted again", arguments: ["p", "of no level"])
     func onePurpose(_ purpose: String) {
         let bench = Bench(plan(events: 1), check: subjects.check)
@@ -108,6 +121,21 @@ private final class Subjects {
         subjects.withdraw(1)
         #expect(bench.giveUp("time is up") == ["bury bb undelivered time is up 0", "bury dd undelivered time is up 0"])
         #expect(bench.account() == "4 taken, 2 undelivered, 2 withdrawn, 0 waiting")
+    }
+
+    @Test("is followed by no dead letter that was on its way then, and tells of it")
+    func letterOnItsWay() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/switchyard-\(UUID().uuidString).sqlite"
+        defer { for companion in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + companion) } }
+        let letters = DeadLetters(path: path, clock: .system) { Issue.record("\($0)") }
+        letters.guarded(by: subjects.check)
+        subjects.withdraw(1)
+        let burial = letters.bury(
+            Batch(parcel(["1", "22", "3"])), provider: "out", routes: ["a"], reason: .rejected, Answer("no"), attempts: 1, isLost: true)
+        #expect(burial.lost == 0)
+        let kept = deadLetters(in: path)
+        #expect(kept.count == 1 && kept.allSatisfy { $0.hasSuffix(#""event":22}"#) })
+        #expect(try letters.sweep(subjects.check, RunNames(["a", "b"])).events == 2)
     }
 
     @Test("tells of what was destroyed at the moment of its hand-over, once")

@@ -31,6 +31,10 @@ private let now = "\"receivedAt\":\"2026-11-21T06:00:00.000Z\""
             "{\"timestamp\":\"a\",\"originalTimestamp\":\"b\",\"sentAt\":\"2026-11-21T04:59:00Z\"}",
             "{\"timestamp\":\"a\",\"originalTimestamp\":\"b\",\"sentAt\":\"2026-11-21T04:59:00Z\",\(now)}"
         ),
+        (
+            "{\"timestamp\":\"2026-11-21T05:59:00Z\",\"originalTimestamp\":\"2026-11-21T04:58:00Z\",\"sentAt\":\"2026-11-21T04:59:00Z\"}",
+            "{\"timestamp\":\"2026-11-21T05:59:00Z\",\"originalTimestamp\":\"2026-11-21T04:58:00Z\",\"sentAt\":\"2026-11-21T04:59:00Z\",\(now)}"
+        ),
         ("{\"timestamp\":\"2026-11-21T04:58:00Z\"}", "{\"timestamp\":\"2026-11-21T04:58:00Z\",\(now)}"),
         (
             "{\"timestamp\":\"soon\",\"sentAt\":\"2026-11-21T04:59:00Z\"}",

@@ -57,7 +57,8 @@ import Testing
     @Test(arguments: [
         ("1 == 1.0", true), ("1u < 1.5", true), ("-1 < 0u", true), ("2 in [1.0, 2.0]", true), ("{1: 'a'}[1u] == 'a'", true),
         ("9223372036854775807 < 9223372036854775808u", true), ("0.0 / 0.0 == 0.0 / 0.0", false), ("'a' < 'á'", true), ("'B' < 'a'", true),
-        ("b'a' < b'aa'", true), ("[1, [2]] == [1.0, [2u]]", true), ("{'a': 1, 'b': 2} == {'b': 2.0, 'a': 1}", true),
+        ("b'a' < b'aa'", true), ("[1, [2]] == [1.0, [2u]]", true), ("[1] == [1, 2]", false), ("[1, 2] == [1]", false),
+        ("{'a': 1, 'b': 2} == {'b': 2.0, 'a': 1}", true),
         ("dyn('1') == 1", false), ("dyn(null) == false", false), ("'e\\u0301' == '\\u00e9'", false), ("[] == []", true),
         ("duration('60s') == duration('1m')", true), ("timestamp(0) < timestamp('1970-01-01T00:00:00.1Z')", true),
         ("type(1) == int && type(type(1)) == type", true), ("version('1.10') > version('v1.9.3')", true),

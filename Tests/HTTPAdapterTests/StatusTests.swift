@@ -122,6 +122,21 @@ struct StatusTests {
         #expect(server.requests.count == 6)
     }
 
+    @Test("events behind one whose request came to an unknown end were not sent, and are to be sent again")
+    func behindUnknown() throws {
+        let server = Server { server, connection in
+            while let request = connection.request() {
+                server.note(request)
+                if request.text.contains("3") { return connection.reset() }
+                connection.answer("200 OK")
+            }
+        }
+        defer { server.close() }
+        let ending = try Instance(url: server.url, #""body": "event", "in_flight": 1"#).deliver((0..<9).map { "{\"n\":\($0)}" })
+        #expect(ending.name == "retry")
+        #expect(ending.events == [0: "delivered 0", 1: "delivered 0", 2: "delivered 0", 3: "unknown 0"])
+    }
+
     @Test("an answer that comes before the body was taken counts as it stands")
     func early() throws {
         let server = Server { server, connection in

@@ -69,6 +69,7 @@ struct InboxTests {
         let inbox = Inbox()
         let log = Log()
         for (text, key) in [("1", 0), ("2", 1), ("3", 1), ("4", 0)] { #expect(submit(inbox, text, key: key, log, as: text)) }
+        inbox.close()
         #expect((0..<3).map { _ in take(inbox) }.map(\.text) == ["1\n", "2\n3\n", "4\n"])
     }
 

@@ -24,6 +24,22 @@ import Testing
         }
     }
 
+    @Test func `A body that is not compressed has the bound of one that is`() throws {
+        try withListener(
+            listening {
+                $0.limits.body = 1000
+                $0.limits.decoded = 100
+            }
+        ) { _, sink, address in
+            let client = try TestClient(address)
+            client.post(String(repeating: "{}\n", count: 33))
+            #expect(client.answer()?.status == 200)
+            client.post(String(repeating: "{}\n", count: 34))
+            #expect(client.answer()?.status == 413)
+            #expect(sink.lines.count == 33)
+        }
+    }
+
     @Test func `A body without end is cut`() throws {
         try withListener(listening { $0.limits.body = 1000 }) { listener, _, address in
             let client = try TestClient(address)

@@ -217,6 +217,22 @@ struct IsolationTests {
         #expect(after <= .milliseconds(250))
     }
 
+    @Test("that ends again and again is started anew after pauses that double")
+    func doubles() throws {
+        let time = Monitor(Clock.system.now())
+        let out = try Isolated(workshop, clock: Clock(now: { time.withLock { $0 } }, wall: { 0 }))
+        defer { out.provider.close() }
+        for milliseconds in [250, 500, 1000] {
+            _ = out.deliver("crash")
+            guard case .retry(_, let after?) = out.deliver("plain").batch else {
+                Issue.record("no pause")
+                return
+            }
+            #expect(after == .milliseconds(milliseconds))
+            time.withLock { $0 = $0 + after }
+        }
+    }
+
     @Test("that ends a delivery twice has ended it once")
     func twice() throws {
         let out = try Isolated(workshop)

@@ -169,6 +169,16 @@ struct ModuleInstanceTests {
         #expect(out.deliver("nothing special") == BatchOutcome(.delivered))
     }
 
+    @Test("a completion ends the delivery that it names, and no other that is under way")
+    func oneOfTwo() throws {
+        let out = try Scripted(workshop)
+        let (first, second) = (Mailbox<BatchOutcome>(), Mailbox<BatchOutcome>())
+        out.provider.deliver(batch("{\"do\":\"late\"}"), attempt: 1) { first.put($0) }
+        out.provider.deliver(batch("{\"do\":\"nothing special\"}"), attempt: 1) { second.put($0) }
+        #expect(first.all.isEmpty && second.all == [BatchOutcome(.delivered)])
+        out.provider.close()
+    }
+
     @Test("unknown tokens are counted, unknown contexts ignored, and the delivery under way goes on")
     func strangers() throws {
         let out = try Scripted(workshop)

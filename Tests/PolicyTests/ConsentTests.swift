@@ -283,6 +283,8 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(passes(standard, consent, name: "item_secret_found").level == -1)
         #expect(passes(#"{"consent":{"level":"detailed"}}"#, consent, name: "item_secret_found").level == 3)
         #expect(passes(#"{"gpc":3}"#, consent, name: "item_viewed") == (-1, .denied(.broken)))
+        let falling = section { $0.events = [(Glob("item_secret*"), 3), (Glob("item_*"), 1)] }
+        #expect(passes(standard, falling, name: "item_secret_found").level == -1)
     }
 
     // MARK: Fields

@@ -77,4 +77,16 @@ import Testing
         let deep = String(repeating: "[", count: 70) + "1" + String(repeating: "]", count: 70)
         #expect(changed("[\(deep),2]", .flatten) == "\"2\"")
     }
+
+    @Test("of an object the named members stay, and what is no object is dropped")
+    func picks() {
+        #expect(changed(#"{"street":"x","city":"y"}"#, .pick(["city"])) == #"{"city":"y"}"#)
+        for value in ["\"y\"", "1", "[{}]", "true"] { #expect(changed(value, .pick(["city"])) == nil) }
+    }
+
+    @Test("limit counts characters, however they are written, and cuts none in two")
+    func limits() {
+        #expect(changed(#""\ud83d\ude97\u0041b""#, .limit(1)) == #""\ud83d\ude97""#)
+        #expect(changed(#""\ud83d\ude97\u0041b""#, .limit(2)) == #""\ud83d\ude97\u0041""#)
+    }
 }

@@ -226,4 +226,38 @@ struct ReplayTests {
         #expect(account.delivered == 0 && account.failed == 1)
         #expect(letters.left.count == 1)
     }
+
+    @Test("removes a letter when each of its copies was taken, and not before")
+    func copies() throws {
+        // The route that it came by is gone, and two others send to its provider.
+        let two = plan { plan in
+            plan.routes.append(plan.routes[0])
+            (plan.routes[0].name, plan.routes[1].name) = ("one", "two")
+        }
+        let letters = try Letters([#"{"n":1}"#])
+        let account = try replay(two, letters) { sent, _, _ in
+            guard sent.count == 2 else { return BatchOutcome(.delivered) }
+            return BatchOutcome(.delivered, events: [0: .rejected(Answer("no")), 1: .retry(Answer("not yet"), after: nil)])
+        }
+        #expect(account.delivered == 0 && account.failed == 1 && account.balances)
+        #expect(letters.left.count == 1)
+    }
+
+    @Test("hashes nothing again that a route has hashed to fewer digits behind the name of its key")
+    func hashedBefore() throws {
+        let hashing = plan { plan in
+            plan.keys = [Key(name: "ids", secret: Secret(Array("secret".utf8)))]
+            plan.routes[0].transforms = [.step(.change([Path(keys: ["u"])], .hash(key: 0, name: "ids", digits: 16)))]
+        }
+        let hashed = #"{"u":"ids:0123456789abcdef"}"#
+        let letters = try Letters([hashed, #"{"u":"ann"}"#])
+        let sent = Monitor([String]())
+        let account = try replay(hashing, letters) { group, _, _ in
+            sent.withLock { $0 += group }
+            return BatchOutcome(.delivered)
+        }
+        let lines = sent.withLock { $0 }
+        #expect(account.delivered == 2 && lines.first == hashed)
+        #expect(lines.last?.hasPrefix(#"{"u":"ids:"#) == true && lines.last?.contains("ann") == false)
+    }
 }

@@ -123,6 +123,13 @@ struct SenderTests {
         #expect(outcome.places.map(\.line) == [2, 3, 4])
     }
 
+    @Test("a rejected event is told with its own line in the second half of a batch too")
+    func rejectedInHalf() throws {
+        let server = EventServer({ $0 == 0 ? .answer("413 Large") : .take }, rejects: { $0 == "no" ? "not JSON" : nil })
+        let outcome = try send(text(events(0..<3)) + "no\n", to: server, batch: 4)
+        #expect(server.taken == events(0..<3) && outcome.diary.said == ["in:4: rejected: not JSON"])
+    }
+
     @Test("a line over the limit is told and skipped without being held")
     func overlong() throws {
         let server = EventServer()

@@ -1,0 +1,22 @@
+import Ingest
+import Platform
+import Testing
+
+@testable import Router
+
+@Suite("Those who submitted the lines of a block")
+struct AnswersTests {
+    @Test("are told of the faults of their own lines, each counted from its own first one")
+    func own() {
+        let told = Monitor([String]())
+        func portion(_ name: String, lines: Int) -> Inbox.Portion {
+            Inbox.Portion(lines: lines) { submission in
+                guard case .stored(let invalid) = submission else { return }
+                told.withLock { $0 += invalid.map { "\(name) \($0.line) \($0.message)" } }
+            }
+        }
+        let faults = [(2, 7), (3, 1), (6, 4)].map { LineFault(line: $0.0, column: $0.1, message: "bad", text: 0..<0) }
+        Answers.make([portion("a", lines: 2), portion("b", lines: 3), portion("c", lines: 2)], faults)?()
+        #expect(told.withLock { $0 } == ["a 1 bad, at byte 7", "b 0 bad, at byte 1", "c 0 bad, at byte 4"])
+    }
+}
