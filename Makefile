@@ -17,7 +17,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance agree bench fuzz crash simulate check contract tsan asan schema metrics clients install deb clean
+.PHONY: help run test conformance agree bench fuzz crash simulate mutants check contract tsan asan schema metrics clients install deb clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -66,6 +66,10 @@ crash: ## Kill it at random moments KILLS=1000 times, and prove that nothing it 
 simulate: ## Play lanes and consent by SEEDS=100000 on a clock of its own, after planted bugs (ARGS="--seed N" or "--consent --seed N" plays one again)
 	@Scripts/packages.sh build
 	@$(toolchain); Scripts/simulate.sh $(SEEDS) $(ARGS)
+
+mutants: ## Plant bugs in a copy, one at a time, and see that the tests notice each (ARGS="--only NAME", "--list")
+	@Scripts/packages.sh build test
+	@$(toolchain); Tests/Mutants/mutants $(ARGS)
 
 check: ## Check the format, the imports, and that nothing warns
 	@Scripts/packages.sh build test

@@ -18,5 +18,9 @@ fi
 echo "switchyard: manifests"
 Scripts/manifests.py
 
+echo "switchyard: planted bugs"
+# Whether each is still where the code is; that the tests find them is for `make mutants` to show.
+Tests/Mutants/mutants --check
+
 echo "switchyard: warnings"
 swift build --build-tests --scratch-path .build-check -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror
