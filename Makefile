@@ -7,6 +7,7 @@ SECONDS ?= 60
 SEEDS ?= 100000
 ARGS ?=
 KILLS ?= 1000
+DAMAGES ?= 1000
 EVENTS ?= 1000000
 SEED ?= 0
 PLUGIN ?=
@@ -17,7 +18,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance agree bench fuzz crash simulate mutants check contract tsan asan schema metrics clients install deb clean
+.PHONY: help run test conformance agree bench fuzz crash damage simulate mutants check contract tsan asan schema metrics clients install deb clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -62,6 +63,14 @@ crash: ## Kill it at random moments KILLS=1000 times, and prove that nothing it 
 	swift build; \
 	Tests/Crash/crash --planted --kills 10 --router .build/debug/switchyard; \
 	Tests/Crash/crash --kills $(KILLS) --router .build/debug/switchyard
+
+damage: ## Damage the files of its queues DAMAGES=1000 times, and prove that no wrong event comes out and none is lost in silence
+	@Scripts/packages.sh build test
+	@$(toolchain); \
+	$(say) "building"; \
+	swift build; \
+	Tests/Crash/damage --planted --damages 20 --router .build/debug/switchyard; \
+	Tests/Crash/damage --damages $(DAMAGES) --router .build/debug/switchyard
 
 simulate: ## Play lanes and consent by SEEDS=100000 on a clock of its own, after planted bugs (ARGS="--seed N" or "--consent --seed N" plays one again)
 	@Scripts/packages.sh build
