@@ -102,6 +102,9 @@ public final class Database {
         return try statement.step() ? statement.int(0) : nil
     }
 
+    /// How many rows the last statement that changes some has changed.
+    public var changes: Int { Int(sqlite3_changes64(handle)) }
+
     /// The main file, as SQLite has it open.
     var file: UnsafeMutablePointer<sqlite3_file>? {
         var file: UnsafeMutablePointer<sqlite3_file>?

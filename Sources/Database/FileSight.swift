@@ -17,6 +17,9 @@ public struct Damage: Sendable {
     /// There is a file that something may be read from.
     public var isThere = true
 
+    /// Something that turned out while the file was open.
+    public init(_ words: String) { self.words = words }
+
     init(_ words: String, _ witness: WitnessRecord?, _ proof: Proof? = nil) {
         self.words = words
         self.witness = witness
@@ -31,6 +34,8 @@ public struct Damage: Sendable {
         public var lost: Int64
         /// How many of those that are there had left the file already, and come once more.
         public var again: Int64
+        /// It may be that more are lost: as many as had left the file already and come once more, which cannot be told.
+        public var isLeast = false
     }
 
     /// What is missing when so much could be kept, by key; nil: it cannot be told, since neither the witness nor the file says what there
@@ -56,7 +61,9 @@ public struct Damage: Sendable {
             let kept = found[key] ?? 0
             let late = proof == nil ? 0 : min(max(0, there.gone &- (gone[key] ?? 0)), kept)
             let again = max(late, kept - there.left)
-            return Loss(key: key, expected: there.left, lost: max(0, there.left - (kept - again)), again: again)
+            var loss = Loss(key: key, expected: there.left, lost: max(0, there.left - (kept - again)), again: again)
+            loss.isLeast = proof == nil && there.gone > 0 && kept > again
+            return loss
         }
     }
 }

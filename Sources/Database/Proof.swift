@@ -2,7 +2,7 @@
 // one is noticed by the other. The row has a checksum; where it fails, nothing of the row is believed.
 
 internal import CChecksum
-public import Platform
+internal import Platform
 
 public struct Proof: Sendable, Equatable {
     /// How much ever came into the file and how much has left it, of one thing that the user of the file knows by a number.

@@ -72,14 +72,19 @@ public final class ProvenFile {
         case .damaged(let damage): return .damaged(damage)
         case .whole(let database, let proof):
             let file = ProvenFile(database, proof, format, options)
-            return try file.settled { () throws(StorageFault) in
-                try admit(database)
-                try file.begin()
-                if case .found = sight.witness {
-                    file.witness = try Witness(Witness.path(beside: path))
+            var known: WitnessRecord?
+            if case .found(let record) = sight.witness { known = record }
+            do throws(StorageFault) {
+                return try file.settled { () throws(StorageFault) in
+                    try admit(database)
+                    try file.begin()
+                    if known != nil { file.witness = try Witness(Witness.path(beside: path)) }
+                    if known == nil || sight.isAhead { file.testify() }
+                    if let warning = sight.warning { options.warn(warning) }
                 }
-                if file.witness == nil || sight.isAhead { file.testify() }
-                if let warning = sight.warning { options.warn(warning) }
+            } catch {
+                guard error.kind == .damaged else { throw error }
+                return .damaged(Damage(error.description, known, proof))
             }
         case .old(let database, let version):
             let file = ProvenFile(database, Proof(version: format.version, database: chance()), format, options)

@@ -1,33 +1,66 @@
-// What a spool file calls the routes or the levels of its events: numbers of its own for the names of the run, since the run's are given
-// anew each time.
+// What a file calls the routes or the levels of its events: numbers of its own for the names of the run, since the run's are given anew
+// each time.
 
 internal import Database
 internal import Platform
 internal import Policy
 
 struct FileNumbers {
-    private let table: String
+    private let table: StaticString
     private let names: RunNames
+    /// The mark of the kind of file whose rows have checksums; nil: they have none.
+    private let application: Int64?
     /// The file's by the run's, and the other way round.
     private var ofFile: [UInt16: UInt16] = [:]
     private var ofRun: [UInt16: UInt16] = [:]
+    /// What a number of the file is counted under, by that number.
+    private var keys: [UInt16: UInt64] = [:]
+    /// The sum of the checksums: none of the rows may vanish, since their numbers would then be given to others.
+    private(set) var digest: Int64 = 0
 
-    init(table: String, names: RunNames) {
+    init(table: StaticString, names: RunNames, application: Int64? = nil) {
         self.table = table
         self.names = names
+        self.application = application
     }
 
     /// The file's number for the run's, if it has one.
     func file(_ run: UInt16) -> UInt16? { ofFile[run] }
     /// The run's number for the file's; nil: the file makes no sense, or the run knows as many names as it can.
     func run(_ file: UInt16) -> UInt16? { ofRun[file] }
+    func key(_ file: UInt16) -> UInt64 { keys[file] ?? UInt64(file) }
+    func name(_ file: UInt16) -> String? { ofRun[file].map { names[$0] } }
+
+    /// The run's number for what is counted under a key, of a file that may be lost; `unknown` where no name fits.
+    func run(ofKey key: UInt64) -> UInt16? {
+        let number = Proof.number(ofKey: key)
+        if keys[number] == key, let known = ofRun[number] { return known }
+        let name = names.all.first { Proof.isKey(key, of: $0) }
+        return names.number(of: name ?? FileNumbers.unknown)
+    }
+    static let unknown = "unknown"
+
+    private func checksum(_ number: Int64, _ name: String, _ application: Int64) -> Int64 {
+        var sum = RowChecksum(application, table: table, row: number)
+        sum.add(name)
+        return sum.value
+    }
 
     mutating func read(_ database: Database) throws(SpoolFault) {
-        (ofFile, ofRun) = ([:], [:])
-        let all = try database.statement("SELECT number, name FROM \(table)")
+        (ofFile, ofRun, keys, digest) = ([:], [:], [:], 0)
+        let all = try database.statement("SELECT number, name\(application == nil ? "" : ", checksum") FROM \(table)")
         defer { all.reset() }
         while try all.step() {
-            guard let number = UInt16(exactly: all.int(0)), let known = names.number(of: all.text(1)) else { continue }
+            if let application {
+                let sum = checksum(all.int(0), all.text(1), application)
+                guard !all.isNull(2), all.int(2) == sum else {
+                    throw SpoolFault(.damaged, "\(database.path): its table '\(table)' is damaged")
+                }
+                digest &+= sum
+            }
+            guard let number = UInt16(exactly: all.int(0)) else { continue }
+            keys[number] = Proof.key(number: number, name: all.text(1))
+            guard let known = names.number(of: all.text(1)) else { continue }
             ofFile[known] = number
             ofRun[number] = known
         }
@@ -36,12 +69,34 @@ struct FileNumbers {
     /// The file's number for the run's, a new one if need be. Part of a transaction; what it changed is to be put back if that fails.
     mutating func number(of run: UInt16, in database: Database) throws(SpoolFault) -> UInt16 {
         if let known = ofFile[run] { return known }
-        guard let number = (0...UInt16.max).first(where: { ofRun[$0] == nil }) else {
+        guard let number = (0...UInt16.max).first(where: { keys[$0] == nil }) else {
             throw SpoolFault(.failed, "\(database.path): knows as many \(table) as it can")
         }
-        try database.statement("INSERT OR REPLACE INTO \(table) VALUES (?1,?2)").bind(1, Int(number)).bind(2, names[run]).run()
+        let name = names[run]
+        let values = application == nil ? "?1,?2" : "?1,?2,?3"
+        let insert = try database.statement("INSERT INTO \(table) VALUES (\(values))").bind(1, Int(number)).bind(2, name)
+        if let application {
+            let sum = checksum(Int64(number), name, application)
+            insert.bind(3, sum)
+            digest &+= sum
+        }
+        try insert.run()
+        keys[number] = Proof.key(number: number, name: name)
         ofFile[run] = number
         ofRun[number] = run
         return number
+    }
+
+    /// Gives rows that have none their checksums.
+    func sum(_ database: Database) throws(SpoolFault) {
+        guard let application else { return }
+        var rows: [(Int64, String)] = []
+        let all = try database.statement("SELECT number, name FROM \(table)")
+        while try all.step() { rows.append((all.int(0), all.text(1))) }
+        all.reset()
+        for (number, name) in rows {
+            try database.statement("UPDATE \(table) SET checksum = ?2 WHERE number = ?1").bind(1, number)
+                .bind(2, checksum(number, name, application)).run()
+        }
     }
 }

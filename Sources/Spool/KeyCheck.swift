@@ -4,27 +4,54 @@ internal import Database
 internal import Platform
 
 extension Database {
-    /// The file has the tables `about` (name, value) and the named one, whose column `sealed` is 1 where a row is encrypted.
-    func check(_ cipher: Cipher?, sealing table: String) throws(StorageFault) {
-        let check = try statement("SELECT value FROM about WHERE name = 'check'")
+    private static let place = "check"
+
+    /// Refuses a file under another key, and changes nothing; whether the key is to be noted. The file has the tables `about` (name, value)
+    /// and the named one, whose column `sealed` is 1 where a row is encrypted. `application`: rows of `about` have a checksum, under the
+    /// mark of this kind of file.
+    func admits(_ cipher: Cipher?, sealing table: String, application: Int64? = nil) throws(StorageFault) -> Bool {
+        let sum = application == nil ? "NULL" : "checksum"
+        let check = try statement("SELECT name, value, \(sum) FROM about WHERE name = 'check'")
         defer { check.reset() }
-        let place = "check"
-        if try check.step() {
-            guard let cipher else {
-                if try number("SELECT 1 FROM \(table) WHERE sealed = 1 LIMIT 1") == nil { return }
-                throw StorageFault(.foreign, "\(path): its events are encrypted; name the key in state.encrypt, or move the file away")
-            }
-            guard cipher.open(check.bytes(0), at: place) != nil else {
-                throw StorageFault(
-                    .foreign, "\(path): was encrypted under another key than the one of state.encrypt; give that one, or move the file away"
-                )
-            }
-        } else if let cipher {
-            let sealed = Array("switchyard".utf8).withUnsafeBytes { cipher.seal($0, at: place) }
-            let insert = try statement("INSERT INTO about VALUES ('check', ?)")
-            try sealed.withUnsafeBufferPointer { (bytes) throws(StorageFault) in
-                try insert.bind(1, lending: UnsafeRawBufferPointer(bytes)).run()
+        guard try check.step() else { return cipher != nil }
+        if let application {
+            var sum = RowChecksum(application, table: "about", row: "check")
+            sum.add(1...1, of: check)
+            guard !check.isNull(2), check.int(2) == sum.value else {
+                throw StorageFault(.damaged, "\(path): its table 'about' is damaged")
             }
         }
+        guard let cipher else {
+            if try number("SELECT 1 FROM \(table) WHERE sealed = 1 LIMIT 1") == nil { return false }
+            throw StorageFault(.foreign, "\(path): its events are encrypted; name the key in state.encrypt, or move the file away")
+        }
+        guard cipher.open(check.bytes(1), at: Database.place) != nil else {
+            throw StorageFault(
+                .foreign, "\(path): was encrypted under another key than the one of state.encrypt; give that one, or move the file away"
+            )
+        }
+        return false
+    }
+
+    /// From now on the file is under this key.
+    func note(_ cipher: Cipher?, application: Int64? = nil) throws(StorageFault) {
+        guard let cipher else { return }
+        let sealed = Array("switchyard".utf8).withUnsafeBytes { cipher.seal($0, at: Database.place) }
+        try sealed.withUnsafeBufferPointer { (bytes) throws(StorageFault) in try putCheck(UnsafeRawBufferPointer(bytes), application) }
+    }
+
+    /// Writes the row by which the key is known.
+    func putCheck(_ bytes: UnsafeRawBufferPointer, _ application: Int64?) throws(StorageFault) {
+        let insert = try statement("INSERT OR REPLACE INTO about VALUES ('check', ?1\(application == nil ? "" : ", ?2"))")
+        if let application {
+            var sum = RowChecksum(application, table: "about", row: "check")
+            sum.add(bytes)
+            insert.bind(2, sum.value)
+        }
+        try insert.bind(1, lending: bytes).run()
+    }
+
+    func check(_ cipher: Cipher?, sealing table: String) throws(StorageFault) {
+        if try admits(cipher, sealing: table) { try note(cipher) }
     }
 }

@@ -1,5 +1,6 @@
 // What a person may do to a spool by its provider's name, while no router has the folder: give it to another provider, or destroy it.
 
+internal import Database
 internal import Glibc
 public import Platform
 internal import Policy
@@ -12,7 +13,7 @@ extension StateFolder {
     {
         let names = RunNames()
         let from = StateFolder.spool(of: old, in: path)
-        guard Salvage.exists(from) else { throw SpoolFault(.failed, "there is no spool of '\(printable(old))' in \(printable(path))") }
+        guard hasSpool(of: old) else { throw SpoolFault(.failed, "there is no spool of '\(printable(old))' in \(printable(path))") }
         let source = try SpoolFile(path: from, names: names, options: options, say: say)
         let target = try SpoolFile(path: StateFolder.spool(of: new, in: path), names: names, options: options, say: say)
         defer { target.close() }
@@ -22,7 +23,7 @@ extension StateFolder {
             let rows = try source.read(after: row, most: 4 << 20)
             guard let last = rows.last else { break }
             var work = SpoolWork()
-            var next = target.contents.lastRow
+            var next = target.lastRow
             for row in rows {
                 next += 1
                 work.insert.append((next, row.batch))
@@ -37,21 +38,20 @@ extension StateFolder {
         // What could not be read stays where it is.
         let left = source.takeLoss()
         source.close()
-        if left == nil { removeSpool(of: old) }
+        if left == nil { try ProvenFile.destroy(from) }
         return moved
     }
 
-    /// Destroys the spool of a provider, and every event in it.
+    /// Destroys the spool of a provider, and every event in it, also one of which only the witness is left.
     public func destroySpool(of provider: String) throws(SpoolFault) {
-        let file = StateFolder.spool(of: provider, in: path)
-        guard Salvage.exists(file) else { throw SpoolFault(.failed, "there is no spool of '\(printable(provider))' in \(printable(path))") }
-        removeSpool(of: provider)
-        guard !Salvage.exists(file) else { throw SpoolFault(.failed, "\(printable(file)): cannot be removed: \(SystemFault())") }
+        guard hasSpool(of: provider) else {
+            throw SpoolFault(.failed, "there is no spool of '\(printable(provider))' in \(printable(path))")
+        }
+        try ProvenFile.destroy(StateFolder.spool(of: provider, in: path))
     }
 
-    private func removeSpool(of provider: String) {
+    private func hasSpool(of provider: String) -> Bool {
         let file = StateFolder.spool(of: provider, in: path)
-        // The log first: without its database it is nothing, but the database without it would be an older one.
-        for companion in [file, file + "-wal", file + "-shm"] { unlink(companion) }
+        return Salvage.exists(file) || Salvage.exists(Witness.path(beside: file))
     }
 }

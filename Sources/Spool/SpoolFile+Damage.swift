@@ -5,45 +5,125 @@ internal import Platform
 @_spi(Spool) internal import Policy
 
 extension SpoolFile {
-    /// Rows that make no sense wait for a person in a table of their own.
-    func setAside(_ rows: [Int64]) throws(SpoolFault) {
-        let before = totals
-        try database.transaction { () throws(SpoolFault) in
-            var touched: Set<UInt16> = []
-            for row in rows {
-                try database.statement(
-                    "INSERT OR REPLACE INTO damaged SELECT id, events, sealed, entries, payload FROM batches WHERE id = ?1"
-                ).bind(1, row).run()
-                try take(row, &touched, deleting: true)
-            }
-            for route in touched {
-                try database.statement("INSERT OR REPLACE INTO waiting VALUES (?1,?2,?3)").bind(1, Int(route))
-                    .bind(2, totals.events[route] ?? 0).bind(3, totals.bytes[route] ?? 0).run()
-            }
+    /// Does the body; where the file turns out to be damaged, it is rebuilt and the body done once more.
+    func mended<R>(_ body: () throws(SpoolFault) -> R) throws(SpoolFault) -> R {
+        try rebuildIfDamaged()
+        do throws(SpoolFault) {
+            return try body()
+        } catch {
+            guard error.kind == .damaged else { throw error }
+            try repair(error)
+            return try body()
         }
-        note(lossSince: before, "are kept in its table 'damaged'")
     }
 
     /// The file turned out to be damaged: it is set aside, and what can be read of it goes into a new one.
     func repair(_ fault: SpoolFault) throws(SpoolFault) {
-        let before = totals
-        database.close()
-        let damaged = try Salvage.setAside(path, at: options.clock.wall())
-        database = try SpoolFile.open(damaged, in: path, options, fault, say)
-        try readAbout()
-        note(lossSince: before, "may be found in \(damaged)")
+        var found = Damage(fault.description)
+        found.proof = file.proof
+        database.closeKeepingLog()
+        damage = found
+        try rebuildIfDamaged()
     }
 
-    private func note(lossSince before: Totals, _ where: String) {
-        var routes = loss?.routes ?? [:]
-        var bytes = loss?.bytes ?? 0
-        for (number, count) in before.events {
-            let lost = count - (totals.events[number] ?? 0)
-            if lost > 0, let known = self.routes.run(number) { routes[known, default: 0] += lost }
-            bytes += max(0, (before.bytes[number] ?? 0) - (totals.bytes[number] ?? 0))
+    /// A rebuild that has failed, for want of room perhaps, is tried again before anything else is done.
+    func rebuildIfDamaged() throws(SpoolFault) {
+        guard let damage else { return }
+        let new = try SpoolRebuild.rebuild(path, options, damage, reader, say)
+        self.damage = nil
+        file = new.file
+        try readAbout()
+        if let loss = new.loss { lose(loss) }
+    }
+
+    /// Rows that are damaged wait for a person in a table of their own.
+    func setAside(_ rows: [Int64]) throws(SpoolFault) {
+        let before = file.proof
+        try file.transaction { () throws(SpoolFault) in
+            for row in rows {
+                try database.statement(
+                    "INSERT OR REPLACE INTO damaged SELECT id, events, sealed, entries, payload FROM batches WHERE id = ?1"
+                ).bind(1, row).run()
+                try database.statement("DELETE FROM batches WHERE id = ?1").bind(1, row).run()
+                guard database.changes == 1 else { throw SpoolFault(.damaged, "\(path): row \(row) cannot be found by its number") }
+                try database.statement("DELETE FROM tries WHERE id = ?1").bind(1, row).run()
+            }
+            try correctSums()
         }
-        let count = routes.values.reduce(0, +)
-        guard count > 0 else { return }
-        loss = SpoolLoss(routes: routes, bytes: bytes, words: "\(path): \(grouped(count)) events are damaged; they \(`where`)")
+        note(lossSince: before)
+    }
+
+    /// The sums are those of the rows that are there.
+    private func correctSums() throws(SpoolFault) {
+        let there = try sums()
+        for count in file.proof.counts {
+            let sum = there[count.key] ?? Sum()
+            file.proof[count.key].gone = count.came - Int64(sum.events)
+            file.proof[count.key].bytes = Int64(sum.bytes)
+        }
+        for (key, sum) in there where !file.proof.counts.contains(where: { $0.key == key }) {
+            file.proof[key].came = Int64(sum.events)
+            file.proof[key].bytes = Int64(sum.bytes)
+        }
+    }
+
+    struct Sum: Equatable {
+        var events = 0
+        var bytes = 0
+    }
+
+    /// What the rows say they hold, by key.
+    private func sums() throws(SpoolFault) -> [UInt64: Sum] {
+        var sums: [UInt64: Sum] = [:]
+        var last: Int64 = .min
+        let all = try database.statement("SELECT id, routes FROM batches")
+        defer { all.reset() }
+        while try all.step() {
+            // A search would not find what a look at all of them does.
+            guard all.int(0) > last else { throw SpoolFault(.damaged, "\(path): its batches are out of order") }
+            last = all.int(0)
+            for part in SpoolFile.parts(all.text(1)) {
+                sums[routes.key(part.route), default: Sum()].events += part.events
+                sums[routes.key(part.route), default: Sum()].bytes += part.bytes
+            }
+        }
+        return sums
+    }
+
+    /// Where rows do not come to what the sums say, or stand out of order, pages of the file are not what they should be: nothing more is
+    /// written to it, and it is rebuilt.
+    func verifySums() throws(SpoolFault) {
+        guard agree(try sums()) else { throw SpoolFault(.damaged, "\(path): its batches are not those that its sums tell of") }
+    }
+
+    private func agree(_ there: [UInt64: Sum]) -> Bool {
+        for count in file.proof.counts where Sum(events: Int(count.left), bytes: Int(count.bytes)) != there[count.key] ?? Sum() {
+            return false
+        }
+        return there.keys.allSatisfy { key in file.proof.counts.contains { $0.key == key } }
+    }
+
+    private func note(lossSince before: Proof) {
+        var found = SpoolLoss(routes: [:], bytes: 0, words: "")
+        for count in before.counts {
+            let lost = Int(count.left - file.proof[count.key].left)
+            if lost > 0, let known = routes.run(ofKey: count.key) { found.routes[known, default: 0] += lost }
+            found.bytes += max(0, Int(count.bytes - file.proof[count.key].bytes))
+        }
+        let lost = found.routes.values.reduce(0, +)
+        guard lost > 0 else { return }
+        found.words = "\(path): \(grouped(lost)) events are damaged; they are kept in its table 'damaged'"
+        lose(found)
+    }
+
+    /// Adds to what is told at the next `takeLoss`.
+    func lose(_ more: SpoolLoss) {
+        guard let known = loss else {
+            loss = more
+            return
+        }
+        loss = SpoolLoss(
+            routes: known.routes.merging(more.routes, uniquingKeysWith: +), bytes: known.bytes + more.bytes,
+            words: known.words + "; " + more.words)
     }
 }

@@ -9,6 +9,7 @@ extension SpoolFile {
     private static let sweepRows = 256
 
     public func sweep(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept {
+        try rebuildIfDamaged()
         do throws(SpoolFault) {
             return try sweepRows(after: row, broom)
         } catch {
@@ -17,19 +18,20 @@ extension SpoolFile {
         }
     }
 
-    /// Reads what the entries say; only where something is to be destroyed, also the events.
+    /// Reads what the entries say; only where something is to be destroyed, the events too.
     private func sweepRows(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept {
         var swept = SpoolSwept()
         var hit: [Int64] = []
         var seen = 0
         let select = try database.statement(
-            "SELECT id, events, sealed, entries FROM batches WHERE id > ?1 ORDER BY id LIMIT \(SpoolFile.sweepRows)"
+            "SELECT id, events, NULL, NULL, NULL, sealed, entries FROM batches WHERE id > ?1 ORDER BY id LIMIT \(SpoolFile.sweepRows)"
         ).bind(1, row)
+        let reader = reader
         while try select.step() {
             seen += 1
             swept.next = select.int(0)
-            // What makes no sense is set aside when it is read.
-            guard let index = index(select) else { continue }
+            // The checksum covers the events too, and is verified where something is destroyed. What is damaged is set aside when it is read.
+            guard let index = reader.index(select, checksum: nil) else { continue }
             guard let finds = index.finds(broom) else {
                 select.reset()
                 throw SpoolFault(.failed, "\(path): what is on record of its subjects cannot be told")
@@ -54,14 +56,5 @@ extension SpoolFile {
         }
         if !work.isEmpty { try commit(work) }
         return swept
-    }
-
-    private func index(_ row: Statement) -> BatchIndex? {
-        let count = Int(row.int(1))
-        let route: (UInt16) -> UInt16? = { self.routes.run($0) }
-        guard row.int(2) == 1 else { return BatchIndex(row.bytes(3), count: count, route: route, level: runLevel) }
-        return options.cipher?.open(row.bytes(3), at: "entries \(row.int(0))")?.withUnsafeBytes {
-            BatchIndex($0, count: count, route: route, level: runLevel)
-        }
     }
 }

@@ -7,70 +7,89 @@ public import Platform
 
 extension SpoolFile {
     public func commit(_ work: SpoolWork) throws(SpoolFault) {
+        try rebuildIfDamaged()
         let growth = work.insert.reduce(0) { $0 + $1.batch.bytes.count }
         if growth > 0 { try options.budget?.allow(growth) }
-        let before = (totals, routes, levels)
+        let before = (routes, levels)
         do throws(SpoolFault) {
-            try database.transaction { () throws(SpoolFault) in
-                var touched: Set<UInt16> = []
-                for row in work.remove { try take(row, &touched, deleting: true) }
+            try file.transaction { () throws(SpoolFault) in
+                for row in work.remove { try take(row, deleting: true) }
                 for (row, batch) in work.rewrite {
-                    try take(row, &touched, deleting: false)
-                    try put(
-                        batch, row,
-                        "UPDATE batches SET events=?2,bytes=?3,arrival=?4,routes=?5,sealed=?6,entries=?7,payload=?8 WHERE id=?1", &touched)
+                    // One that was lost to damage meanwhile comes back with what is left of it.
+                    let isThere = try take(row, deleting: false)
+                    try put(batch, row, isThere ? SpoolFile.update : SpoolFile.insert, isNew: !isThere)
                 }
-                for (row, batch) in work.insert { try put(batch, row, "INSERT INTO batches VALUES (?1,?2,?3,?4,?5,?6,?7,?8)", &touched) }
+                for (row, batch) in work.insert { try put(batch, row, SpoolFile.insert, isNew: true) }
                 for (row, attempts, first) in work.tried {
-                    try database.statement("INSERT OR REPLACE INTO tries VALUES (?1,?2,?3)").bind(1, row).bind(2, attempts).bind(3, first)
-                        .run()
+                    try database.statement("INSERT OR REPLACE INTO tries VALUES (?1,?2,?3,?4)").bind(1, row).bind(2, attempts).bind(
+                        3, first
+                    )
+                    .bind(4, RowReader.checksum(ofTry: row, Int64(attempts), first)).run()
                 }
-                for route in touched {
-                    try database.statement("INSERT OR REPLACE INTO waiting VALUES (?1,?2,?3)").bind(1, Int(route))
-                        .bind(2, totals.events[route] ?? 0).bind(3, totals.bytes[route] ?? 0).run()
-                }
+                file.proof.digest = routes.digest &+ levels.digest
             }
         } catch {
-            (totals, routes, levels) = before
+            (routes, levels) = before
             if error.kind == .damaged { try repair(error) }
             throw error
         }
         tellBudget()
     }
 
-    /// Takes a row out of the sums, and out of the file if asked to.
-    func take(_ row: Int64, _ touched: inout Set<UInt16>, deleting: Bool) throws(SpoolFault) {
+    private static let insert = "INSERT INTO batches VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"
+    private static let update =
+        "UPDATE batches SET events=?2,bytes=?3,arrival=?4,routes=?5,sealed=?6,entries=?7,payload=?8,checksum=?9 WHERE id=?1"
+
+    /// Takes a row out of the sums, and out of the file if asked to; whether it was there.
+    @discardableResult
+    private func take(_ row: Int64, deleting: Bool) throws(SpoolFault) -> Bool {
         let find = try database.statement("SELECT routes FROM batches WHERE id = ?1").bind(1, row)
-        let parts = try find.step() ? SpoolFile.parts(find.text(0)) : []
+        let isThere = try find.step()
+        let parts = isThere ? SpoolFile.parts(find.text(0)) : []
         find.reset()
-        totals.add(parts, times: -1)
-        touched.formUnion(parts.map(\.route))
-        guard deleting else { return }
+        for part in parts {
+            file.proof[routes.key(part.route)].gone += Int64(part.events)
+            file.proof[routes.key(part.route)].bytes -= Int64(part.bytes)
+        }
+        guard deleting else { return isThere }
         try database.statement("DELETE FROM batches WHERE id = ?1").bind(1, row).run()
         try database.statement("DELETE FROM tries WHERE id = ?1").bind(1, row).run()
+        return isThere
     }
 
-    private func put(_ batch: Batch, _ row: Int64, _ sql: String, _ touched: inout Set<UInt16>) throws(SpoolFault) {
+    private func put(_ batch: Batch, _ row: Int64, _ sql: String, isNew: Bool) throws(SpoolFault) {
         let parts = try parts(of: batch)
         index.removeAll()
-        batch.appendIndex(to: &index, route: { routes.file($0)! }, level: fileLevel)
-        let statement = try database.statement(sql)
-        statement.bind(1, row).bind(2, batch.count).bind(3, batch.bytes.count).bind(4, batch.arrivals.first ?? 0)
-        statement.bind(5, parts.map { "\($0.route):\($0.events):\($0.bytes)" }.joined(separator: " ")).bind(
-            6, options.cipher == nil ? 0 : 1)
+        let reader = reader
+        batch.appendIndex(to: &index, route: { reader.routes.file($0)! }, level: reader.fileLevel)
         if let cipher = options.cipher {
             let entries = cipher.seal(index.bytes, at: "entries \(row)")
             let payload = cipher.seal(batch.bytes, at: "payload \(row)")
             try entries.withUnsafeBufferPointer { (entries) throws(SpoolFault) in
                 try payload.withUnsafeBufferPointer { (payload) throws(SpoolFault) in
-                    try statement.bind(7, lending: UnsafeRawBufferPointer(entries)).bind(8, lending: UnsafeRawBufferPointer(payload)).run()
+                    try put(batch, row, sql, parts, sealed: 1, UnsafeRawBufferPointer(entries), UnsafeRawBufferPointer(payload))
                 }
             }
         } else {
-            try statement.bind(7, lending: index.bytes).bind(8, lending: batch.bytes).run()
+            try put(batch, row, sql, parts, sealed: 0, index.bytes, batch.bytes)
         }
-        totals.add(parts, times: 1)
-        touched.formUnion(parts.map(\.route))
+        for part in parts {
+            let key = routes.key(part.route)
+            if isNew { file.proof[key].came += Int64(part.events) } else { file.proof[key].gone -= Int64(part.events) }
+            file.proof[key].bytes += Int64(part.bytes)
+        }
+        file.proof.last = max(file.proof.last, row)
+    }
+
+    private func put(
+        _ batch: Batch, _ row: Int64, _ sql: String, _ parts: [Part], sealed: Int, _ entries: UnsafeRawBufferPointer,
+        _ payload: UnsafeRawBufferPointer
+    ) throws(SpoolFault) {
+        let routes = SpoolFile.text(parts)
+        let arrival = batch.arrivals.first ?? 0
+        let sum = RowReader.checksum(row, batch.count, batch.bytes.count, arrival, routes, sealed, entries, payload)
+        try database.statement(sql).bind(1, row).bind(2, batch.count).bind(3, batch.bytes.count).bind(4, arrival).bind(5, routes)
+            .bind(6, sealed).bind(7, lending: entries).bind(8, lending: payload).bind(9, sum).run()
     }
 
     /// What the batch holds of each route, in the order in which they come; each of them has its number in the file.
@@ -90,13 +109,5 @@ extension SpoolFile {
             }
         }
         return parts
-    }
-
-    static func parts(_ text: String) -> [Part] {
-        text.split(separator: " ").compactMap { part in
-            let numbers = part.split(separator: ":").compactMap { Int($0) }
-            guard numbers.count == 3, let route = UInt16(exactly: numbers[0]) else { return nil }
-            return Part(route: route, events: numbers[1], bytes: numbers[2])
-        }
     }
 }

@@ -1,6 +1,6 @@
 // A lane's spool as a file of SQLite's. It promises that what a commit has taken is there after the process was killed (or,
-// where `power` is asked for, after the machine went down), that what was removed is overwritten, and that damage is set aside and told,
-// never thrown away in silence.
+// where `power` is asked for, after the machine went down), that what was removed is overwritten, that no row is given out whose checksum
+// is wrong, and that damage, and what vanished by it, is told with numbers and set aside, never thrown away in silence.
 
 internal import Database
 internal import Events
@@ -28,96 +28,115 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     public let path: String
     let options: Options
     let say: @Sendable (String) -> Void
-    var database: Database
+    var file: ProvenFile
+    var database: Database { file.database }
     var routes: FileNumbers
     var levels: FileNumbers
-    var totals = Totals()
+    var reader: RowReader { RowReader(routes: routes, levels: levels, cipher: options.cipher) }
     /// What the budget knows of.
     private var told = 0
     var loss: SpoolLoss?
+    /// The file is closed, and is rebuilt before anything else is done.
+    var damage: Damage?
     var index = ByteBuffer()
-
-    /// What waits, by the file's numbers of routes.
-    struct Totals {
-        var events: [UInt16: Int] = [:]
-        var bytes: [UInt16: Int] = [:]
-
-        mutating func add(_ parts: [Part], times sign: Int) {
-            for part in parts {
-                events[part.route, default: 0] += sign * part.events
-                bytes[part.route, default: 0] += sign * part.bytes
-            }
-        }
-    }
-
-    /// What a row holds of one route.
-    struct Part {
-        var route: UInt16
-        var events: Int
-        var bytes: Int
-    }
 
     /// Opens the file, or makes it. One that is damaged is set aside, and what can be read of it is taken over.
     public init(path: String, names: RunNames, options: Options = Options(), say: @escaping @Sendable (String) -> Void) throws(SpoolFault) {
         self.path = path
-        routes = FileNumbers(table: "routes", names: names)
-        levels = FileNumbers(table: "levels", names: options.levels)
+        let application = SpoolSchema.format.application
+        routes = FileNumbers(table: "routes", names: names, application: application)
+        levels = FileNumbers(table: "levels", names: options.levels, application: application)
         self.options = options
         self.say = say
+        let reader = RowReader(routes: routes, levels: levels, cipher: options.cipher)
+        (file, loss) = try SpoolFile.open(path, options, reader, say)
         do throws(SpoolFault) {
-            database = try SpoolFile.open(path, options)
             try readAbout()
+            try verifySums()
+        } catch {
+            do throws(SpoolFault) {
+                guard error.kind == .damaged else { throw error }
+                try repair(error)
+            } catch {
+                database.closeKeepingLog()
+                throw error
+            }
+        }
+    }
+
+    private static func open(
+        _ path: String, _ options: Options, _ reader: RowReader, _ say: @escaping @Sendable (String) -> Void
+    ) throws(SpoolFault) -> (ProvenFile, SpoolLoss?) {
+        var damage: Damage
+        do throws(SpoolFault) {
+            let opening = try ProvenFile.open(
+                path, as: SpoolSchema.format, options.proven(say),
+                admit: { database throws(SpoolFault) in
+                    let isOld = try database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'proof'") == 0
+                    _ = try database.admits(
+                        options.cipher, sealing: "batches", application: isOld ? nil : SpoolSchema.format.application)
+                },
+                upgrade: { file, version throws(SpoolFault) in
+                    try SpoolUpgrade.upgrade(file, reader)
+                    say("\(path): is of form \(version), without checksums; it was taken over as it is")
+                })
+            switch opening {
+            case .absent: return (try ProvenFile(making: path, as: SpoolSchema.format, options.proven(say)), nil)
+            case .open(let file): return (file, nil)
+            case .damaged(let found): damage = found
+            }
         } catch {
             guard error.kind == .damaged else { throw error }
-            database = try SpoolFile.open(try Salvage.setAside(path, at: options.clock.wall()), in: path, options, error, say)
-            try readAbout()
+            damage = Damage(error.description)
         }
+        let new = try SpoolRebuild.rebuild(path, options, damage, reader, say)
+        return (new.file, new.loss)
     }
 
-    static func open(_ path: String, _ options: Options) throws(SpoolFault) -> Database {
-        try makePrivate(path)
-        let database = try Database(path, vfs: options.vfs, patience: 5000)
-        try database.settle(as: SpoolSchema.format, isSynced: options.isSynced, pageSize: options.pageSize)
-        return database
-    }
-
-    /// A new file with what can be read of the one that was set aside.
-    static func open(
-        _ damaged: String, in path: String, _ options: Options, _ fault: SpoolFault, _ say: @Sendable (String) -> Void
-    ) throws(SpoolFault) -> Database {
-        let database = try open(path, options)
-        let found = try Salvage.takeOver(from: damaged, into: database, vfs: options.vfs)
-        let lost = found.expected.map { "\(grouped(max(0, $0 - found.events))) of \(grouped($0))" } ?? "an unknown number of"
-        say("\(fault); it was set aside as \(damaged), \(grouped(found.events)) events were read from it, \(lost) events are lost")
-        return database
-    }
-
+    /// Reads what stands beside the rows.
     func readAbout() throws(SpoolFault) {
-        totals = Totals()
         try routes.read(database)
         try levels.read(database)
-        let waiting = try database.statement("SELECT route, events, bytes FROM waiting")
-        defer { waiting.reset() }
-        while try waiting.step() {
-            guard let number = UInt16(exactly: waiting.int(0)) else { continue }
-            totals.events[number] = Int(waiting.int(1))
-            totals.bytes[number] = Int(waiting.int(2))
+        guard routes.digest &+ levels.digest == file.proof.digest else {
+            throw SpoolFault(.damaged, "\(path): names of routes or levels have vanished from it")
         }
-        try database.check(options.cipher, sealing: "batches")
+        let application = SpoolSchema.format.application
+        if try database.admits(options.cipher, sealing: "batches", application: application) {
+            try file.transaction { () throws(SpoolFault) in try database.note(options.cipher, application: application) }
+        }
         tellBudget()
     }
 
+    /// What waits, with what is about to be told as lost.
     public var contents: SpoolContents {
         var contents = SpoolContents()
-        for (number, count) in totals.events where count > 0 {
-            contents.events += count
-            if let known = routes.run(number) { contents.routes[known, default: 0] += count }
+        for count in file.proof.counts where count.left > 0 {
+            contents.events += Int(count.left)
+            if let known = routes.run(Proof.number(ofKey: count.key)) { contents.routes[known, default: 0] += Int(count.left) }
         }
-        contents.bytes = totals.bytes.values.reduce(0, +)
+        contents.bytes = bytes + (loss?.bytes ?? 0)
+        for (route, count) in loss?.routes ?? [:] {
+            contents.events += count
+            contents.routes[route, default: 0] += count
+        }
         contents.rows = (try? database.number("SELECT count(*) FROM batches")).flatMap { $0 }.map(Int.init) ?? 0
-        contents.lastRow = (try? database.number("SELECT seq FROM sqlite_sequence WHERE name = 'batches'")).flatMap { $0 } ?? 0
-        contents.oldest = (try? database.number("SELECT arrival FROM batches ORDER BY id LIMIT 1")).flatMap { $0 }
+        contents.lastRow = lastRow
+        contents.oldest = oldest
         return contents
+    }
+
+    /// The greatest number that a row ever had.
+    var lastRow: Int64 { file.proof.last }
+    private var bytes: Int { file.proof.counts.reduce(0) { $0 + Int($1.bytes) } }
+
+    /// When the first of all events came in, if its row can be believed.
+    private var oldest: Int64? {
+        guard let first = try? database.statement("SELECT \(RowReader.columns), batches.checksum FROM batches ORDER BY id LIMIT 1") else {
+            return nil
+        }
+        defer { first.reset() }
+        guard (try? first.step()) == true, reader.batch(first, checksum: 8) != nil else { return nil }
+        return first.int(3)
     }
 
     public func takeLoss() -> SpoolLoss? {
@@ -126,14 +145,17 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     }
 
     public func close() {
-        try? tidy()
-        database.close()
+        if damage == nil {
+            try? tidy()
+            file.close()
+        }
         // Who opens the file again tells anew what it holds.
         options.budget?.hold(-told)
         told = 0
     }
 
     public func tidy() throws(SpoolFault) {
+        try rebuildIfDamaged()
         // In steps, so that what comes in meanwhile does not wait long.
         for _ in 0..<64 where (try database.number("PRAGMA freelist_count") ?? 0) > 64 {
             try database.run("PRAGMA incremental_vacuum(256)")
@@ -146,8 +168,19 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     public func clearGaps() throws(SpoolFault) { try database.clearGaps() }
 
     func tellBudget() {
-        let now = totals.bytes.values.reduce(0, +)
+        let now = bytes
         options.budget?.hold(now - told)
         told = now
+    }
+}
+
+extension SpoolFile.Options {
+    func proven(_ say: @escaping @Sendable (String) -> Void) -> ProvenFile.Options {
+        var proven = ProvenFile.Options()
+        proven.isSynced = isSynced
+        proven.pageSize = pageSize
+        proven.vfs = vfs
+        proven.warn = say
+        return proven
     }
 }

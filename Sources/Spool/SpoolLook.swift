@@ -16,28 +16,37 @@ public final class SpoolLook {
     private let database: Database
     private let cipher: Cipher?
     private let names = RunNames()
-    private var routes: FileNumbers
+    private let reader: RowReader
+    /// The column that has a row's checksum; nil: the file is of the form before.
+    private let checksum: Int32?
 
     /// How many rows are looked at in one go.
     private static let rows = 256
 
-    /// nil: there is no such file.
+    /// nil: there is no such file. One that is damaged is thrown as such.
     public init?(_ path: String, cipher: Cipher?) throws(SpoolFault) {
-        guard Salvage.exists(path) else { return nil }
+        let sight = try FileSight.look(at: path, as: SpoolSchema.format)
+        switch sight.state {
+        case .absent: return nil
+        case .damaged(let damage): throw SpoolFault(.damaged, damage.words)
+        case .old(let old, _): (database, checksum) = (old, nil)
+        case .whole(let whole, _): (database, checksum) = (whole, 8)
+        }
         self.cipher = cipher
-        database = try Database(path, makes: false, patience: 5000)
-        routes = FileNumbers(table: "routes", names: names)
+        let application = checksum == nil ? nil : SpoolSchema.format.application
+        var routes = FileNumbers(table: "routes", names: names, application: application)
         do throws(SpoolFault) {
             try database.run("PRAGMA query_only = ON")
-            try database.check(SpoolSchema.format)
             try routes.read(database)
         } catch {
-            database.close()
+            database.closeKeepingLog()
             throw error
         }
+        // Levels are not looked at.
+        reader = RowReader(routes: routes, levels: FileNumbers(table: "levels", names: RunNames()), cipher: cipher)
     }
 
-    public func close() { database.close() }
+    public func close() { database.closeKeepingLog() }
 
     public struct Page {
         public var found: [Found] = []
@@ -52,7 +61,10 @@ public final class SpoolLook {
         var page = Page()
         var (seen, held) = (0, 0)
         let select = try database.statement(
-            "SELECT id, events, sealed, entries, payload FROM batches WHERE id > ?1 ORDER BY id LIMIT \(SpoolLook.rows)"
+            """
+            SELECT \(RowReader.columns)\(checksum == nil ? "" : ", batches.checksum") FROM batches
+            WHERE id > ?1 ORDER BY id LIMIT \(SpoolLook.rows)
+            """
         ).bind(1, row)
         defer { select.reset() }
         while held < bytes, try select.step() {
@@ -72,28 +84,12 @@ public final class SpoolLook {
         return page
     }
 
-    /// The events of the row, or none where its entries name none of the subjects; nil: they make no sense.
+    /// The events of the row, or none where its entries name none of the subjects; nil: the row is damaged.
     private func batch(_ row: Statement, _ subjects: Set<SubjectKey>) throws(SpoolFault) -> Batch? {
-        var entries = [UInt8](row.bytes(3))
-        if row.int(2) == 1 {
-            guard let cipher else {
-                throw SpoolFault(.foreign, "\(database.path): its events are encrypted; name the key in state.encrypt (-c FILE)")
-            }
-            guard let open = cipher.open(row.bytes(3), at: "entries \(row.int(0))") else { return nil }
-            entries = open
+        if row.int(5) == 1, cipher == nil {
+            throw SpoolFault(.foreign, "\(database.path): its events are encrypted; name the key in state.encrypt (-c FILE)")
         }
-        let route: (UInt16) -> UInt16? = { self.routes.run($0) }
-        let count = Int(row.int(1))
-        let isTheirs = entries.withUnsafeBytes { BatchIndex($0, count: count, route: route, level: { $0 })?.holds(subjects) }
-        guard let isTheirs else { return nil }
-        guard isTheirs else { return Batch(Parcel()) }
-        var payload = [UInt8](row.bytes(4))
-        if row.int(2) == 1 {
-            guard let open = cipher?.open(row.bytes(4), at: "payload \(row.int(0))") else { return nil }
-            payload = open
-        }
-        return entries.withUnsafeBytes { entries in
-            payload.withUnsafeBytes { Batch(restoring: $0, index: entries, count: count, route: route, level: { $0 }) }
-        }
+        guard let index = reader.index(row, checksum: checksum) else { return nil }
+        return index.holds(subjects) ? reader.batch(row, checksum: checksum) : Batch(Parcel())
     }
 }

@@ -18,16 +18,30 @@ public struct SpoolSummary: Sendable, Equatable {
         self.provider = provider
         path = StateFolder.spool(of: provider, in: folder)
         do throws(SpoolFault) {
-            let database = try Database(path, makes: false, patience: 1000)
-            defer { database.close() }
-            guard try database.isMarked(as: SpoolSchema.format) else {
-                throw SpoolFault(.foreign, "\(path): is no spool")
+            let sight = try FileSight.look(at: path, as: SpoolSchema.format, patience: 1000)
+            switch sight.state {
+            case .absent: fault = "\(path): is not there"
+            case .damaged(let damage):
+                let count = damage.losses(kept: [:])?.reduce(0) { $0 + $1.expected }
+                let waited = count.map { "\(grouped(Int($0))) events" } ?? "an unknown number of events"
+                fault = "\(damage.words); \(waited) waited in it"
+            case .old(let database, _):
+                defer { database.closeKeepingLog() }
+                events = Int(try database.number("SELECT coalesce(sum(events), 0) FROM waiting") ?? 0)
+                bytes = Int(try database.number("SELECT coalesce(sum(bytes), 0) FROM waiting") ?? 0)
+                try readOldest(database)
+            case .whole(let database, let proof):
+                defer { database.closeKeepingLog() }
+                events = proof.counts.reduce(0) { $0 + Int($1.left) }
+                bytes = proof.counts.reduce(0) { $0 + Int($1.bytes) }
+                try readOldest(database)
             }
-            events = Int(try database.number("SELECT coalesce(sum(events), 0) FROM waiting") ?? 0)
-            bytes = Int(try database.number("SELECT coalesce(sum(bytes), 0) FROM waiting") ?? 0)
-            oldest = events > 0 ? try database.number("SELECT arrival FROM batches ORDER BY id LIMIT 1") : nil
         } catch {
             fault = error.description
         }
+    }
+
+    private mutating func readOldest(_ database: Database) throws(SpoolFault) {
+        oldest = events > 0 ? try database.number("SELECT arrival FROM batches ORDER BY id LIMIT 1") : nil
     }
 }

@@ -1,6 +1,7 @@
 // The folder where a router keeps what must outlive it: spools, dead letters, keys of its own. It promises that one router at
 // a time has it, that its files are closed to others, and that the name of a file tells whose it is.
 
+internal import Database
 internal import Glibc
 public import Platform
 
@@ -95,14 +96,16 @@ public final class StateFolder: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The providers that have a spool in the folder, by name.
+    /// The providers that have a spool in the folder, by name, also those of whose spool only the witness is left.
     public static func spools(in folder: String) -> [String] {
         guard let handle = opendir(folder) else { return [] }
         defer { closedir(handle) }
-        var names: [String] = []
+        var names: Set<String> = []
         while let entry = readdir(handle) {
             let file = withUnsafeBytes(of: &entry.pointee.d_name) { String(cString: $0.bindMemory(to: CChar.self).baseAddress!) }
-            if let name = provider(of: file) { names.append(name) }
+            if let name = provider(of: file) { names.insert(name) }
+            guard file.hasSuffix(".witness"), let name = provider(of: file.dropLast(8) + suffix) else { continue }
+            if case .found(let record) = Witness.look(folder + "/" + file), !record.isDestroyed { names.insert(name) }
         }
         return names.sorted()
     }

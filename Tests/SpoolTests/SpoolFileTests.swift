@@ -112,7 +112,7 @@ struct SpoolFileTests {
         let folder = Folder()
         let file = try spool(folder)
         try file.commit(.insert((1, ["x"])))
-        #expect(folder.files.count == 3)
+        #expect(folder.files.count == 4)
         for name in folder.files { #expect(folder.mode(name) == 0o600, "\(name)") }
     }
 
@@ -142,23 +142,6 @@ struct SpoolFileTests {
         let rows = try again.read(after: 0, most: 1 << 20).map(\.batch.entries[0])
         #expect(rows.map(\.level) == [EntryLevel.entry(of: 2), EntryLevel.none, EntryLevel.highest])
         #expect(levels.all == ["other", "none", "standard"] && rows.map(\.isImmediate) == [false, false, true])
-    }
-
-    @Test("that the version before wrote is taken over, with events that demand no level by themselves")
-    func upgrade() throws {
-        let folder = Folder()
-        let file = try spool(folder)
-        try file.commit(.insert((1, ["one"])))
-        file.close()
-        let shell = try Database(file.path, makes: false)
-        try shell.run("DROP TABLE levels; PRAGMA user_version = 1")
-        shell.close()
-        let again = try spool(folder)
-        #expect(try again.all() == ["1: one"])
-        var work = SpoolWork()
-        work.insert = [(2, batch(["two"], level: EntryLevel.entry(of: 0)))]
-        #expect(throws: Never.self) { try spool(folder, levels: RunNames(["x"])).commit(work) }
-        #expect(try again.all() == ["1: one", "2: two"])
     }
 
     @Test(
@@ -191,8 +174,8 @@ struct SpoolFileTests {
         let path = folder.path + "/spool-x.sqlite"
         for (sql, words) in [
             (
-                "PRAGMA application_id = \(SpoolSchema.format.application); PRAGMA user_version = 3",
-                "was written by a newer version (format 3, not 2)"
+                "PRAGMA application_id = \(SpoolSchema.format.application); PRAGMA user_version = 4",
+                "was written by a newer version (format 4, not 3)"
             ),
             ("PRAGMA application_id = 7", "is a database of another program"),
         ] {

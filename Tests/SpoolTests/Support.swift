@@ -9,7 +9,7 @@ import Testing
 @testable import Spool
 
 /// A folder that goes when its test does.
-final class Folder {
+final class Folder: Sendable {
     let path: String
     /// `inMemory`: for tests whose power fails by `FaultyDisk`, if at all, and that make hundreds of files.
     init(inMemory: Bool = false) {

@@ -1,0 +1,66 @@
+// What the router says, counts and ends with when the files of a durable queue were damaged while it was down.
+
+import Foundation
+import Glibc
+import Testing
+
+private func routes(_ provider: String) -> String {
+    """
+    { "providers": { "far": { \(provider), "delivery": { "queue": { "disk": "100MB" }, "batch": { "wait": "1ms" } } } },
+      "routes": [ { "to": ["far"] } ] }
+    """
+}
+
+@Suite("A damaged queue on disk, end to end")
+struct SpoolDamageTests {
+    /// A folder after a kill, with 40 events that wait, most of them in the log.
+    private func killed() throws -> Yard {
+        let yard = try Yard(routes: routes(#""plugin": "http", "url": "http://127.0.0.1:9""#))
+        let run = try yard.startRouter()
+        run.send((0..<40).map { "{\"event\":\"e\",\"n\":\($0)}\n" }.joined())
+        try waitUntil("all are stored") { (try yard.status()["lanes"] as? [NSDictionary])?.first?["events"] as? Int == 40 }
+        run.end(by: SIGKILL)
+        try yard.write(routes(#""plugin": "file", "path": "out.ndjson""#), to: "routes.json")
+        return yard
+    }
+
+    @Test("with a flipped bit in its log, without its log or without its file delivers the rest, counts the loss and ends with 69")
+    func losses() throws {
+        for (name, damage) in [
+            ("spool-far.sqlite-wal", { (data: Data) -> Data? in data.prefix(40) + [data[data.startIndex + 40] ^ 1] + data.dropFirst(41) }),
+            ("spool-far.sqlite-wal", { _ in nil }), ("spool-far.sqlite-wal", { _ in Data() }), ("spool-far.sqlite", { _ in nil }),
+            ("spool-far.sqlite", { _ in Data() }),
+        ] as [(String, (Data) -> Data?)] {
+            let yard = try killed()
+            let file = yard.path("state/" + name)
+            if let data = damage(try #require(FileManager.default.contents(atPath: file))) {
+                try data.write(to: URL(fileURLWithPath: file))
+            } else {
+                unlink(file)
+            }
+            let list = try yard.run(["spool", "--state", yard.path("state")])
+            #expect(list.text.contains("40 events waited in it"), "\(list.text)")
+            let result = try yard.run(["--stats", "json"], input: "")
+            let delivered = yard.lines("out.ndjson")
+            #expect(result.code == 69, "\(result.errors)")
+            #expect(result.errors.contains("\(40 - delivered.count) of 40 events are lost"), "\(result.errors)")
+            #expect(result.errors.contains("\"damaged\":\(40 - delivered.count)"), "\(result.errors)")
+            #expect(delivered.count < 40 && Set(delivered).count == delivered.count)
+            // It was told, and the next run begins as if nothing had been.
+            let next = try yard.run(input: "{\"event\":\"next\"}\n")
+            #expect(next.code == 0 && yard.lines("out.ndjson").count == delivered.count + 1, "\(next.errors)")
+        }
+    }
+
+    @Test("that was destroyed on purpose is not missed, and one of which only the witness is left can be destroyed too")
+    func destroys() throws {
+        for isGone in [false, true] {
+            let yard = try killed()
+            if isGone { for end in ["", "-wal"] { unlink(yard.path("state/spool-far.sqlite" + end)) } }
+            let destroyed = try yard.run(["spool", "destroy", "far", "--yes", "--state", yard.path("state")])
+            #expect(destroyed.code == 0, "\(destroyed.errors)")
+            let result = try yard.run(input: "{\"event\":\"next\"}\n")
+            #expect(result.code == 0 && !result.errors.contains("lost"), "\(result.errors)")
+        }
+    }
+}
