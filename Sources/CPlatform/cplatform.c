@@ -25,7 +25,7 @@ int cplatform_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_C
 int cplatform_watch_folder(const char *path) {
   int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (watch < 0) return -1;
-  if (inotify_add_watch(watch, path, IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ATTRIB) >= 0) return watch;
+  if (inotify_add_watch(watch, path, IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ATTRIB | IN_MOVE_SELF) >= 0) return watch;
   int error = errno;
   close(watch);
   errno = error;

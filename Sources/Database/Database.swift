@@ -8,6 +8,9 @@ public final class Database {
     public let path: String
     private var handle: OpaquePointer?
     private var prepared: [String: Statement] = [:]
+    /// Where the file lies, and its log, when one has been seen.
+    private var place: FilePlace?
+    private var logPlace: FilePlace?
 
     /// Opens the file, or makes it when `makes`. `vfs` names another file system than SQLite's own, for tests.
     public init(_ path: String, makes: Bool = true, vfs: String? = nil, patience milliseconds: Int32 = 0) throws(StorageFault) {
@@ -21,6 +24,7 @@ public final class Database {
         }
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, milliseconds)
+        place = FilePlace(path)
     }
 
     deinit { close() }
@@ -85,6 +89,8 @@ public final class Database {
         try run("BEGIN IMMEDIATE")
         do throws(StorageFault) {
             let result = try body()
+            // Nobody is told that something was done which nobody would find.
+            try checkPlace()
             try run("COMMIT")
             return result
         } catch {
@@ -94,6 +100,18 @@ public final class Database {
             throw error
         }
     }
+
+    /// Fails when the file or its log was removed, moved away or replaced since it was opened.
+    public func checkPlace() throws(StorageFault) {
+        guard let place else { return }
+        guard FilePlace(path) == place else { throw .removed(path) }
+        let log = FilePlace(path + "-wal")
+        if let logPlace, log != logPlace { throw .removed(path + "-wal") }
+        logPlace = log
+    }
+
+    /// The file may be anywhere from now on: what it holds is still to be read and removed.
+    public func letGo() { place = nil }
 
     /// The one number that a statement gives; nil: it gave no row.
     public func number(_ sql: String) throws(StorageFault) -> Int64? {

@@ -64,6 +64,8 @@ public final class DeadLetters: Sendable {
         return state.withLock { state in
             guard let kept = state.allowed(of: batch) else { return (0, nil) }
             do throws(SpoolFault) {
+                // One that was removed is made anew: what a person takes away is meant to be gone.
+                if let file = state.file, !file.isInPlace { state.file = nil }
                 if state.file == nil { state.file = try open() }
                 try state.file?.bury(
                     kept, at: clock.wall(), provider: provider, routes: routes, levels: levels.all, reason: reason.rawValue,
@@ -112,6 +114,7 @@ public final class DeadLetters: Sendable {
     public func sweep(_ check: SecondCheck, _ routes: RunNames) throws(SpoolFault) -> Swept {
         guard divert == nil else { return Swept() }
         return try state.withLock { (state) throws(SpoolFault) in
+            if let file = state.file, !file.isInPlace { state.file = nil }
             var file = state.file
             if file == nil { file = try DeadLetterFile(path, makes: false, cipher: cipher) }
             let found = try file?.sweep(check, routes) ?? (events: 0, bytes: 0)
@@ -131,6 +134,7 @@ public final class DeadLetters: Sendable {
     public func expire(_ most: (_ provider: String, _ route: String) -> Int64?) throws(SpoolFault) -> (events: Int, due: Int64?) {
         guard divert == nil else { return (0, nil) }
         return try state.withLock { (state) throws(SpoolFault) in
+            if let file = state.file, !file.isInPlace { state.file = nil }
             var file = state.file
             if file == nil { file = try DeadLetterFile(path, makes: false, cipher: cipher) }
             guard let file else { return (0, nil) }

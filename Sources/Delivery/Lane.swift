@@ -21,6 +21,8 @@ public final class Lane: Sendable {
         case storing(SpoolFault?)
         /// Events on disk were damaged.
         case damaged(SpoolLoss)
+        /// The files of its queue were removed or moved away; it takes nothing more.
+        case gone(SpoolFault)
         /// The lane ended, and so many events wait on disk for the next run.
         case left(Int)
         /// The lane has ended because its destination is gone.
@@ -259,6 +261,7 @@ public final class Lane: Sendable {
             case .tidy(let clearsGaps):
                 let isDone = diskPulse.beat { (try? store.tidy()) != nil && (!clearsGaps || (try? store.clearGaps()) != nil) }
                 carryOut(state.withLock { $0.tidied(isDone: isDone, at: clock.now()) })
+            case .check: carryOut(check(store))
             case .close:
                 store.close()
                 carryOut(state.withLock { $0.storeClosed() })
@@ -274,6 +277,7 @@ public final class Lane: Sendable {
             try store.commit(work)
             return state.withLock { $0.committed(at: clock.now()) }
         } catch {
+            if error.kind == .removed { store.letGo() }
             return state.withLock { $0.storeFailed(error, at: clock.now()) }
         }
     }
@@ -292,8 +296,25 @@ public final class Lane: Sendable {
             let swept = try store.sweep(after: row, broom)
             return state.withLock { $0.swept(swept, at: clock.now()) }
         } catch {
+            if error.kind == .removed { store.letGo() }
             return state.withLock { $0.readFailed(error, at: clock.now()) }
         }
+    }
+
+    private func check(_ store: any SpoolStore) -> [LaneState.Effect] {
+        do throws(SpoolFault) {
+            try store.checkPlace()
+            return []
+        } catch {
+            store.letGo()
+            return state.withLock { $0.storeGone(error, at: clock.now()) }
+        }
+    }
+
+    /// Something has happened in the folder where it keeps its queue: it looks whether its files are still there.
+    public func checkStore() {
+        state.withLock { $0.checkPlace() }
+        state.wake()
     }
 
     /// Destroys what waits and may not go any more, by what is on record now; `done` is told when it is, from any thread.
@@ -364,6 +385,7 @@ public final class Lane: Sendable {
             case .acknowledge(let receipts): for receipt in receipts { receipt.settle() }
             case .storing(let fault): news(self, .storing(fault))
             case .damaged(let loss): news(self, .damaged(loss))
+            case .gone(let fault): news(self, .gone(fault))
             case .left(let count): news(self, .left(count))
             case .closed(let answer): news(self, .closed(answer))
             case .stopped(let answer): news(self, .stopped(answer))

@@ -17,7 +17,7 @@ public struct LaneAccount: Sendable, Equatable {
         case unknown
         /// Left over when the lane ended, and not delivered; in the dead-letter file, unless the provider closed the lane.
         case undelivered
-        /// Its place on disk was damaged.
+        /// Its place on disk was damaged, or removed while it waited there.
         case damaged
         /// Its subject refused while it waited: it was destroyed.
         case withdrawn

@@ -11,6 +11,8 @@ extension LaneState {
     enum DiskStep {
         case commit(SpoolWork)
         case read(after: Int64, most: Int)
+        /// It is to be looked at whether the files are where they were.
+        case check
         /// Rows behind that one are to be rid of what may not go any more, or is too old.
         case sweep(after: Int64, Broom)
         /// Nothing else is to be done: space may be given back. `clearsGaps`: what was destroyed is to be gone from the file.
@@ -25,6 +27,7 @@ extension LaneState {
 
     /// Whether events must wait before they are taken: for room, or for the disk to keep up.
     func mustWait(for bytes: Int) -> Bool {
+        if isStoreGone { return false }
         guard canStore else {
             return (plan.queue.full == .block || spills) && !hasRoom(for: bytes)
         }
@@ -39,7 +42,7 @@ extension LaneState {
     }
 
     /// Whether events can still go to disk.
-    var canStore: Bool { isDurable && !isStoreGivenUp && !isStoreClosed }
+    var canStore: Bool { isDurable && !isStoreGivenUp && !isStoreClosed && !isStoreGone }
 
     private var drops: Bool { plan.queue.full == .dropNewest || plan.queue.full == .dropOldest }
 
@@ -112,6 +115,10 @@ extension LaneState {
     mutating func diskStep(at now: Instant) -> DiskStep {
         if isStoreClosed { return .wait(until: nil) }
         if isStoreGivenUp { return .close }
+        if mustCheckPlace {
+            mustCheckPlace = false
+            return .check
+        }
         let isEnding = phase == .ended
         let isFull = storeFault?.kind == .full
         let mayStore = storeAgain.map { $0 <= now } ?? true
@@ -160,8 +167,10 @@ extension LaneState {
         storeAgain = nil
         storeFailures = 0
         var effects: [Effect] = []
-        if storeFault != nil { effects.append(.storing(nil)) }
-        storeFault = nil
+        if !isStoreGone {
+            if storeFault != nil { effects.append(.storing(nil)) }
+            storeFault = nil
+        }
         var settled: [Receipt] = []
         while let next = receipts.first, next.position <= backlog.stored { settled.append(receipts.removeFirst().receipt) }
         if !settled.isEmpty { effects.append(.acknowledge(settled)) }
@@ -171,10 +180,11 @@ extension LaneState {
     /// The store could not do it. It is asked again after a while; when the lane has ended there is little of it.
     mutating func storeFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
         backlog.failed()
+        if fault.kind == .removed, !isStoreGone { return storeGone(fault, at: now) }
         storeFailures += 1
         storeAgain = now + backoff.wait(after: min(storeFailures, 6), &chance)
-        var effects: [Effect] = storeFault?.kind == fault.kind ? [] : [.storing(fault)]
-        storeFault = fault
+        var effects: [Effect] = storeFault?.kind == fault.kind || isStoreGone ? [] : [.storing(fault)]
+        if !isStoreGone { storeFault = fault }
         guard phase == .ended else { return effects }
         if storeFailures < LaneState.lastTries {
             storeAgain = now + LaneState.lastPause
@@ -192,7 +202,7 @@ extension LaneState {
 
     mutating func came(_ rows: [SpoolRow], at now: Instant) -> [Effect] {
         var effects: [Effect] = []
-        if let fault = storeFault, fault.kind != .full {
+        if let fault = storeFault, fault.kind != .full, !isStoreGone {
             effects.append(.storing(nil))
             (storeFault, storeAgain, storeFailures) = (nil, nil, 0)
         }
@@ -216,8 +226,10 @@ extension LaneState {
 
     /// Rows could not be read; they stay where they are, and are asked for again after a while.
     mutating func readFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
+        if fault.kind == .removed, !isStoreGone { return storeGone(fault, at: now) }
         storeFailures += 1
         storeAgain = now + backoff.wait(after: min(storeFailures, 6), &chance)
+        if isStoreGone { return [] }
         defer { storeFault = fault }
         return storeFault?.kind == fault.kind ? [] : [.storing(fault)]
     }
@@ -249,6 +261,7 @@ extension LaneState {
             unswept = [.swept(swept, sweeping.done)]
         }
         sweeping = nil
+        if isStoreGone { return unswept + loseRest() }
         let left = account.totalWaiting
         return unswept + (left > 0 ? [.left(left)] : [])
     }
@@ -279,6 +292,10 @@ extension LaneState {
     private mutating func keepInOrder(_ all: [Waiting]) {
         for waiting in all where waiting.share == nil {
             heldBytes += waiting.batch.bytes.count
+            if isStoreGone {
+                lose(waiting.batch, mayHaveArrived: waiting.mayHaveArrived)
+                continue
+            }
             backlog.store(
                 waiting.batch, behind: waiting.floor, attempts: waiting.attempts,
                 firstTried: waiting.firstTried.map { $0.nanoseconds + epoch }, mayHaveArrived: waiting.mayHaveArrived)

@@ -45,6 +45,8 @@ struct LaneState: ~Copyable {
         case storing(SpoolFault?)
         /// Events on disk were damaged.
         case damaged(SpoolLoss)
+        /// The files of the spool were removed or moved away: nothing is taken any more.
+        case gone(SpoolFault)
         /// The lane ended; so many events wait on disk for the next run.
         case left(Int)
         /// The provider closed the lane.
@@ -152,6 +154,10 @@ struct LaneState: ~Copyable {
     var storeFailures = 0
     var storeAgain: Instant?
     var isStoreClosed = false
+    /// Its files were removed or moved away.
+    var isStoreGone = false
+    /// Whether the store is to look whether they are where they were.
+    var mustCheckPlace = false
     /// The lane ended while nothing could be stored: the store is only to be closed.
     var isStoreGivenUp = false
     /// Whether something was removed since the spool was tidied up.
@@ -229,6 +235,10 @@ struct LaneState: ~Copyable {
     @discardableResult
     mutating func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil, at now: Instant) -> [Effect] {
         for entry in parcel.entries { account.take(entry.route) }
+        if isStoreGone {
+            refuse(&parcel)
+            return []
+        }
         noteArrival(at: now)
         var effects: [Effect] = []
         if canStore, goesToDisk(parcel.byteCount) {

@@ -7,7 +7,7 @@ public import Policy
 public final class Registry: Sendable {
     /// Why what is on record does not count, or that it does again.
     public enum News: Sendable {
-        /// The file turned out to be damaged; it stays so until the next start.
+        /// The file turned out to be damaged, or was removed; it stays so until the next start.
         case damaged(StorageFault)
         /// Now is earlier than the last decision on record was written.
         case clockBehind(now: Int64, last: Int64)
@@ -74,7 +74,7 @@ public final class Registry: Sendable {
         do throws(StorageFault) {
             return try body()
         } catch {
-            if error.kind == .damaged { note(damage: error) }
+            if error.kind == .damaged || error.kind == .removed { note(damage: error) }
             throw error
         }
     }
@@ -152,6 +152,15 @@ public final class Registry: Sendable {
 
     /// The names of levels as they rise, when the configuration has others.
     public func adopt(levels: [String]) { file.withLock { $0.levels = levels } }
+
+    /// Looks whether the file is still where it was; what is told of it when it is not is known as soon as this returns.
+    public func checkPlace() {
+        file.withLock { ledger in
+            do throws(StorageFault) {
+                try noting(ledger) { () throws(StorageFault) in try ledger.checkPlace() }
+            } catch {}
+        }
+    }
 
     public func close() { file.withLock { $0.close() } }
 }

@@ -13,6 +13,8 @@ public struct StorageFault: Error, Sendable, Equatable, CustomStringConvertible 
         case foreign
         /// Another process has it.
         case taken
+        /// Its name leads to it no more, so that whatever is written would be lost.
+        case removed
     }
     public var kind: Kind
     /// Names the file and the way out.

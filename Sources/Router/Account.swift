@@ -29,6 +29,8 @@ public struct Account: Sendable {
     public var unkeptRejects = 0
     /// Why the input could not be read to its end.
     public var inputFault: SystemFault?
+    /// What of the state folder was removed while the router ran.
+    public var stateFault: StorageFault?
     /// What came of events that speak to the ledger.
     public var consent: ConsentCounts
     /// Of all plans that the run went by, and those of events that an earlier run had left.

@@ -1,5 +1,6 @@
 // What waits for consent, as a router or a file of its tells it.
 
+internal import Platform
 public import Spool
 
 public struct HeldStatus: Sendable, Equatable {
@@ -11,6 +12,8 @@ public struct HeldStatus: Sendable, Equatable {
     public var resumed = 0
     /// Why nothing can be held at the moment.
     public var fault: String?
+    /// Its file was removed, moved away or replaced.
+    var gone: StorageFault?
     public init() {}
 
     /// Of a file that no router has.

@@ -79,7 +79,9 @@ final class Holds: Sendable {
             (status.events, status.bytes, status.oldest) = (book.stored.events, book.stored.bytes, book.oldest)
         }
         status.resumed = totals.withLock { $0.resumed }
-        status.fault = told.withLock { $0.fault }?.description
+        let fault = told.withLock { $0.fault }
+        status.fault = fault?.description
+        if fault?.kind == .removed { status.gone = fault }
         return status
     }
 
@@ -99,14 +101,30 @@ final class Holds: Sendable {
         try HeldFile(path: place.path, makes: makes, names: names, options: place.options)
     }
 
+    /// Whether the file is where it was opened. Where it is not, nothing more is stored; what it holds can still be removed from it.
+    func checkPlace() -> StorageFault? {
+        storage.withLock { storage in
+            do throws(StorageFault) {
+                try storage.file?.checkPlace()
+                return nil
+            } catch {
+                storage.file?.letGo()
+                note(error)
+                return error
+            }
+        }
+    }
+
     func note(_ fault: StorageFault?) {
         let before = told.withLock { told in
+            // What was removed does not come back.
+            if told.fault?.kind == .removed { return told.fault }
             defer { told.fault = fault }
             return told.fault
         }
         if let fault, before == nil {
             say("events cannot be held for consent: \(fault); those of unknown subjects are denied, and counted as 'unstored'")
-        } else if fault == nil, before != nil {
+        } else if fault == nil, let before, before.kind != .removed {
             say("events are held for consent again")
         }
     }
@@ -152,6 +170,7 @@ final class Holds: Sendable {
     /// A file that has just failed is left alone for a while.
     private func store(_ rows: [HeldRow], _ bodies: [UnsafeRawBufferPointer]) -> Bool {
         if rows.isEmpty { return true }
+        if status.gone != nil { return false }
         let now = clock.now()
         guard storage.withLock({ $0.again.map { now >= $0 } ?? true }) else { return false }
         do throws(StorageFault) {
@@ -224,6 +243,8 @@ final class Holds: Sendable {
             storage.isClosed = true
         }
         let left = status.events
-        if left > 0 { say("\(grouped(left)) \(left == 1 ? "event is" : "events are") held for consent") }
+        guard left > 0 else { return }
+        let end = status.gone == nil ? "held for consent" : "lost that waited for consent, with their file, unless it was only moved"
+        say("\(grouped(left)) \(left == 1 ? "event is" : "events are") \(end)")
     }
 }

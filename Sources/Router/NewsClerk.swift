@@ -7,6 +7,8 @@ internal import Spool
 struct NewsClerk: Sendable {
     let deadLetters: String
     let say: @Sendable (String) -> Void
+    /// Told when the files of a lane's queue were removed.
+    let storeGone: @Sendable (StorageFault) -> Void
     /// Told when a lane has closed; how many are left.
     let laneClosed: @Sendable (Lane) -> Int
     private let told = Monitor(Told())
@@ -17,7 +19,11 @@ struct NewsClerk: Sendable {
         var troubles: [String: Int] = [:]
     }
 
-    init(deadLetters: String, say: @escaping @Sendable (String) -> Void, laneClosed: @escaping @Sendable (Lane) -> Int) {
+    init(
+        deadLetters: String, say: @escaping @Sendable (String) -> Void, storeGone: @escaping @Sendable (StorageFault) -> Void = { _ in },
+        laneClosed: @escaping @Sendable (Lane) -> Int
+    ) {
+        self.storeGone = storeGone
         self.deadLetters = deadLetters
         self.say = say
         self.laneClosed = laneClosed
@@ -47,6 +53,7 @@ struct NewsClerk: Sendable {
             say("\(lane.name): its events cannot be kept on disk: \(fault); they wait in memory, nothing is lost")
         case .storing(nil): say("\(lane.name): its events are kept on disk again")
         case .damaged(let loss): say("\(lane.name): \(loss.words)")
+        case .gone(let fault): storeGone(fault)
         case .left(let count):
             say("\(lane.name): \(grouped(count)) \(count == 1 ? "event waits" : "events wait") on disk for the next run")
         case .closed(let answer): sayLast(of: lane, answer, "the lane is closed")

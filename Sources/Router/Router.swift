@@ -77,6 +77,7 @@ public final class Router: Sendable {
     /// nil: no ledger is kept.
     private let clerk: ConsentClerk?
     private let totals = Monitor(Totals())
+    private let gone: Departure
     private let consentNews: ConsentNews
     let letterKeeper: LetterKeeper
     /// Of what every plan of the run has in common.
@@ -107,11 +108,13 @@ public final class Router: Sendable {
         let stop = WakeUp()
         let deadLetters = DeadLetters(
             path: options.deadLetters, cipher: options.cipher, levels: options.levels, clock: options.clock, warn: say)
+        let gone = Departure(say: say)
+        self.gone = gone
         let names = options.names ?? RunNames(plan.routes.map(\.name))
         // The lanes tell of one that has closed before there is a roster to tell; they start later.
         let later = Monitor<Roster?>(nil)
         let inbox = Monitor<Inbox?>(nil)
-        let clerk = NewsClerk(deadLetters: options.deadLetters, say: say) { lane in
+        let laneClosed: @Sendable (Lane) -> Int = { lane in
             let left = later.withLock { $0 }?.note(gone: lane) ?? 0
             if left == 0 {
                 stop.raise()
@@ -119,6 +122,8 @@ public final class Router: Sendable {
             }
             return left
         }
+        let clerk = NewsClerk(
+            deadLetters: options.deadLetters, say: say, storeGone: { [gone] in gone.tell($0) }, laneClosed: laneClosed)
         var chance = Chance(seed: options.seed)
         var system = SystemRandomNumberGenerator()
         let key = options.key ?? (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
@@ -173,6 +178,7 @@ public final class Router: Sendable {
         }
         let withdrawals = makeWithdrawals()
         withdrawing.withLock { $0 = withdrawals }
+        gone.onFirst { [weak self] in self?.stopReading() }
     }
 
     private static func reader(
@@ -202,6 +208,17 @@ public final class Router: Sendable {
     public func stopReading() {
         stopSources()
         beginEnding(within: ending.withLock { $0.shutdown })
+    }
+
+    /// The state folder was removed, moved away or replaced, or a file of it that the router cannot do without: it takes nothing more,
+    /// delivers what it can within the time of a shutdown, and ends.
+    public func leave(_ fault: StorageFault) { gone.tell(fault) }
+
+    /// Something has happened in the state folder: whoever keeps files there looks whether they are where they were.
+    public func checkFiles() {
+        for post in roster.posts { post.lane.checkStore() }
+        options.registry?.checkPlace()
+        if let fault = holds?.checkPlace() { leave(fault) }
     }
 
     /// Delivers no more: what is left goes to the dead letters.
@@ -238,7 +255,10 @@ public final class Router: Sendable {
     /// Runs to the end; the account of it.
     public func run() -> Account {
         if let registry = options.registry {
-            registry.watch(consentNews.tell)
+            registry.watch { [consentNews, gone] news in
+                consentNews.tell(news)
+                if case .damaged(let fault) = news, fault.kind == .removed { gone.tell(fault) }
+            }
             registry.note(time: options.clock.wall())
         }
         letterKeeper.adopt(roster.current.plan)
@@ -320,7 +340,7 @@ public final class Router: Sendable {
         return Account(
             received: total.tally.events + total.tally.duplicates + rejected, rejected: rejected,
             unkeptRejects: logs.reduce(0) { $0 + $1.unkept },
-            inputFault: total.inputFault, consent: total.consent,
+            inputFault: total.inputFault, stateFault: gone.fault, consent: total.consent,
             routes: names.all, ownRoutes: Set(roster.routes.map(Int.init) + total.heldRoutes).sorted(), verdicts: total.tally,
             judged: total.judged,
             held: holds?.status ?? HeldStatus(),
@@ -404,6 +424,7 @@ public final class Router: Sendable {
         let denied =
             holds?.take(worker.judge.held, generation, source: worker.block.source, key: worker.block.key)
             ?? (0..<worker.judge.held.count).map { ($0, .unstored) }
+        if let fault = holds?.status.gone { leave(fault) }
         for (event, denial) in denied {
             for route in worker.judge.held.routes(event) { worker.tally.settle(as: .denied(denial), route: UInt16(route)) }
         }

@@ -63,7 +63,7 @@ public final class DeadLetterFile: @unchecked Sendable {
         CREATE INDEX letters_by_provider ON letters (provider, id);
         """
 
-    private let database: Database
+    let database: Database
     private let cipher: Cipher?
     /// Where a damaged file was put that stood in this one's place.
     public let setAside: String?

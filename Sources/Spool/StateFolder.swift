@@ -7,7 +7,7 @@ public import Platform
 
 public final class StateFolder: Sendable {
     public let path: String
-    private let lock: Descriptor
+    let lock: Descriptor
 
     /// Another router has the folder.
     public struct Taken: Error, Sendable {

@@ -20,8 +20,18 @@ public protocol SpoolStore: AnyObject, Sendable {
     func tidy() throws(SpoolFault)
     /// Behind a `tidy`: nothing of what was destroyed is left between what waits either.
     func clearGaps() throws(SpoolFault)
+    /// Fails when its files were removed, moved away or replaced.
+    func checkPlace() throws(SpoolFault)
+    /// They were: nothing is stored any more, and what they hold is still to be read and removed.
+    func letGo()
     /// Puts its files in order; after it nothing is called.
     func close()
+}
+
+/// Of stores that have no files.
+extension SpoolStore {
+    public func checkPlace() throws(SpoolFault) {}
+    public func letGo() {}
 }
 
 public struct SpoolRow: Sendable {

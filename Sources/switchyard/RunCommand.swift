@@ -105,9 +105,12 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     // Last of all: whoever is answered here may send signals.
     let servers = try ControlServers(plan, desk, folder: storage.path, say: say)
     defer { servers.close() }
+    let stateWatch = storage.watch(router, say: say)
+    stateWatch?.start()
     ServiceManager.notify("READY=1")
     // Until then the folder is this router's.
     let account = withExtendedLifetime(storage) { router.run() }
+    stateWatch?.end()
     ServiceManager.notify("STOPPING=1")
     listeners.stop()
     followers.stop()
@@ -116,7 +119,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
         Console.say("\(grouped(account.rejected)) of \(grouped(account.received)) lines were no valid events")
     }
     sayWhatWaits(account)
-    switch stats ?? (account.lostSome ? .text : AccountFormat.none) {
+    switch stats ?? (account.lostSome || account.stateFault != nil ? .text : AccountFormat.none) {
     case .text: Console.note(account.text)
     case .json: Console.note(account.json + "\n")
     case .none: break
@@ -126,7 +129,9 @@ private func run(_ arguments: Arguments) throws -> Int32 {
         return ExitCode.internal
     }
     if ExitGuard.hasCaught { return ExitCode.undelivered }
-    if !account.isComplete || account.inputFault != nil || account.unkeptRejects > 0 { return ExitCode.undelivered }
+    if !account.isComplete || account.stateFault != nil || account.inputFault != nil || account.unkeptRejects > 0 {
+        return ExitCode.undelivered
+    }
     return account.rejected > 0 && arguments.has("--strict") ? ExitCode.invalidInput : ExitCode.delivered
 }
 

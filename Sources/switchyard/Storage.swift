@@ -40,6 +40,11 @@ struct Storage: Sendable {
         }
     }
 
+    /// What notices that the folder goes; nil: it is not this run's.
+    func watch(_ router: Router, say: @escaping @Sendable (String) -> Void) -> StateWatch? {
+        folder.map { StateWatch($0, router, say: say) }
+    }
+
     /// Takes the folder for this process.
     static func claim(_ path: String) throws -> StateFolder {
         do {

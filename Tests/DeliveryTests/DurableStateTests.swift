@@ -62,6 +62,7 @@ private final class Desk {
                 return "read failed" + said(carryOut(bench.state.readFailed(error, at: instant(time))))
             }
         case .sweep: return "sweep"
+        case .check: return "check"
         case .tidy:
             _ = bench.state.tidied(isDone: true, at: instant(time))
             return "tidy"

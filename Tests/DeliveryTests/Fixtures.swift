@@ -98,6 +98,7 @@ final class Bench {
             case .acknowledge(let receipts): "acknowledge \(receipts.count)"
             case .storing(let fault): "storing \(fault?.description ?? "again")"
             case .damaged(let loss): "damaged \(loss.words)"
+            case .gone(let fault): "gone \(fault)"
             case .left(let count): "left \(count)"
             case .closed(let answer): "closed \(answer.message)"
             case .stopped(let answer): "stopped \(answer.message)"

@@ -32,7 +32,7 @@ import Testing
                 guard let swept = try? store.sweep(after: row, broom) else { return }
                 #expect(bench.describe(bench.state.swept(swept, at: instant(time))) == [])
             case .tidy: _ = bench.state.tidied(isDone: true, at: instant(time))
-            case .wait, .close: return
+            case .check, .wait, .close: return
             }
         }
     }

@@ -178,7 +178,7 @@ private final class Subjects {
                 guard let swept = try? store.sweep(after: row, broom) else { return log + ["a sweep failed"] }
                 log += bench.describe(bench.state.swept(swept, at: instant(time)))
             case .tidy: log += bench.describe(bench.state.tidied(isDone: true, at: instant(time)))
-            case .wait, .close: return log
+            case .check, .wait, .close: return log
             }
         }
     }

@@ -20,6 +20,43 @@ struct OperationTests {
         #expect(try yard.run(["run"]).code == 0, "the folder is free again")
     }
 
+    @Test(
+        "notices that its state folder, or a file of it that it cannot do without, is taken away: it takes nothing more and ends with 69",
+        arguments: ["", "/spool-out.sqlite", "/router.pid", "/subject.key"])
+    func stateRemoved(file: String) throws {
+        let yard = try Yard(
+            routes: #"""
+                { "sources": { "http": { "plugin": "http", "listen": "127.0.0.1:0" } }, "shutdown": { "deadline": "0s" },
+                  "providers": { "out": { "plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "10MB" } } } },
+                  "routes": [ { "to": ["out"] } ] }
+                """#)
+        let post = try Post(yard)
+        #expect(try post.send("{\"n\":1}\n{\"n\":2}").status == 200)
+        try FileManager.default.removeItem(atPath: yard.path("state") + file)
+        // Nobody tells it to end.
+        let result = post.run.finish()
+        #expect(result.code == 69, "\(result.errors)")
+        let isSpool = file == "" || file == "/spool-out.sqlite"
+        // What else of the folder went before is told in lines of its own.
+        let lines = result.errorLines.filter { $0.contains("nothing more is taken, and the router ends") }
+        #expect(
+            lines.count == 1 && lines[0].contains("was removed, moved away or replaced while the router has it"), "\(result.errors)")
+        #expect(result.errors.contains("2 events that waited are lost with the files of its queue") == isSpool, "\(result.errors)")
+        #expect(result.errors.contains("2 damaged") == isSpool, "\(result.errors)")
+    }
+
+    @Test("goes on without its control socket, and says that it cannot be asked")
+    func socketRemoved() throws {
+        let yard = try Yard(routes: passThrough)
+        let run = try yard.startRouter()
+        try FileManager.default.removeItem(atPath: yard.path("state/control.sock"))
+        #expect(run.waitForError("cannot be asked").contains("control.sock: was removed"))
+        run.send("{\"n\":1}\n")
+        let result = run.finish()
+        #expect(result.lines == ["{\"n\":1}"])
+        #expect(result.code == 0, "\(result.errors)")
+    }
+
     @Test("as a plain filter claims nothing and leaves no trace")
     func plainFilter() throws {
         let yard = try Yard(routes: passThrough)
@@ -48,7 +85,8 @@ struct OperationTests {
         #expect(
             Set(lane.keys) == [
                 "provider", "phase", "durable", "events", "memory_bytes", "disk_bytes", "oldest", "oldest_age_s", "rate_per_s", "in_flight",
-                "breaker", "paused_s", "failed_attempts", "last_error", "store_fault", "taken", "resumed", "delivered", "rejected", "expired",
+                "breaker", "paused_s", "failed_attempts", "last_error", "store_fault", "taken", "resumed", "delivered", "rejected",
+                "expired",
                 "dropped",
                 "unknown", "undelivered", "damaged", "withdrawn", "aged", "retries",
             ])

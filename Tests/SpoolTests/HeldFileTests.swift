@@ -84,7 +84,9 @@ struct HeldFileTests {
 
     @Test("gives the events of some subjects in the order in which they came, each once, in pages")
     func pages() throws {
-        let held = try #require(try file(Folder()))
+        let folder = Folder()
+        defer { withExtendedLifetime(folder) {} }
+        let held = try #require(try file(folder))
         try held.add((0..<10).map { n in (row(n % 3 == 0 ? "x" : n % 3 == 1 ? "y" : "xy", "\(n)"), "\(n)") })
         try held.add((row("z", "10"), "10"))
         #expect(try held.texts(of: "x") == ["0", "2", "3", "5", "6", "8", "9"])
@@ -126,7 +128,9 @@ struct HeldFileTests {
 
     @Test("finds what came in before a time")
     func byTime() throws {
-        let held = try #require(try file(Folder()))
+        let folder = Folder()
+        defer { withExtendedLifetime(folder) {} }
+        let held = try #require(try file(folder))
         try held.add((1...5).map { (row("x", "\($0)", at: Int64(10 - $0)), "\($0)") })
         #expect(try held.rows(before: 8, most: 9).map(\.arrival) == [5, 6, 7])
         #expect(try held.rows(before: 8, most: 2).map(\.arrival) == [5, 6])

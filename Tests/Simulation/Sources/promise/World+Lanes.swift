@@ -84,6 +84,7 @@ extension World {
             let swept = try store.sweep(after: row, broom)
             if dies(in: 20) { return try die() }
             try carryOut(sparing(lane) { lane.state.swept(swept, at: instant) }, lane)
+        case .check: break
         case .tidy(let clearsGaps):
             try store.tidy()
             if clearsGaps { try store.clearGaps() }
@@ -198,7 +199,7 @@ extension World {
                 )
                 for done in done { done(swept) }
             case .failing, .recovered, .opened, .left: break
-            case .dropping, .storing, .damaged, .closed, .stopped: throw Breach(words: "\(Words.lanes[lane.index]): \(effect)")
+            case .dropping, .storing, .damaged, .gone, .closed, .stopped: throw Breach(words: "\(Words.lanes[lane.index]): \(effect)")
             }
         }
     }

@@ -346,7 +346,7 @@ final class World {
         case .close:
             life.isStoreOver = true
             try carryOut(life.state.storeClosed())
-        case .commit, .read, .sweep, .tidy: life.disk = (step, now + (roll(4) == 0 ? Int64(roll(2000)) * World.millisecond : 0))
+        case .commit, .read, .sweep, .check, .tidy: life.disk = (step, now + (roll(4) == 0 ? Int64(roll(2000)) * World.millisecond : 0))
         }
     }
 
@@ -375,7 +375,7 @@ final class World {
             case .failure(let fault): try carryOut(life.state.readFailed(fault, at: instant))
             }
         case .tidy: _ = life.state.tidied(isDone: true, at: instant)
-        case .sweep, .wait, .close: break
+        case .sweep, .check, .wait, .close: break
         }
         if let words = breachOfPromise { throw Breach(words: words) }
     }
@@ -400,7 +400,7 @@ final class World {
                 tell("\(effect)".prefix(60) + "…")
                 for token in life.deliveries.keys.sorted() { letGo(token, excused: true) }
                 if !life.isEnding { end(within: Int64(roll(20_000)) * World.millisecond) }
-            case .failing, .recovered, .dropping, .storing, .damaged, .left, .swept: tell("\(effect)".prefix(60) + "…")
+            case .failing, .recovered, .dropping, .storing, .damaged, .gone, .left, .swept: tell("\(effect)".prefix(60) + "…")
             }
         }
         if let words = breachOfPromise { throw Breach(words: words) }

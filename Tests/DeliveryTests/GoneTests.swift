@@ -1,0 +1,114 @@
+// A lane whose spool is taken away while it runs.
+
+import Configuration
+import Platform
+import Spool
+import Testing
+
+@testable import Delivery
+@testable import Policy
+
+private let removed = SpoolFault.removed("spool-out.sqlite")
+
+private func durable(full: DeliveryPlan.Queue.Full = .block) -> DeliveryPlan {
+    var plan = plan(events: 1, wait: .zero)
+    plan.queue.memory = 1000
+    plan.queue.disk = 100_000
+    plan.queue.full = full
+    return plan
+}
+
+@Suite("A lane whose queue on disk is gone")
+struct GoneTests {
+    private final class Line {
+        let bench: Bench
+        let store = MemoryStore()
+        var acknowledged = 0
+
+        init(_ plan: DeliveryPlan = durable()) { bench = Bench(plan, contents: SpoolContents()) }
+
+        func take(_ events: [String]) -> [String] {
+            var parcel = parcel(events)
+            nonisolated(unsafe) let line = self
+            let receipt = Receipt { line.acknowledged += 1 }
+            receipt.add()
+            receipt.settle()
+            return tell(bench.state.take(&parcel, receipt, at: instant(0)))
+        }
+
+        /// Everything that the store has to do, and what it tells of it.
+        func settle() -> [String] {
+            var said: [String] = []
+            for _ in 0..<100 {
+                switch bench.state.diskStep(at: instant(0)) {
+                case .commit(let work):
+                    do throws(SpoolFault) {
+                        try store.commit(work)
+                        said += tell(bench.state.committed(at: instant(0)))
+                    } catch {
+                        said += tell(bench.state.storeFailed(error, at: instant(0)))
+                    }
+                case .check: said.append("check")
+                case .close: return said + tell(bench.state.storeClosed())
+                case .tidy: _ = bench.state.tidied(isDone: true, at: instant(0))
+                case .read, .sweep, .wait: return said
+                }
+            }
+            return said
+        }
+
+        private func tell(_ effects: [LaneState.Effect]) -> [String] {
+            for case .acknowledge(let receipts) in effects { for receipt in receipts { receipt.settle() } }
+            return bench.describe(effects).filter { !$0.hasPrefix("acknowledge") }
+        }
+    }
+
+    @Test("acknowledges nothing more, takes nothing more, and makes no source wait")
+    func refuses() {
+        let line = Line()
+        _ = line.take(["a"])
+        #expect(line.settle() == [])
+        #expect(line.acknowledged == 1)
+        _ = line.take(["b"])
+        line.store.fail(removed)
+        #expect(line.settle() == ["gone \(removed)"])
+        #expect(!line.bench.mustWait(for: 1 << 30))
+        #expect(line.take(["c"]) == [])
+        line.store.fail(nil)
+        #expect(line.settle() == [])
+        #expect(line.acknowledged == 1)
+        #expect(line.bench.account() == "3 taken, 2 undelivered, 1 waiting")
+        #expect(line.bench.laneAccount.lost == 2)
+    }
+
+    @Test("still delivers what it has, and what is left at the end is lost and told so")
+    func losesRest() {
+        let line = Line()
+        _ = line.take(["a", "b"])
+        #expect(line.settle() == [])
+        line.bench.state.checkPlace()
+        #expect(line.settle() == ["check"])
+        #expect(line.bench.describe(line.bench.state.storeGone(removed, at: instant(0))) == ["gone \(removed)"])
+        #expect(line.bench.step(at: 0) == "deliver a")
+        _ = line.bench.complete(.init(.delivered), at: 0)
+        #expect(line.settle() == [], "that it can be recorded again would say nothing")
+        #expect(line.store.events == ["b"], "where the files were only moved, nothing is sent again")
+        _ = line.bench.giveUp("time is up")
+        #expect(
+            line.settle() == ["damaged an event that waited is lost with the files of its queue, unless those were only moved"])
+        #expect(line.bench.account() == "2 taken, 1 delivered, 1 damaged, 0 waiting")
+    }
+
+    @Test("that spills loses also what was in memory alone when its time is up")
+    func spills() {
+        let line = Line(durable(full: .spill))
+        _ = line.take(["a", "b"])
+        _ = line.bench.state.storeGone(removed, at: instant(0))
+        #expect(line.bench.step(at: 0) == "deliver a")
+        _ = line.bench.giveUp("time is up")
+        #expect(line.settle() == [])
+        #expect(line.bench.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
+        #expect(line.bench.laneAccount.lost == 2)
+        #expect(line.bench.heldBytes == 0)
+    }
+}

@@ -1,0 +1,95 @@
+// Files of the state folder that are taken away while they are open.
+
+import Database
+import Foundation
+import Platform
+import TestSupport
+import Testing
+
+@testable import Policy
+@testable import Spool
+
+@Suite("A file that is taken away while it is open")
+struct PlaceTests {
+    enum Way: CaseIterable { case file, log, folder, moved, replaced }
+
+    private func take(_ way: Way, _ folder: Folder, _ path: String) throws {
+        let files = FileManager.default
+        switch way {
+        case .file: try files.removeItem(atPath: path)
+        case .log: try files.removeItem(atPath: path + "-wal")
+        case .folder: try files.removeItem(atPath: folder.path)
+        case .moved: try files.moveItem(atPath: folder.path, toPath: folder.path + "-elsewhere")
+        case .replaced:
+            try files.removeItem(atPath: path)
+            #expect(files.createFile(atPath: path, contents: Data()))
+        }
+    }
+
+    @Test("stores nothing more, and says which file it is", arguments: Way.allCases)
+    func refuses(way: Way) throws {
+        let folder = Folder()
+        defer { try? FileManager.default.removeItem(atPath: folder.path + "-elsewhere") }
+        let file = try spool(folder)
+        try file.commit(.insert((1, ["one"]), (2, ["two"])))
+        try file.checkPlace()
+        try take(way, folder, file.path)
+        do throws(SpoolFault) {
+            try file.commit(.insert((3, ["three"])))
+            Issue.record("it was stored where nobody finds it")
+        } catch {
+            #expect(error.kind == .removed)
+            let name = file.path + (way == .log ? "-wal" : "")
+            #expect(error.description == "\(name): was removed, moved away or replaced while the router has it")
+        }
+        #expect(throws: SpoolFault.self) { try file.checkPlace() }
+        #expect(try file.all() == ["1: one", "2: two"], "what it holds is still to be read")
+        file.letGo()
+        try file.commit(.remove(1))
+        #expect(try file.all() == ["2: two"], "and to be removed: where it was only moved, it is not sent again")
+        file.close()
+    }
+
+    @Test("is noticed by the state folder also when another one stands in its place")
+    func folder() throws {
+        let folder = Folder()
+        let path = folder.path + "/state"
+        let state = try StateFolder.claim(path)
+        try state.checkPlace()
+        try FileManager.default.moveItem(atPath: path, toPath: path + "-moved")
+        #expect(throws: StorageFault.removed(path)) { try state.checkPlace() }
+        let other = try StateFolder.claim(path)
+        #expect(throws: StorageFault.removed(path + "/router.pid")) { try state.checkPlace() }
+        try other.checkPlace()
+    }
+}
+
+@Suite("A sealed piece")
+struct SealTests {
+    @Test("is opened only at the place that it was sealed for")
+    func places() throws {
+        let cipher = Cipher(secret("0123456789abcdef"))
+        let text = Array("an event".utf8)
+        let sealed = text.withUnsafeBytes { cipher.seal($0, at: "payload 1") }
+        sealed.withUnsafeBytes { sealed in
+            #expect(cipher.open(sealed, at: "payload 1") == text)
+            #expect(cipher.open(sealed, at: "payload 2") == nil)
+            #expect(cipher.open(sealed, at: "entries 1") == nil)
+        }
+    }
+
+    @Test("that changed places with another row's is refused, and never given out as the other's")
+    func swapped() throws {
+        let folder = Folder()
+        let file = try spool(folder, key: "0123456789abcdef")
+        try file.commit(.insert((1, ["aaa"]), (2, ["bbb"]), (3, ["ccc"])))
+        try file.database.run(
+            """
+            CREATE TEMP TABLE old AS SELECT id, payload FROM batches;
+            UPDATE batches SET payload = (SELECT payload FROM old WHERE old.id = 3 - batches.id) WHERE id < 3;
+            """)
+        #expect(try file.all() == ["3: ccc"])
+        #expect(file.takeLoss()?.routes.values.reduce(0, +) == 2)
+        file.close()
+    }
+}
