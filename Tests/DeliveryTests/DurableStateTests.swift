@@ -191,6 +191,38 @@ struct DurableStateTests {
         #expect(second.bench.account() == "1 taken, 3 waiting")
     }
 
+    @Test("a removal that could not be stored is stored later, so that the next run does not send again what was delivered")
+    func removesAgain() {
+        let store = MemoryStore()
+        let desk = Desk(durable(events: 1), store: store)
+        _ = desk.take(["a", "b"])
+        desk.settle()
+        #expect(desk.bench.step(at: 0) == "deliver a")
+        _ = desk.bench.complete(.init(.delivered), at: 0)
+        store.fail(SpoolFault(.failed, "no disk"))
+        #expect(desk.disk() == "commit -1 failed; storing no disk")
+        #expect(store.events == ["a", "b"])
+        store.fail(nil)
+        desk.settle(at: 100_000)
+        #expect(store.events == ["b"])
+        desk.giveUp()
+        desk.settle(at: 100_000)
+        let next = Desk(durable(events: 1), store: store)
+        next.settle()
+        #expect(next.bench.step(at: 0) == "deliver b")
+    }
+
+    @Test("drop_oldest drops the oldest of the batches that wait in memory and on disk")
+    func dropsOldestInMemory() {
+        let desk = Desk(durable(events: 1, disk: 6, full: .dropOldest))
+        for event in ["aa", "bb", "cc"] {
+            _ = desk.take([event])
+            desk.settle()
+        }
+        #expect(desk.store.events == ["bb", "cc"])
+        #expect(desk.bench.step(at: 0) == "deliver bb")
+    }
+
     @Test("a full disk acknowledges nothing, says so once, and still removes what was delivered so that room comes back")
     func survivesFull() {
         let desk = Desk(durable(events: 1))

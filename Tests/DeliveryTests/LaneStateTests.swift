@@ -275,6 +275,20 @@ struct LaneStateTests {
         #expect(other.account() == "4 taken, 1 delivered, 2 dropped, 1 waiting")
     }
 
+    @Test("drop_oldest drops the first of several batches that wait, and keeps the others in order")
+    func dropsTheOldest() {
+        var plan = plan(events: 1)
+        plan.queue.memory = 6
+        plan.queue.full = .dropOldest
+        let bench = Bench(plan)
+        for event in ["a", "b", "c", "d", "e"] { bench.take([event], at: 0) }
+        #expect(bench.account() == "5 taken, 2 dropped, 3 waiting")
+        for event in ["c", "d", "e"] {
+            #expect(bench.step(at: 0) == "deliver \(event)")
+            _ = bench.complete(.init(.delivered), at: 0)
+        }
+    }
+
     @Test("while the source is busy small batches gather, until they are worth a delivery, urgent or old")
     func gathers() {
         var plan = plan(events: 1)

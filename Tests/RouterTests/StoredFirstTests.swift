@@ -1,0 +1,165 @@
+// That an answer comes after the events are stored, and never before: of a request, and of a line of standard input.
+
+import Configuration
+import Foundation
+import Glibc
+import Ingest
+import Platform
+import Policy
+import Spool
+import Testing
+
+@testable import Delivery
+@testable import Events
+@testable import Router
+
+/// A spool that stores nothing until it is released, or cannot.
+private final class HeldStore: SpoolStore {
+    private struct State {
+        var isHeld = true
+        var hasBegun = false
+        var lastRow: Int64 = 0
+    }
+    private let state = Monitor(State())
+    private let fault: SpoolFault?
+
+    init(_ fault: SpoolFault? = nil) { self.fault = fault }
+
+    var contents: SpoolContents { SpoolContents() }
+    func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow] { [] }
+    func sweep(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept { SpoolSwept() }
+    func commit(_ work: SpoolWork) throws(SpoolFault) {
+        if let fault { throw fault }
+        state.withLock { $0.hasBegun = true }
+        state.wake()
+        state.wait(while: { $0.isHeld })
+    }
+    func takeLoss() -> SpoolLoss? { nil }
+    func tidy() throws(SpoolFault) {}
+    func clearGaps() throws(SpoolFault) {}
+    func close() {}
+
+    func waitForCommit() { state.wait(while: { !$0.hasBegun }) }
+    func release() {
+        state.withLock { $0.isHeld = false }
+        state.wake()
+    }
+}
+
+private final class Taker: Provider {
+    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) { done(BatchOutcome(.delivered)) }
+    func flush(_ done: @escaping @Sendable (Outcome) -> Void) { done(.delivered) }
+    func reopen() {}
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {}
+    func close() {}
+}
+
+/// A router with one worker and one durable lane.
+private final class Stand {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
+    let router: Router
+    private var input: [Int32] = [0, 0]
+    private var acks: [Int32] = [0, 0]
+    private let account = Monitor<Account?>(nil)
+
+    init(_ store: HeldStore, listens: Bool) {
+        pipe(&input)
+        pipe(&acks)
+        var plan = Plan()
+        var provider = ProviderPlan(name: "out", plugin: "taker", settings: Secret([]))
+        provider.delivery.batch.wait = .milliseconds(1)
+        provider.delivery.queue.disk = 1 << 30
+        plan.providers = [provider]
+        plan.messageID.add = false
+        var route = RoutePlan(name: "all")
+        route.providers = [0]
+        plan.routes = [route]
+        plan.namedSources = [SourcePlan(name: "in", plugin: listens ? "http" : "stdin")]
+        var options = RouterOptions(deadLetters: folder + "/dead-letters.sqlite")
+        options.input = input[0]
+        options.acks = listens ? nil : acks[1]
+        options.drain = .zero
+        router = Router(plan, outlets: [Outlet(provider: Taker(), concurrency: 1, store: store)], options: options) { _ in }
+        let (router, account) = (router, account)
+        Platform.Thread.start("router") {
+            let result = router.run()
+            account.withLock { $0 = result }
+            account.wake()
+        }.detach()
+    }
+
+    deinit {
+        for descriptor in input + acks where descriptor >= 0 { close(descriptor) }
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// What the source is answered, when it is.
+    func submit(_ line: String) -> Monitor<Submission?> {
+        let answer = Monitor<Submission?>(nil)
+        var text = ByteBuffer()
+        text.append(line + "\n")
+        let isTaken = router.sink?.submit(text, source: 0, key: 0) { submission in
+            answer.withLock { $0 = submission }
+            answer.wake()
+        }
+        precondition(isTaken == true)
+        return answer
+    }
+
+    func send(_ line: String) { Array((line + "\n").utf8).withUnsafeBytes { try? writeAll(input[1], $0) } }
+
+    func finish() {
+        close(input[1])
+        input[1] = -1
+        if router.sink != nil { router.stopReading() }
+        account.wait(while: { $0 == nil })
+    }
+
+    /// Everything that was acknowledged; to be asked when the router has ended.
+    var acknowledged: String {
+        close(acks[1])
+        acks[1] = -1
+        var text: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1000)
+        while case let count = read(acks[0], &chunk, chunk.count), count > 0 { text += chunk[..<count] }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+@Suite("What a router promises is stored")
+struct StoredFirstTests {
+    @Test("before a request is answered, however long that takes")
+    func requests() {
+        let store = HeldStore()
+        let stand = Stand(store, listens: true)
+        let answer = stand.submit("{\"n\":1}")
+        store.waitForCommit()
+        // The only worker answers this one behind all that it does for the one before: no lane has to store it.
+        let next = stand.submit("no event")
+        next.wait(while: { $0 == nil })
+        #expect(answer.withLock { $0 } == nil)
+        store.release()
+        answer.wait(while: { $0 == nil })
+        #expect(answer.withLock { $0 } == .stored(invalid: []))
+        stand.finish()
+    }
+
+    @Test("before a line of standard input is acknowledged")
+    func lines() {
+        let store = HeldStore()
+        let stand = Stand(store, listens: false)
+        stand.send("{\"n\":1}")
+        store.waitForCommit()
+        store.release()
+        stand.finish()
+        #expect(stand.acknowledged == "1\n")
+    }
+
+    @Test("or else a line of standard input is never acknowledged")
+    func unstored() {
+        let stand = Stand(HeldStore(SpoolFault(.failed, "no disk")), listens: false)
+        stand.send("{\"n\":1}")
+        stand.finish()
+        #expect(stand.acknowledged == "")
+    }
+}
