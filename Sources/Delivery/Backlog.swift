@@ -98,7 +98,8 @@ struct Backlog: ~Copyable {
 
     /// Whether events are on disk, or on their way, that have not come back yet: what comes now must go behind them.
     var isBehind: Bool { awayBytes > 0 || !away.isEmpty || !unstored.isEmpty || !forming.isEmpty || isStoring || !gathered.isEmpty }
-    private var isStoring: Bool { commit.map { !$0.rows.isEmpty } ?? false }
+    /// Whether the commit under way stores new rows, and does not only record what became of others.
+    var isStoring: Bool { commit.map { !$0.rows.isEmpty } ?? false }
 
     mutating func take(_ parcel: inout Parcel, at now: Instant) {
         if isFloor { lastRow += Backlog.gap }
@@ -156,7 +157,7 @@ struct Backlog: ~Copyable {
     private static let commitBytes = 4 << 20
 
     var hasWork: Bool { !forming.isEmpty || !unstored.isEmpty || hasRecords }
-    private var hasRecords: Bool { !removals.isEmpty || !changed.isEmpty || !tried.isEmpty }
+    var hasRecords: Bool { !removals.isEmpty || !changed.isEmpty || !tried.isEmpty }
 
     /// Everything there is to store and to record; nil: there is nothing. While storing is not possible, `onlyRecords`.
     mutating func work(at now: Instant, onlyRecords: Bool) -> SpoolWork? {

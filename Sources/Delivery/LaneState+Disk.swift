@@ -122,13 +122,15 @@ extension LaneState {
         let isEnding = phase == .ended
         let isFull = storeFault?.kind == .full
         let mayStore = storeAgain.map { $0 <= now } ?? true
+        // What makes room is done also while there is none, unless it has just failed for want of room itself.
+        let mayRecord = mayStore || isFull && recordAgain.map { $0 <= now } ?? true
         // A deletion makes room.
-        if mayStore || isFull, let sweeping, let row = sweeping.row {
+        if mayRecord, let sweeping, let row = sweeping.row {
             self.sweeping?.isAsked = true
             return .sweep(after: max(row, backlog.position), broom(sweeping.isForWithdrawal ? check : nil, at: now))
         }
         // However much there is to do: somebody waits until what was destroyed has left the file.
-        if mayStore || isFull, let sweeping, !sweeping.isStored {
+        if mayRecord, let sweeping, !sweeping.isStored {
             if let work = backlog.work(at: now, onlyRecords: !mayStore) { return .commit(work) }
             self.sweeping?.isStored = true
         }
@@ -138,10 +140,11 @@ extension LaneState {
             return .read(after: backlog.position, most: min(room, 4 << 20))
         }
         // On a full disk what was delivered is still removed, so that room comes back.
-        if mayStore || isFull, let work = backlog.work(at: now, onlyRecords: !mayStore) { return .commit(work) }
+        if mayRecord, let work = backlog.work(at: now, onlyRecords: !mayStore) { return .commit(work) }
         if isEnding, isProviderClosed || givenUpFor != nil || isClosedByProvider, !backlog.hasWork, !isBurying { return .close }
         // When the store may be asked again and there is nothing to ask it, there is nothing to wait for either.
-        let again = mayStore ? nil : storeAgain
+        var again = mayStore ? nil : storeAgain
+        if isFull, !mayStore, backlog.hasRecords || sweeping != nil, let recordAgain { again = again.map { min($0, recordAgain) } }
         if isUntidy {
             let at = tidyAt ?? (sweeping == nil ? now + .seconds(1) : now)
             tidyAt = at
@@ -158,18 +161,20 @@ extension LaneState {
         var sealed: [Waiting] = []
         let isLive = phase == .open || phase == .draining
         let room = isLive ? max(0, plan.queue.memory / 2 - (heldBytes - backlog.unstoredBytes)) : 0
+        let hasStored = backlog.isStoring
         let letGo = backlog.committed(roomFor: room, at: now) { sealed.append(Waiting($0, $1, $2, $3, epoch)) }
         heldBytes -= letGo
         for waiting in sealed { queue.append(waiting) }
         isUntidy = true
         tidyAt = nil
         if sweeping?.row == nil { sweeping?.isStored = true }
-        storeAgain = nil
-        storeFailures = 0
+        (recordAgain, recordFailures) = (nil, 0)
         var effects: [Effect] = []
-        if !isStoreGone {
-            if storeFault != nil { effects.append(.storing(nil)) }
-            storeFault = nil
+        if failedAct == .rows, !hasStored {
+            // There may be room now for what waits.
+            if let again = storeAgain { storeAgain = min(again, now + plan.retry.first) }
+        } else if failedAct != .reads {
+            endFault(&effects)
         }
         var settled: [Receipt] = []
         while let next = receipts.first, next.position <= backlog.stored { settled.append(receipts.removeFirst().receipt) }
@@ -177,12 +182,29 @@ extension LaneState {
         return effects
     }
 
+    private mutating func endFault(_ effects: inout [Effect]) {
+        (storeAgain, storeFailures) = (nil, 0)
+        guard !isStoreGone else { return }
+        if storeFault != nil { effects.append(.storing(nil)) }
+        (storeFault, failedAct) = (nil, nil)
+    }
+
     /// The store could not do it. It is asked again after a while; when the lane has ended there is little of it.
     mutating func storeFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
+        let act: StoreAct = backlog.isStoring ? .rows : .records
         backlog.failed()
         if fault.kind == .removed, !isStoreGone { return storeGone(fault, at: now) }
-        storeFailures += 1
-        storeAgain = now + backoff.wait(after: min(storeFailures, 6), &chance)
+        if act == .records, fault.kind == .full {
+            recordFailures += 1
+            let again = now + backoff.wait(after: min(recordFailures, 6), &chance)
+            recordAgain = again
+            storeAgain = storeAgain.map { max($0, again) } ?? again
+        } else {
+            storeFailures += 1
+            storeAgain = now + backoff.wait(after: min(storeFailures, 6), &chance)
+        }
+        // Once nothing could be stored, that what makes room fails too is no other fault.
+        if failedAct != .rows || storeFault?.kind != fault.kind { failedAct = act }
         var effects: [Effect] = storeFault?.kind == fault.kind || isStoreGone ? [] : [.storing(fault)]
         if !isStoreGone { storeFault = fault }
         guard phase == .ended else { return effects }
@@ -202,10 +224,7 @@ extension LaneState {
 
     mutating func came(_ rows: [SpoolRow], at now: Instant) -> [Effect] {
         var effects: [Effect] = []
-        if let fault = storeFault, fault.kind != .full, !isStoreGone {
-            effects.append(.storing(nil))
-            (storeFault, storeAgain, storeFailures) = (nil, nil, 0)
-        }
+        if failedAct == .reads { endFault(&effects) }
         var kept: [SpoolRow] = []
         for row in rows {
             guard toDrop > 0 else {
@@ -230,7 +249,7 @@ extension LaneState {
         storeFailures += 1
         storeAgain = now + backoff.wait(after: min(storeFailures, 6), &chance)
         if isStoreGone { return [] }
-        defer { storeFault = fault }
+        defer { (storeFault, failedAct) = (fault, .reads) }
         return storeFault?.kind == fault.kind ? [] : [.storing(fault)]
     }
 

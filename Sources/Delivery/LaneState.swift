@@ -75,6 +75,15 @@ struct LaneState: ~Copyable {
         var floor: Int64 = 0
     }
 
+    /// What a store is asked for.
+    enum StoreAct {
+        /// To store new rows.
+        case rows
+        /// To record what became of some.
+        case records
+        case reads
+    }
+
     /// The call of the provider in which the lane's thread is.
     struct Call {
         /// nil: a flush.
@@ -153,6 +162,11 @@ struct LaneState: ~Copyable {
     var storeFault: SpoolFault?
     var storeFailures = 0
     var storeAgain: Instant?
+    /// What it was that failed: the fault is over when that succeeds.
+    var failedAct: StoreAct?
+    /// While there is no room to store: when what became of stored events may be recorded again, and how often in a row that failed.
+    var recordAgain: Instant?
+    var recordFailures = 0
     var isStoreClosed = false
     /// Its files were removed or moved away.
     var isStoreGone = false

@@ -241,6 +241,61 @@ struct DurableStateTests {
         #expect(desk.bench.step(at: 100_000) == "deliver b")
     }
 
+    @Test("what cannot be recorded for want of room waits on the lane's clock, however often it is woken, and is told once")
+    func waitsToRecord() {
+        let desk = Desk(durable(events: 1))
+        _ = desk.take(["a", "b"])
+        desk.settle()
+        desk.store.fail(SpoolFault(.full, "no room"), records: true)
+        #expect(desk.bench.step(at: 0) == "deliver a")
+        _ = desk.bench.complete(.init(.delivered), at: 0)
+        #expect(desk.disk() == "commit -1 failed; storing no room")
+        #expect(desk.disk() == "wait")
+        #expect(desk.bench.step(at: 0) == "deliver b")
+        _ = desk.bench.complete(.init(.delivered), at: 0)
+        #expect(desk.disk() == "wait", "what is new to be recorded does not begin it again")
+        #expect(desk.disk(at: 100_000) == "commit -2 failed")
+        desk.store.fail(nil)
+        #expect(desk.disk(at: 300_000) == "commit -2; storing again")
+        #expect(desk.store.events.isEmpty)
+    }
+
+    @Test("a full disk is over when something new could be stored, and not when something could be removed")
+    func toldOnce() {
+        let desk = Desk(durable(events: 1))
+        _ = desk.take(["a"])
+        desk.settle()
+        desk.store.fail(SpoolFault(.full, "no room"))
+        _ = desk.take(["b"])
+        #expect(desk.disk() == "commit +b failed; storing no room")
+        #expect(desk.bench.step(at: 0) == "deliver a")
+        _ = desk.bench.complete(.init(.delivered), at: 0)
+        #expect(desk.disk() == "commit -1")
+        #expect(desk.disk() == "wait", "nothing is tried again at once")
+        #expect(desk.disk(at: 100_000) == "commit +b failed", "the same is not told again")
+        desk.store.fail(nil)
+        #expect(desk.disk(at: 300_000) == "commit +b; storing again")
+        #expect(desk.acknowledged == 2)
+    }
+
+    @Test("a disk that can be read and not written to is told once, too")
+    func readsWell() {
+        let desk = Desk(durable(events: 1, memory: 8))
+        for event in ["aa", "bb", "cc", "dd"] {
+            _ = desk.take([event])
+            desk.settle()
+        }
+        desk.store.fail(SpoolFault(.failed, "no disk"))
+        _ = desk.take(["ee"])
+        #expect(desk.disk() == "commit +ee failed; storing no disk")
+        _ = desk.bench.step(at: 0)
+        _ = desk.bench.complete(.init(.delivered), at: 0)
+        _ = desk.bench.state.came([], at: instant(0))
+        #expect(desk.disk() == "wait")
+        desk.store.fail(nil)
+        #expect(desk.disk(at: 100_000).hasSuffix("; storing again"))
+    }
+
     @Test("what has no room on disk waits, and drop_newest drops it", arguments: [DeliveryPlan.Queue.Full.block, .dropNewest])
     func fullBudget(full: DeliveryPlan.Queue.Full) {
         let desk = Desk(durable(events: 1, disk: 6, full: full))

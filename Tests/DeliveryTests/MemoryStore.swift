@@ -9,6 +9,8 @@ final class MemoryStore: SpoolStore, Sendable {
         var rows: [SpoolRow] = []
         var lastRow: Int64 = 0
         var fault: SpoolFault?
+        /// Whether not even what makes room finds room.
+        var failsRecords = false
         var commits = 0
         var isHeld = false
     }
@@ -65,7 +67,7 @@ final class MemoryStore: SpoolStore, Sendable {
     func commit(_ work: SpoolWork) throws(SpoolFault) {
         state.wait(while: { $0.isHeld })
         try state.withLock { state throws(SpoolFault) in
-            if let fault = state.fault, fault.kind != .full || !work.insert.isEmpty { throw fault }
+            if let fault = state.fault, fault.kind != .full || !work.insert.isEmpty || state.failsRecords { throw fault }
             state.commits += 1
             state.rows += work.insert.map { SpoolRow(id: $0.id, batch: $0.batch) }
             for (id, batch) in work.rewrite {
@@ -93,7 +95,7 @@ final class MemoryStore: SpoolStore, Sendable {
     var events: [String] { state.withLock { $0.rows.flatMap { texts($0.batch) } } }
     var attempts: [Int] { state.withLock { $0.rows.map(\.attempts) } }
     var commits: Int { state.withLock { $0.commits } }
-    func fail(_ fault: SpoolFault?) { state.withLock { $0.fault = fault } }
+    func fail(_ fault: SpoolFault?, records: Bool = false) { state.withLock { ($0.fault, $0.failsRecords) = (fault, records) } }
     func hold(_ isHeld: Bool) {
         state.withLock { $0.isHeld = isHeld }
         state.wake()
