@@ -39,6 +39,15 @@ public func jsonQuoted(_ text: String) -> String {
     return quoted + "\""
 }
 
+/// The text as one word of a shell's command line, to be copied from a message.
+public func shellWord(_ text: String) -> String {
+    let isPlain = text.utf8.allSatisfy { byte in
+        byte >= 0x30 && byte <= 0x39 || byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7a || "_-./:@%+=,".utf8.contains(byte)
+    }
+    if isPlain, !text.isEmpty { return text }
+    return "'" + printable(text).split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+}
+
 /// A count with its thousands set apart: 12,345.
 public func grouped(_ number: Int) -> String {
     var digits = Array(String(number.magnitude).utf8)

@@ -87,9 +87,10 @@ extension Router {
     /// The plan that judges.
     public var plan: Plan { roster.current.plan }
 
-    /// The providers whose lanes are at work, in words for nobody: names only.
-    public var providers: Set<String> {
+    /// The names of the providers whose spools are in use.
+    public var durableProviders: Set<String> {
         let current = roster.current
-        return Set(roster.posts.filter { post in !post.lane.isOver || current.posts.contains { $0 === post } }.map(\.lane.name))
+        let posts = roster.posts.filter { post in !post.lane.isOver || current.posts.contains { $0 === post } }
+        return Set(posts.filter(\.lane.isDurable).map(\.lane.name))
     }
 }

@@ -4,6 +4,7 @@ import Delivery
 import Platform
 import Policy
 import Router
+import Spool
 
 enum AccountFormat: String, CaseIterable {
     case text, json, none
@@ -17,7 +18,8 @@ enum AccountFormat: String, CaseIterable {
 }
 
 extension Account {
-    var text: String {
+    /// `left`: the spools that wait for nobody of this run.
+    func text(_ left: [SpoolSummary]) -> String {
         let repeated = duplicates == 0 ? "" : ", \(grouped(duplicates)) duplicates"
         let made = emitted == 0 ? "" : "; \(grouped(emitted)) emitted"
         var lines = ["received \(grouped(received)): \(grouped(valid)) valid, \(grouped(rejected)) rejected\(repeated)\(made)"]
@@ -54,10 +56,14 @@ extension Account {
             let resumed = lane.totalResumed == 0 ? "" : ", \(grouped(lane.totalResumed)) resumed"
             lines.append("provider \(provider.name): \(grouped(lane.totalTaken)) taken" + resumed + outcome)
         }
+        for spool in left {
+            let words = spool.fault ?? "\(grouped(spool.events)) waiting on disk"
+            lines.append("without a provider, \(printable(spool.provider)): \(words)")
+        }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    var json: String {
+    func json(_ left: [SpoolSummary]) -> String {
         let routeParts = ownRoutes.map { route in
             let counts = Tally.columns.map { "\(jsonQuoted($0.key)):\(verdicts[route, $0])" }
             let errors =
@@ -87,7 +93,8 @@ extension Account {
         let heard = consent.named.map { "\"\($0.name)\":\($0.count)" }.joined(separator: ",")
         let head = counts.map { "\"\($0.0)\":\($0.1)," }.joined()
         let parts = [("routes", routeParts), ("providers", providerParts)].map { "\"\($0)\":[\($1.joined(separator: ","))]" }
-        return "{\(head)\"consent\":{\(heard)},\(parts.joined(separator: ","))}"
+        let spools = StatusReport.json(left, at: Clock.system.wall())
+        return "{\(head)\"consent\":{\(heard)},\(parts.joined(separator: ",")),\"spools\":\(spools)}"
     }
 }
 

@@ -9,8 +9,12 @@ import PluginHost
 let checkCommand = Command(
     name: "check",
     about: "Checks a configuration and prints the plan it makes; exits with 78 when something is wrong.",
+    details: "With --state it also says what lies in that state folder without a use by the configuration, and how to move or destroy it.",
     argument: "FILE",
-    options: [configOption],
+    options: [
+        configOption,
+        Option(name: "--state", value: "DIR", about: "look also for what lies in this state folder and the configuration has no use for"),
+    ],
     run: { arguments in
         if arguments.argument != nil, arguments.has("--config") { throw UsageFault("give the configuration once: FILE or --config FILE") }
         let file = arguments.argument ?? arguments["--config"] ?? Loading.defaultFile
@@ -21,7 +25,8 @@ let checkCommand = Command(
         ModuleExits.endAtOnce(ExitCode.configuration, say: say)
         let outlets = try Outlets.make(plan, folders, say: say)
         for made in outlets { made.close() }
-        try Console.show(plan.summary(file: file, modules: outlets.map(\.path)))
+        let left = arguments["--state"].map { Leftovers(plan, in: $0).summary } ?? ""
+        try Console.show(plan.summary(file: file, modules: outlets.map(\.path)) + left)
         return ExitCode.delivered
     })
 
@@ -139,6 +144,13 @@ extension Plan {
         case .number(let text): text
         case .string(let text): hidden.contains(text.utf8) ? HiddenTexts.mask : jsonQuoted(hidden.masked(text))
         }
+    }
+}
+
+extension Leftovers {
+    fileprivate var summary: String {
+        let left = isThere ? lines + letters : ["there is no folder \(printable(folder)) yet"]
+        return "\nState folder\n" + (left.isEmpty ? ["everything in it has a use"] : left).map { "  \($0)\n" }.joined()
     }
 }
 

@@ -68,9 +68,10 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     options.cipher = storage.cipher
     options.key = storage.key
     options.registry = try storage.openLedger(for: plan)
-    options.held = try storage.held(for: plan, say: say)
+    options.held = try storage.held(for: plan)
     options.seen = storage.path.map { $0 + "/message-ids" }
     try storage.open(for: plan, into: &outlets, say: say)
+    for line in Storage.leftovers(plan, in: state, isOwn: storage.path != nil)?.lines ?? [] { say(line) }
     options.acks = acks
     options.shutdown = plan.shutdown.deadline
     options.workers = workers
@@ -119,9 +120,11 @@ private func run(_ arguments: Arguments) throws -> Int32 {
         Console.say("\(grouped(account.rejected)) of \(grouped(account.received)) lines were no valid events")
     }
     sayWhatWaits(account)
+    let used = Set(account.providers.filter(\.isDurable).map(\.name))
+    let left = { Storage.leftovers(router.plan, in: state, isOwn: storage.path != nil, except: used)?.spools ?? [] }
     switch stats ?? (account.lostSome || account.stateFault != nil ? .text : AccountFormat.none) {
-    case .text: Console.note(account.text)
-    case .json: Console.note(account.json + "\n")
+    case .text: Console.note(account.text(left()))
+    case .json: Console.note(account.json(left()) + "\n")
     case .none: break
     }
     guard account.balances else {

@@ -17,7 +17,7 @@ struct StatusReport {
     /// When the router was started, in nanoseconds since 1970.
     var started: Int64?
     var state: String
-    /// Those for which the router has no provider; all, when none runs.
+    /// Those with events for which the router has no provider with a queue on disk; all, when none runs.
     var spools: [SpoolSummary]
     /// What waits for consent; nil: nothing can.
     var held: HeldStatus?
@@ -42,8 +42,7 @@ struct StatusReport {
         state = folder
         self.configuration = configuration
         self.started = started
-        let own = router.providers
-        spools = StateFolder.spools(in: folder).filter { !own.contains($0) }.map { SpoolSummary(of: $0, in: folder) }
+        spools = Leftovers(router.plan, in: folder, except: router.durableProviders).spools
     }
 
     // MARK: - For machines
@@ -62,7 +61,9 @@ struct StatusReport {
         return "{\(parts.joined(separator: ","))}\n"
     }
 
-    var spoolsJSON: String { "[\(spools.map(json).joined(separator: ","))]" }
+    var spoolsJSON: String { StatusReport.json(spools, at: at) }
+
+    static func json(_ spools: [SpoolSummary], at: Int64) -> String { "[\(spools.map { json($0, at) }.joined(separator: ","))]" }
 
     private func json(_ lane: RouterStatus.Lane) -> String {
         let status = lane.status
@@ -95,13 +96,15 @@ struct StatusReport {
             + "\"body_bytes\":\(counts.memory)}"
     }
 
-    private func json(_ spool: SpoolSummary) -> String {
+    private static func json(_ spool: SpoolSummary, _ at: Int64) -> String {
         let fault = spool.fault.map(jsonQuoted) ?? "null"
         return "{\"provider\":\(jsonQuoted(spool.provider)),\"file\":\(jsonQuoted(spool.path)),\"events\":\(spool.events),"
-            + "\"bytes\":\(spool.bytes),\(oldest(spool.oldest)),\"fault\":\(fault)}"
+            + "\"bytes\":\(spool.bytes),\(oldest(spool.oldest, at)),\"fault\":\(fault)}"
     }
 
-    private func oldest(_ time: Int64?) -> String {
+    private func oldest(_ time: Int64?) -> String { StatusReport.oldest(time, at) }
+
+    private static func oldest(_ time: Int64?, _ at: Int64) -> String {
         "\"oldest\":\(time.map { jsonQuoted(timestamp($0)) } ?? "null"),\"oldest_age_s\":\(time.map { seconds(max(0, at - $0)) } ?? "null")"
     }
 
@@ -131,7 +134,7 @@ struct StatusReport {
         }
         if let held, held.events > 0 || held.fault != nil { lines += ["", style.strong("Held for consent") + ": " + words(held)] }
         if !spools.isEmpty {
-            lines += ["", router == nil ? "On disk" : "On disk, without a provider"]
+            lines += ["", router == nil ? "On disk" : "On disk, without a provider that takes it"]
             for spool in spools {
                 lines.append("  \(printable(spool.provider)): \(words(spool))")
             }
@@ -202,8 +205,10 @@ struct StatusReport {
         return "\(tenths / 10).\(tenths % 10)"
     }
 
+    private func seconds(_ nanoseconds: Int64) -> String { StatusReport.seconds(nanoseconds) }
+
     /// With three digits behind the point.
-    private func seconds(_ nanoseconds: Int64) -> String {
+    private static func seconds(_ nanoseconds: Int64) -> String {
         let milliseconds = max(0, nanoseconds) / 1_000_000
         let rest = String(milliseconds % 1000)
         return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - rest.count) + rest

@@ -71,16 +71,9 @@ struct Storage: Sendable {
 
     /// Where events wait for consent, if a ledger is kept. A file of held events that may not be touched is told of before anything begins;
     /// one that is damaged only keeps more from being held.
-    func held(for plan: Plan, say: (String) -> Void) throws -> HeldPlace? {
+    func held(for plan: Plan) throws -> HeldPlace? {
         guard let folder else { return nil }
-        guard plan.consent?.ledger != nil else {
-            if let left = HeldSummary(in: folder.path), left.events > 0 {
-                let file = printable(folder.path) + "/" + HeldFile.name
-                let words = "events wait for consent, and no ledger is kept that could tell of it; they stay there"
-                say("\(file): \(grouped(left.events)) \(words)")
-            }
-            return nil
-        }
+        guard plan.consent?.ledger != nil else { return nil }
         var options = HeldFile.Options()
         options.isSynced = plan.providers.contains { $0.delivery.queue.durability == .power }
         options.cipher = cipher
@@ -92,6 +85,12 @@ struct Storage: Sendable {
             if error.kind == .foreign { throw StateFailure(error.description) }
         }
         return place
+    }
+
+    /// What lies in the folder without a use by the plan; nil: another router has it.
+    static func leftovers(_ plan: Plan, in path: String, isOwn: Bool, except: Set<String> = []) -> Leftovers? {
+        guard isOwn || StateFolder.owner(of: path) == nil else { return nil }
+        return Leftovers(plan, in: path, except: except)
     }
 
     /// Opens the spools of the providers whose queue is on disk.

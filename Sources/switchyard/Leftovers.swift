@@ -1,0 +1,87 @@
+// What lies in a state folder without a use by the configuration, so that it would stay there for good: the queue of a provider that is
+// gone or whose queue is not on disk any more, held events and a ledger where no `consent.ledger` is configured, dead letters whose
+// provider is gone. It only looks. Of what is empty nothing is said.
+
+import Configuration
+import Glibc
+import Ledger
+import Platform
+import Spool
+
+struct Leftovers {
+    let folder: String
+    private let plan: Plan
+    let spools: [SpoolSummary]
+
+    /// `except`: providers whose spools are in use all the same, such as those that a reload has taken out.
+    init(_ plan: Plan, in folder: String, except: Set<String> = []) {
+        self.plan = plan
+        self.folder = folder
+        let own = Set(plan.providers.filter { $0.delivery.queue.disk != nil }.map(\.name)).union(except)
+        spools = StateFolder.spools(in: folder).filter { !own.contains($0) }.map { SpoolSummary(of: $0, in: folder) }
+            .filter { $0.events > 0 || $0.fault != nil }
+    }
+
+    var isThere: Bool { access(folder, F_OK) == 0 }
+
+    /// One line for each, with the way out.
+    var lines: [String] { spools.map(words) + [held, ledger].compactMap(\.self) }
+
+    /// For each provider that is gone, what of it is among the dead letters. They were told when they were given up.
+    var letters: [String] {
+        guard let file = try? DeadLetterFile(folder + "/" + DeadLetterFile.name, makes: false) else { return [] }
+        defer { file.close() }
+        var counts: [(provider: String, events: Int)] = []
+        for count in (try? file.counts()) ?? [] where !plan.providers.contains(where: { $0.name == count.provider }) {
+            if counts.last?.provider == count.provider {
+                counts[counts.count - 1].events += count.count
+            } else {
+                counts.append((count.provider, count.count))
+            }
+        }
+        return counts.map {
+            "\(printable(folder))/\(DeadLetterFile.name): \(events($0.events)) for \(printable($0.provider)), and the configuration has no provider "
+                + "of this name, so that no replay sends them; switchyard dead-letters --state \(shellWord(folder)) --provider "
+                + "\(shellWord($0.provider)) --events prints them"
+        }
+    }
+
+    private func words(_ spool: SpoolSummary) -> String {
+        let isGone = !plan.providers.contains { $0.name == spool.provider }
+        let reason =
+            isGone
+            ? "the configuration has no provider of this name" : "the configuration gives its queue no disk (delivery.queue.disk)"
+        let waiting =
+            spool.fault.map { "\($0); \(reason)" }
+            ?? "\(printable(spool.path)): \(events(spool.events)) \(spool.events == 1 ? "waits" : "wait") for \(printable(spool.provider))"
+            + "\(spool.oldest.map { " since \(timestamp($0))" } ?? ""), and \(reason)"
+        let command = "switchyard spool --state \(shellWord(folder))"
+        // What begins with a dash would be taken for an option.
+        let name = (spool.provider.hasPrefix("-") ? "-- " : "") + shellWord(spool.provider)
+        return "\(waiting); while no router has the folder, \(command) move \(name) NEW gives them to another provider, "
+            + "\(command) destroy \(name) destroys them"
+    }
+
+    private var held: String? {
+        guard plan.consent?.ledger == nil, let left = HeldSummary(in: folder), left.events > 0 || left.fault != nil else { return nil }
+        let file = printable(folder) + "/" + HeldFile.name
+        return left.fault.map { "\($0); no ledger is kept that could tell of it" }
+            ?? "\(file): \(events(left.events)) \(left.events == 1 ? "waits" : "wait") for consent"
+            + "\(left.oldest.map { " since \(timestamp($0))" } ?? ""), and no ledger is kept that could tell of it; "
+            + "configure consent.ledger again, or remove the file to destroy them"
+    }
+
+    private var ledger: String? {
+        guard plan.consent?.ledger == nil, let left = LedgerRemains(in: folder), left.subjects > 0 || left.fault != nil else { return nil }
+        let file = printable(folder) + "/" + LedgerFile.name
+        let unfinished =
+            left.unfinished == 0
+            ? ""
+            : ", and \(left.unfinished == 1 ? "a withdrawal is" : "\(grouped(left.unfinished)) withdrawals are") not carried out to the end"
+        return left.fault.map { "\($0); the configuration has no consent.ledger" }
+            ?? "\(file): what was said for \(left.subjects == 1 ? "1 id" : "\(grouped(left.subjects)) ids") is on record\(unfinished), and the "
+            + "configuration has no consent.ledger, so that nothing goes by it; configure it again, or move the file away"
+    }
+
+    private func events(_ count: Int) -> String { count == 1 ? "1 event" : "\(grouped(count)) events" }
+}

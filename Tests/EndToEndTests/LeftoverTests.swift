@@ -1,0 +1,138 @@
+// What waits in the state folder and the configuration has no use for is told, with the commands that move or destroy it.
+
+import Foundation
+import Glibc
+import Testing
+
+private let disk = #", "delivery": { "queue": { "disk": "10MB" } }"#
+
+/// A provider that nobody can be reached by, and one that writes a file.
+private func routes(down: String = "down", queue: String = disk, to: String = "down") -> String {
+    """
+    { "shutdown": { "deadline": "1ms" },
+      "providers": { "\(down)": { "plugin": "http", "url": "http://127.0.0.1:9/"\(queue) },
+                     "other": { "plugin": "file", "path": "other.ndjson"\(disk) } },
+      "routes": [ { "name": "all", "to": ["\(to)"] } ] }
+    """
+}
+
+extension Yard {
+    /// Two events wait for `down`, and nothing for `other`.
+    fileprivate static func waiting() throws -> Yard {
+        let yard = try Yard(routes: routes())
+        let run = try yard.startRouter()
+        run.send("{\"messageId\":\"a\"}\n{\"messageId\":\"b\"}\n")
+        waitUntil("they wait") { (try! yard.status()["lanes"] as! [[String: Any]])[0]["events"] as? Int == 2 }
+        run.signal(SIGTERM)
+        let result = run.finish()
+        #expect(result.code == 0 && !result.errors.contains("switchyard spool"), "\(result.errors)")
+        return yard
+    }
+
+    /// The command of the line that ends with these words, as its arguments.
+    fileprivate func command(in text: String, before words: String) throws -> [String] {
+        let end = try #require(text.range(of: words))
+        let start = try #require(text[..<end.lowerBound].range(of: "switchyard spool", options: .backwards))
+        return text[start.lowerBound..<end.lowerBound].split(separator: " ").dropFirst().map(String.init)
+    }
+}
+
+@Suite("What is left over in the state folder")
+struct LeftoverTests {
+    @Test(
+        "is told at the start of a run, in its account, in its status and by check: who waits, how many since when, and the way out",
+        arguments: [
+            (routes(down: "renamed", to: "other"), "the configuration has no provider of this name"),
+            (routes(queue: "", to: "other"), "the configuration gives its queue no disk (delivery.queue.disk)"),
+        ])
+    func orphaned(changed: String, reason: String) throws {
+        let yard = try Yard.waiting()
+        try yard.replace("routes.json", with: changed)
+        let start = "\(yard.path("state"))/spool-down.sqlite: 2 events wait for down since 20"
+        let check = try yard.command("check")
+        let line = try #require(check.lines.first { $0.contains(start) })
+        #expect(check.code == 0 && line.contains("Z, and \(reason); while no router has the folder, "))
+        #expect(!(try yard.run(["check"]).text.contains("State folder")))
+
+        let run = try yard.startRouter(["--stats", "json"])
+        let spools = try #require(try yard.status()["spools"] as? [NSDictionary])
+        #expect(spools.count == 1 && spools[0]["provider"] as? String == "down" && spools[0]["events"] as? Int == 2)
+        let result = run.finish()
+        #expect(result.code == 0)
+        #expect(result.errorLines.filter { $0.contains(start) } == ["switchyard: " + line.drop { $0 == " " }])
+        let account = try #require(result.errorLines.last { $0.hasPrefix("{") })
+        let counts = try #require(try JSONSerialization.jsonObject(with: Data(account.utf8)) as? NSDictionary)
+        #expect((counts["spools"] as? [NSDictionary])?.map { $0["events"] as? Int } == [2])
+        #expect(try yard.run(["run", "--stats", "text"]).errors.contains("without a provider, down: 2 waiting on disk\n"))
+
+        var words = try yard.command(in: line, before: " gives them to another provider")
+        #expect(words.last == "NEW")
+        words[words.count - 1] = "other"
+        #expect(try yard.run(words).text == "2 events wait for other now\n")
+        let last = try yard.run(["run", "--stats", "json"])
+        #expect(last.code == 0 && !last.errors.contains("spool-down") && last.errors.contains(#""spools":[]"#))
+        #expect(yard.lines("other.ndjson").count == 2)
+        #expect(try yard.command("check").text.hasSuffix("\nState folder\n  everything in it has a use\n"))
+    }
+
+    @Test("is destroyed by the command that is told, whatever the provider is called")
+    func destroyed() throws {
+        let yard = try Yard.waiting()
+        let name = "-it's down"
+        rename(yard.path("state/spool-down.sqlite"), yard.path("state/spool--it%27s%20down.sqlite"))
+        let line = try #require(try yard.command("check").lines.first { $0.contains("spool--it") })
+        let command = "switchyard spool --state \(yard.path("state")) destroy -- '-it'\\''s down' destroys them"
+        #expect(line.hasSuffix(command))
+        #expect(try yard.command("spool", "--yes", "destroy", "--", name).code == 64, "--state behind -- is no option")
+        #expect(try yard.run(["spool", "--state", yard.path("state"), "--yes", "destroy", "--", name]).code == 0)
+        #expect(try yard.command("check").text.contains("everything in it has a use"))
+    }
+
+    @Test("is not told of a folder that another router has, nor where a plan keeps nothing and the folder is not there")
+    func others() throws {
+        let yard = try Yard.waiting()
+        try yard.replace("routes.json", with: passThrough)
+        let environment = ["STATE_DIRECTORY": "", "XDG_STATE_HOME": yard.folder]
+        rename(yard.path("state"), yard.path("switchyard"))
+        let alone = try yard.run(environment: environment)
+        #expect(alone.code == 0 && alone.errors.contains("2 events wait for down"), "a plan that keeps nothing hears of it too")
+        try yard.write(routes(), to: "first.json")
+        let first = try yard.start(["run", "-c", "first.json"], environment: environment)
+        waitUntil("the control socket") { access(yard.path("switchyard/control.sock"), F_OK) == 0 }
+        #expect(try yard.run(environment: environment).errors == "")
+        first.signal(SIGTERM)
+        #expect(first.finish().code == 0)
+        #expect(try yard.run(["check", "--state", yard.path("none")]).text.hasSuffix("there is no folder \(yard.path("none")) yet\n"))
+    }
+
+    @Test("is also what is held, and what people said, where no ledger is configured")
+    func withoutALedger() throws {
+        func routes(_ consent: String) -> String {
+            """
+            { "keys": { "ids": "0123456789abcdef0123456789abcdef" }, "consent": { \(consent)"levels": { "none": [], "all": ["a"] } },
+              "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "consent": "all", "to": ["out"] } ] }
+            """
+        }
+        let yard = try Yard(routes: routes(#""ledger": "ids", "unknown": "hold", "#))
+        #expect(try yard.run(input: "{\"userId\":\"ann\"}\n{\"userId\":\"bob\"}\n").code == 0)
+        #expect(try yard.run(["consent", "set", "eve", "--level", "all", "--state", yard.path("state")]).code == 0)
+        #expect(!(try yard.run().errors.contains("no ledger")))
+        try yard.replace("routes.json", with: routes(""))
+        for errors in [try yard.run().errors, try yard.command("check").text] {
+            #expect(errors.contains("held.sqlite: 2 events wait for consent since 20"), "\(errors)")
+            #expect(errors.contains("ledger.sqlite: what was said for 1 id is on record, and the configuration has no consent.ledger"))
+        }
+    }
+
+    @Test("is also a dead letter whose provider is gone, which check tells")
+    func letters() throws {
+        let yard = try Yard(
+            routes: #"{ "providers": { "out": { "plugin": "file", "path": "/dev/full" } }, "routes": [ { "to": ["out"] } ] }"#)
+        #expect(try yard.run(["--drain", "1ms"], input: "{\"n\":1}\n").code == 69)
+        #expect(try yard.command("check").text.hasSuffix("everything in it has a use\n"))
+        try yard.replace("routes.json", with: passThrough.replacingOccurrences(of: "\"out\"", with: "\"new\""))
+        let text = try yard.command("check").text
+        #expect(text.contains("dead-letters.sqlite: 1 event for out, and the configuration has no provider of this name"), "\(text)")
+        #expect(try yard.command("dead-letters", "--provider", "out", "--events").text == "{\"n\":1}\n")
+    }
+}
