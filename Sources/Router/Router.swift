@@ -98,6 +98,8 @@ public final class Router: Sendable {
         /// How long draining may take once it was told to end, by the plan of the day.
         var shutdown: Duration
         var deadline: Instant?
+        /// How long that is from when it was told to.
+        var time = Duration.zero
         var isHurried = false
         var isOver = false
     }
@@ -468,17 +470,19 @@ public final class Router: Sendable {
         let time = time ?? options.drain
         let deadline = options.clock.now() + time
         let isFirst = ending.withLock { ending in
-            guard ending.deadline == nil else { return false }
-            ending.deadline = deadline
-            return true
-        }
-        guard isFirst else { return }
-        Thread.start("drain") { [self] in
-            let isOver = ending.waitUntilReady { ending in
-                if ending.isOver { return .ready(true) }
-                return options.clock.now() >= deadline ? .ready(false) : .notBefore(deadline)
+            defer {
+                // Who ends it while it drains shortens what is left.
+                if ending.deadline.map({ deadline < $0 }) ?? true { (ending.deadline, ending.time) = (deadline, time) }
             }
-            guard !isOver else { return }
+            return ending.deadline == nil
+        }
+        guard isFirst else { return ending.wake() }
+        Thread.start("drain") { [self] in
+            let time = ending.waitUntilReady { ending -> Readiness<Duration?> in
+                guard !ending.isOver, let deadline = ending.deadline else { return .ready(nil) }
+                return options.clock.now() >= deadline ? .ready(ending.time) : .notBefore(deadline)
+            }
+            guard let time else { return }
             holds?.end(hurried: true)
             for lane in roster.posts.map(\.lane) where !lane.isOver { lane.giveUp(Answer("time to drain was up after \(time.configured)")) }
         }.detach()

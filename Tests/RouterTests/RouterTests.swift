@@ -52,7 +52,7 @@ final class Rig: @unchecked Sendable {
 
     init(
         _ stores: [any Provider], routes: [RoutePlan]? = nil, memory: Int = 4_000_000, workers: Int = 2, drain: Duration = .seconds(60),
-        vitals: Vitals = Vitals(), emits: [EmitPlan] = []
+        shutdown: Duration = .seconds(10), vitals: Vitals = Vitals(), emits: [EmitPlan] = []
     ) {
         pipe(&ends)
         var plan = Plan()
@@ -71,6 +71,7 @@ final class Rig: @unchecked Sendable {
         options.input = ends[0]
         options.workers = workers
         options.drain = drain
+        options.shutdown = shutdown
         options.blockSize = 4096
         options.vitals = vitals
         let said = said
@@ -168,6 +169,20 @@ struct RouterTests {
         #expect(account.balances)
         #expect(account.providers[0].lane.lost == 0)
         #expect(rig.deadLetters == account.providers[0].lane.totalTaken, "everything that was read is kept")
+    }
+
+    @Test("that is stopped while it drains after the end of its input has no longer than a stopped one has")
+    func stopsWhileDraining() {
+        let hanging = Store(nil)
+        let rig = Rig([hanging], drain: .seconds(36_000), shutdown: .zero)
+        rig.send("{\"n\":1}\n")
+        hanging.wait(for: 1)
+        rig.endInput()
+        while !rig.router.readiness.troubles.contains("the router is ending") { sched_yield() }
+        rig.router.stopReading()
+        let account = rig.finish()
+        #expect(account.balances && account.providers[0].undelivered == 1)
+        #expect(rig.deadLetters == 1)
     }
 
     /// As good as no rate, in the time of a test.
