@@ -129,6 +129,9 @@ public final class Database {
         return sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK ? file : nil
     }
 
+    /// For what SQLite calls of itself.
+    var connection: OpaquePointer? { handle }
+
     /// Lets go of all pages that are in memory.
     func releaseMemory() { sqlite3_db_release_memory(handle) }
 

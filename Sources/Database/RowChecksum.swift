@@ -55,7 +55,7 @@ public struct RowChecksum: Sendable, Equatable {
         }
     }
 
-    private mutating func add(_ bytes: UnsafeRawBufferPointer, type: UInt64) {
+    mutating func add(_ bytes: UnsafeRawBufferPointer, type: UInt64) {
         mark(type)
         state = cchecksum_hash_word(UInt64(bytes.count), state)
         // An empty value may have an address or none: SQLite gives none for an empty blob.
