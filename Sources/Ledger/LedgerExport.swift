@@ -30,7 +30,7 @@ extension LedgerFile {
                 """
                 SELECT subjects.number, hmac, key, short, terms, decided, person, received, origins.name
                 FROM subjects LEFT JOIN origins ON origins.number = origin
-                WHERE subjects.number > ?1 ORDER BY subjects.number LIMIT ?2
+                WHERE subjects.number > ?1 AND \(LedgerSchema.subjectIsWhole) ORDER BY subjects.number LIMIT ?2
                 """
             ).bind(1, options.after).bind(2, options.most)
             defer { all.reset() }

@@ -52,7 +52,8 @@ extension LedgerFile {
         let holds = row.terms == nil || decided >= row.decided
         try database.statement(
             """
-            INSERT INTO history SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6 FROM history WHERE subject = ?1
+            INSERT INTO history (subject, number, terms, decided, received, origin, held)
+            SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6 FROM history WHERE subject = ?1
             """
         ).bind(1, row.number).bind(2, number).bind(3, decided).bind(4, now).bind(5, origin).bind(6, holds ? 1 : 0).run()
         guard holds else { return LedgerOutcome(holds: false, changes: []) }

@@ -101,7 +101,10 @@ extension LedgerFile {
     private func record(of row: SubjectRow) throws(StorageFault) -> ConsentRecord? {
         guard let terms = row.terms else { return nil }
         let find = try database.statement(
-            "SELECT decided, received, name FROM subjects JOIN origins ON origins.number = origin WHERE subjects.number = ?1"
+            """
+            SELECT decided, received, name FROM subjects JOIN origins ON origins.number = origin
+            WHERE subjects.number = ?1 AND \(LedgerSchema.subjectIsWhole) AND \(LedgerSchema.originIsWhole)
+            """
         ).bind(1, row.number)
         defer { find.reset() }
         guard try find.step() else { throw StorageFault(.damaged, "\(path): row \(row.number) of subjects makes no sense") }
@@ -113,7 +116,7 @@ extension LedgerFile {
         let find = try database.statement(
             """
             SELECT terms, decided, received, origins.name, held FROM history JOIN origins ON origins.number = origin
-            WHERE subject = ?1 ORDER BY history.number
+            WHERE subject = ?1 AND \(LedgerSchema.decisionIsWhole) AND \(LedgerSchema.originIsWhole) ORDER BY history.number
             """
         ).bind(1, row.number)
         defer { find.reset() }
@@ -140,7 +143,8 @@ extension LedgerFile {
     }
 
     private func forEachAlone(_ body: (ShortHash, [ConsentTerms]) -> Void) throws(StorageFault) {
-        let all = try database.statement("SELECT short, terms FROM subjects WHERE person IS NULL")
+        let all = try database.statement(
+            "SELECT short, terms FROM subjects WHERE person IS NULL AND \(LedgerSchema.subjectIsWhole)")
         defer { all.reset() }
         // One list for each number, so that nothing is allocated for an id.
         var lists: [Int64: [ConsentTerms]] = [:]
@@ -160,7 +164,10 @@ extension LedgerFile {
     /// Gives the ids of each person that has more than one.
     func forEachPerson(_ body: ([SubjectRow]) throws(StorageFault) -> Void) throws(StorageFault) {
         let tied = try database.statement(
-            "SELECT number, hmac, key, short, terms, decided, person FROM subjects WHERE person IS NOT NULL ORDER BY person")
+            """
+            SELECT number, hmac, key, short, terms, decided, person FROM subjects
+            WHERE person IS NOT NULL AND \(LedgerSchema.subjectIsWhole) ORDER BY person
+            """)
         defer { tied.reset() }
         var members: [SubjectRow] = []
         while try tied.step() {

@@ -36,7 +36,8 @@ extension LedgerFile {
 
     /// The id's row; nil: it has none.
     func row(of id: LedgerID) throws(StorageFault) -> SubjectRow? {
-        let find = try database.statement("SELECT number, hmac, key, short, terms, decided, person FROM subjects WHERE short = ?1")
+        let find = try database.statement(
+            "SELECT number, hmac, key, short, terms, decided, person FROM subjects WHERE short = ?1 AND \(LedgerSchema.subjectIsWhole)")
         let row: SubjectRow? = try short(id).withBytes { (bytes) throws(StorageFault) in
             find.bind(1, lending: bytes)
             defer { find.reset() }
@@ -97,7 +98,10 @@ extension LedgerFile {
     func members(of row: SubjectRow) throws(StorageFault) -> [SubjectRow] {
         guard let person = row.person else { return [row] }
         let find = try database.statement(
-            "SELECT number, hmac, key, short, terms, decided, person FROM subjects WHERE person = ?1 ORDER BY number"
+            """
+            SELECT number, hmac, key, short, terms, decided, person FROM subjects
+            WHERE person = ?1 AND \(LedgerSchema.subjectIsWhole) ORDER BY number
+            """
         ).bind(1, person)
         defer { find.reset() }
         var rows: [SubjectRow] = []

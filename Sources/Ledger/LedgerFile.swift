@@ -1,6 +1,6 @@
 // Who consented to what, in a file of SQLite's. It promises that what a write has taken is there after the process was killed
-// and after a loss of power, that no raw id reaches the disk or a message, and that a file which cannot be read is a fault:
-// consent is never forgotten in silence. It knows nothing of what levels and purposes mean.
+// and after a loss of power, that no raw id reaches the disk or a message, and that a file of which anything is damaged or missing is a
+// fault: consent is never forgotten in silence. Each opening reads all of it. It knows nothing of what levels and purposes mean.
 
 internal import Database
 internal import Glibc
@@ -21,6 +21,8 @@ public final class LedgerFile: @unchecked Sendable {
         public var clock = Clock.system
         /// Another file system than SQLite's own, for tests.
         public var vfs: String?
+        /// Told of what a person should know.
+        public var warn: @Sendable (String) -> Void = { _ in }
 
         public init(keys: LedgerKeys, short: @escaping @Sendable ([UInt8]) -> ShortHash) {
             self.keys = keys
@@ -33,8 +35,9 @@ public final class LedgerFile: @unchecked Sendable {
     public var levels: [String]
     let options: Options
     let database: Database
-    /// Whether another process may have the file, so that nothing is written.
-    private let isLookedAt: Bool
+    /// nil: another process may have the file, so that nothing is written.
+    private let file: ProvenFile?
+    private let rows: RowGuard
     var names = LedgerNames()
     /// The greatest time ever written.
     private var lastReceived: Int64 = 0
@@ -48,25 +51,24 @@ public final class LedgerFile: @unchecked Sendable {
     /// Why the write that is under way cannot be kept.
     private var broken: StorageFault?
 
-    /// Opens the file, or makes it when `makes`; nil: there is none.
+    /// Opens the file, or makes it when `makes`; nil: there is none. One of which anything is damaged or missing is a fault, and stays as it is.
     public init?(_ path: String, makes: Bool = true, options: Options) throws(StorageFault) {
         self.path = path
         self.options = options
-        isLookedAt = false
         levels = options.levels
-        if access(path, F_OK) != 0, errno == ENOENT {
-            // A new file would take an old one's log for its own.
-            guard access(path + "-wal", F_OK) != 0 else {
-                throw LedgerFile.advice(StorageFault(.damaged, "\(path): is not there, but its log is"))
-            }
-            guard makes else { return nil }
-            try LedgerFile.make(path, options)
+        guard let (file, rows) = try LedgerFile.advised({ () throws(StorageFault) in try LedgerFile.open(path, makes, options) }) else {
+            return nil
         }
-        database = try LedgerFile.advised { () throws(StorageFault) in try LedgerFile.open(path, options) }
+        self.file = file
+        self.rows = rows
+        database = file.database
         do throws(StorageFault) {
-            try LedgerFile.advised { () throws(StorageFault) in try recognise() }
+            try LedgerFile.advised { () throws(StorageFault) in
+                try rows.install()
+                try recognise()
+            }
         } catch {
-            database.close()
+            database.closeKeepingLog()
             throw error
         }
     }
@@ -75,36 +77,97 @@ public final class LedgerFile: @unchecked Sendable {
     public init?(lookingAt path: String, options: Options) throws(StorageFault) {
         self.path = path
         self.options = options
-        isLookedAt = true
+        file = nil
         levels = options.levels
-        if access(path, F_OK) != 0, errno == ENOENT { return nil }
-        database = try LedgerFile.advised { () throws(StorageFault) in try Database(path, makes: false, vfs: options.vfs, patience: 5000) }
+        let database: Database? = try LedgerFile.advised { () throws(StorageFault) in
+            switch try FileSight.look(at: path, as: LedgerSchema.format, vfs: options.vfs).state {
+            case .absent:
+                try LedgerFile.checkAbsence(path)
+                return nil
+            case .damaged(let damage): throw StorageFault(.damaged, damage.words)
+            case .old(let database, _):
+                database.closeKeepingLog()
+                throw StorageFault(.failed, "\(path): has an older form; the next router or command that writes to it takes it over")
+            case .whole(let database, _): return database
+            }
+        }
+        guard let database else { return nil }
+        self.database = database
         do throws(StorageFault) {
-            try LedgerFile.advised { () throws(StorageFault) in
+            rows = try LedgerFile.advised { () throws(StorageFault) in
                 try database.run("PRAGMA query_only = ON")
-                try database.check(LedgerSchema.format)
-                try checkMark()
+                let rows = try RowGuard(database, application: LedgerSchema.format.application, LedgerSchema.guarded)
+                try rows.verify()
+                return rows
+            }
+            try LedgerFile.advised { () throws(StorageFault) in
+                try readTime()
+                try LedgerFile.checkMark(database, options)
             }
         } catch {
-            database.close()
+            database.closeKeepingLog()
             throw error
         }
     }
 
+    // MARK: - Opening
+
+    private static func open(_ path: String, _ makes: Bool, _ options: Options) throws(StorageFault) -> (ProvenFile, RowGuard)? {
+        var proven = ProvenFile.Options()
+        proven.isSynced = true
+        proven.vfs = options.vfs
+        proven.warn = options.warn
+        // How far the file has come is read anew each time: of a commit that failed nobody knows whether it was done.
+        proven.isShared = true
+        var rows: RowGuard?
+        func open() throws(StorageFault) -> ProvenFile.Opening {
+            try ProvenFile.open(path, as: LedgerSchema.format, proven) { (database) throws(StorageFault) in
+                let isOld = try database.number("PRAGMA user_version") ?? 0 < LedgerSchema.format.provenSince ?? 0
+                let guarding = try RowGuard(database, application: LedgerSchema.format.application, LedgerSchema.guarded)
+                if !isOld { try guarding.verify() }
+                try checkMark(database, options)
+                for key in options.keys.all { _ = try isKnown(key, database) }
+                rows = guarding
+            } upgrade: { (file, _) throws(StorageFault) in
+                try LedgerSchema.upgrade(file.database)
+                rows?.begin()
+                try rows?.fill()
+                rows?.settle(into: &file.proof)
+                options.warn("\(path): its rows get checksums; what they hold is taken as it is")
+            }
+        }
+        switch try open() {
+        case .damaged(let damage): throw StorageFault(.damaged, damage.words)
+        case .open(let file): return rows.map { (file, $0) }
+        case .absent: break
+        }
+        try checkAbsence(path)
+        guard makes else { return nil }
+        try make(path, proven)
+        guard case .open(let file) = try open() else { throw StorageFault(.failed, "\(path): cannot be made") }
+        return rows.map { (file, $0) }
+    }
+
+    /// A file without tables is no new one: those are made under another name.
+    private static func checkAbsence(_ path: String) throws(StorageFault) {
+        if access(path, F_OK) == 0 { throw StorageFault(.damaged, "\(path): is empty") }
+        guard access(path + "-wal", F_OK) != 0 else { throw StorageFault(.damaged, "\(path): is not there, but its log is") }
+    }
+
     /// Whole or not at all: under another name first, so that an empty file is a damaged one.
-    private static func make(_ path: String, _ options: Options) throws(StorageFault) {
+    private static func make(_ path: String, _ options: ProvenFile.Options) throws(StorageFault) {
         let draft = path + ".new"
         for companion in ["", "-wal", "-shm"] { unlink(draft + companion) }
-        try makePrivate(draft)
-        let database = try Database(draft, vfs: options.vfs)
+        let file = try ProvenFile(making: draft, as: LedgerSchema.format, options)
         do throws(StorageFault) {
-            try database.settle(as: LedgerSchema.format, isSynced: true)
-            try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            try file.database.run("PRAGMA wal_checkpoint(TRUNCATE)")
         } catch {
-            database.close()
+            file.close()
             throw error
         }
-        database.close()
+        file.close()
+        // The file gets its witness where it is used.
+        unlink(Witness.path(beside: draft))
         let folder = Descriptor(owning: Glibc.open(parent(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC))
         guard rename(draft, path) == 0, fsync(folder.number) == 0 else {
             throw StorageFault(.failed, "\(path): cannot be made: \(SystemFault())")
@@ -116,86 +179,70 @@ public final class LedgerFile: @unchecked Sendable {
         return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
     }
 
-    private static func open(_ path: String, _ options: Options) throws(StorageFault) -> Database {
-        try makePrivate(path)
-        let database = try Database(path, makes: false, vfs: options.vfs, patience: 5000)
-        do throws(StorageFault) {
-            guard try database.number("SELECT count(*) FROM sqlite_schema") != 0 else {
-                throw StorageFault(.damaged, "\(path): is empty")
-            }
-            try database.settle(as: LedgerSchema.format, isSynced: true)
-        } catch {
-            database.close()
-            throw error
-        }
-        return database
-    }
-
     /// Adds the way out to a fault that only a person can mend.
     static func advised<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
         do throws(StorageFault) {
             return try body()
         } catch {
-            throw advice(error)
+            guard error.kind == .damaged else { throw error }
+            throw StorageFault(
+                .damaged,
+                "\(error); nothing is let through that needs consent: put back a copy, in place of it and its -wal and .witness, or move the three "
+                    + "away, and nobody's consent is known")
         }
     }
 
-    private static func advice(_ fault: StorageFault) -> StorageFault {
-        guard fault.kind == .damaged else { return fault }
-        return StorageFault(
-            .damaged,
-            "\(fault); nothing is let through that needs consent: put back a copy, or move it away with its -wal, and nobody's consent is known"
-        )
-    }
-
-    /// Checks that it was written under these keys, and reads what the ledger knows of itself. Nothing is written but the marks of
-    /// keys that it does not know yet.
+    /// Writes down under which keys it is written, where it does not know yet.
     private func recognise() throws(StorageFault) {
-        let isMarked = try checkMark()
+        try readTime()
+        let isMarked = try LedgerFile.checkMark(database, options)
         var fresh: [LedgerKeys.Key] = []
-        for key in options.keys.all where try !isKnown(key) { fresh.append(key) }
+        for key in options.keys.all where try !LedgerFile.isKnown(key, database) { fresh.append(key) }
         if isMarked, fresh.isEmpty { return }
         let marks = fresh
         try write { () throws(StorageFault) in
-            let insert = try database.statement("INSERT OR REPLACE INTO about VALUES ('mark', ?1)")
-            try mark.withBytes { (bytes) throws(StorageFault) in try insert.bind(1, lending: bytes).run() }
+            if !isMarked {
+                let insert = try database.statement("INSERT INTO about (name, value) VALUES ('mark', ?1)")
+                try mark.withBytes { (bytes) throws(StorageFault) in try insert.bind(1, lending: bytes).run() }
+            }
             for key in marks { try markKey(key) }
         }
     }
 
     /// Whether it was written to before, which was under this key.
     @discardableResult
-    private func checkMark() throws(StorageFault) -> Bool {
-        try readTime()
+    private static func checkMark(_ database: Database, _ options: Options) throws(StorageFault) -> Bool {
         let known = try database.statement("SELECT value FROM about WHERE name = 'mark'")
         let isMarked = try known.step()
-        let isSame = isMarked && ShortHash(known.bytes(0)) == mark
+        let isSame = isMarked && ShortHash(known.bytes(0)) == mark(options)
         known.reset()
         // Under another key every subject would have another short hash, and nobody would be found.
         guard isSame || !isMarked else {
             throw StorageFault(
                 .foreign,
-                "\(path): was written under another subject.key than the one beside it; put that one back, or import an export with raw ids"
-            )
+                "\(database.path): was written under another subject.key than the one beside it; put that one back, or import an export with "
+                    + "raw ids")
         }
         return isMarked
     }
 
     func readTime() throws(StorageFault) {
-        lastReceived = try database.number("SELECT value FROM about WHERE name = 'received'") ?? 0
+        lastReceived = try database.number("SELECT value FROM about WHERE name = 'received' AND \(LedgerSchema.aboutIsWhole)") ?? 0
     }
 
     /// The short hash of a fixed text, which tells the key.
-    var mark: ShortHash { options.short([0] + Array("switchyard ledger".utf8)) }
+    var mark: ShortHash { LedgerFile.mark(options) }
 
-    private func isKnown(_ key: LedgerKeys.Key) throws(StorageFault) -> Bool {
+    private static func mark(_ options: Options) -> ShortHash { options.short([0] + Array("switchyard ledger".utf8)) }
+
+    private static func isKnown(_ key: LedgerKeys.Key, _ database: Database) throws(StorageFault) -> Bool {
         let find = try database.statement("SELECT mark FROM keys WHERE name = ?1").bind(1, key.name)
         defer { find.reset() }
         guard try find.step(), !find.isNull(0) else { return false }
         guard find.bytes(0).elementsEqual(key.mark) else {
             throw StorageFault(
                 .foreign,
-                "\(path): was written under another key '\(printable(key.name))'; give a new key a new name, and keep the old one as previous"
+                "\(database.path): was written under another key '\(printable(key.name))'; give a new key a new name, and keep the old one as previous"
             )
         }
         return true
@@ -228,10 +275,15 @@ public final class LedgerFile: @unchecked Sendable {
         }
         do throws(StorageFault) {
             let result = try LedgerFile.advised { () throws(StorageFault) in
-                try database.transaction { () throws(StorageFault) in
+                guard let file else { throw StorageFault(.failed, "\(path): was opened to look at it only") }
+                rows.begin()
+                return try file.transaction { () throws(StorageFault) in
                     let result = try body()
                     if let broken { throw broken }
-                    try database.statement("INSERT OR REPLACE INTO about VALUES ('received', ?1)").bind(1, now).run()
+                    try database.statement(
+                        "INSERT INTO about (name, value) VALUES ('received', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+                    ).bind(1, now).run()
+                    rows.settle(into: &file.proof)
                     return result
                 }
             }
@@ -296,7 +348,8 @@ public final class LedgerFile: @unchecked Sendable {
     }
 
     public func close() {
-        if !isLookedAt { try? tidy() }
+        guard file != nil else { return database.closeKeepingLog() }
+        try? tidy()
         database.close()
     }
 }

@@ -198,7 +198,10 @@ extension LedgerFile {
     /// Why a hashed id cannot be written: another id has its short hash or its long one.
     func conflict(_ id: HashedID) throws(StorageFault) -> String? {
         let find = try database.statement(
-            "SELECT short, hmac, keys.name FROM subjects JOIN keys ON keys.number = key WHERE hmac = ?1 OR short = ?2")
+            """
+            SELECT short, hmac, keys.name FROM subjects JOIN keys ON keys.number = key
+            WHERE (hmac = ?1 OR short = ?2) AND \(LedgerSchema.subjectIsWhole) AND \(LedgerSchema.keyIsWhole)
+            """)
         defer { find.reset() }
         return try id.short.withBytes { (short) throws(StorageFault) in
             try id.hmac.withUnsafeBufferPointer { (hmac) throws(StorageFault) in

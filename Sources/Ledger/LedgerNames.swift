@@ -17,21 +17,23 @@ struct LedgerNames {
 
     mutating func key(_ name: String, in database: Database) throws(StorageFault) -> Int64 {
         if let known = keys[name] { return known }
-        let number = try LedgerNames.number(name, in: "keys", database)
+        let number = try LedgerNames.number(name, in: "keys", LedgerSchema.keyIsWhole, database)
         keys[name] = number
         return number
     }
 
     mutating func origin(_ name: String, in database: Database) throws(StorageFault) -> Int64 {
         if let known = origins[name] { return known }
-        let number = try LedgerNames.number(name, in: "origins", database)
+        let number = try LedgerNames.number(name, in: "origins", LedgerSchema.originIsWhole, database)
         if origins.count >= LedgerNames.most { origins = [:] }
         origins[name] = number
         return number
     }
 
-    private static func number(_ name: String, in table: String, _ database: Database) throws(StorageFault) -> Int64 {
-        let find = try database.statement("SELECT number FROM \(table) WHERE name = ?1").bind(1, name)
+    private static func number(
+        _ name: String, in table: String, _ isWhole: String, _ database: Database
+    ) throws(StorageFault) -> Int64 {
+        let find = try database.statement("SELECT number FROM \(table) WHERE name = ?1 AND \(isWhole)").bind(1, name)
         defer { find.reset() }
         if try find.step() { return find.int(0) }
         try database.statement("INSERT INTO \(table) (name) VALUES (?1)").bind(1, name).run()
@@ -40,7 +42,7 @@ struct LedgerNames {
 
     mutating func name(ofKey number: Int64, in database: Database) throws(StorageFault) -> String {
         if let known = keyNames[number] { return known }
-        let find = try database.statement("SELECT name FROM keys WHERE number = ?1").bind(1, number)
+        let find = try database.statement("SELECT name FROM keys WHERE number = ?1 AND \(LedgerSchema.keyIsWhole)").bind(1, number)
         defer { find.reset() }
         guard try find.step() else { throw StorageFault(.damaged, "\(database.path): names a key that it does not have") }
         keyNames[number] = find.text(0)
@@ -59,7 +61,10 @@ struct LedgerNames {
         }
         let find = bound(
             try database.statement(
-                "SELECT number FROM terms WHERE withdrawn = ?1 AND level = ?2 AND granted = ?3 AND denied = ?4 AND version = ?5"))
+                """
+                SELECT number FROM terms WHERE withdrawn = ?1 AND level = ?2 AND granted = ?3 AND denied = ?4 AND version = ?5
+                AND \(LedgerSchema.termsAreWhole)
+                """))
         defer { find.reset() }
         let number: Int64
         if try find.step() {
@@ -76,7 +81,9 @@ struct LedgerNames {
 
     mutating func terms(_ number: Int64, in database: Database) throws(StorageFault) -> ConsentTerms {
         if let known = termsByNumber[number] { return known }
-        let find = try database.statement("SELECT withdrawn, level, granted, denied, version FROM terms WHERE number = ?1").bind(1, number)
+        let find = try database.statement(
+            "SELECT withdrawn, level, granted, denied, version FROM terms WHERE number = ?1 AND \(LedgerSchema.termsAreWhole)"
+        ).bind(1, number)
         defer { find.reset() }
         guard try find.step(), let granted = stringList(find.text(2)), let denied = stringList(find.text(3)) else {
             throw StorageFault(.damaged, "\(database.path): names terms that it does not have")

@@ -60,7 +60,8 @@ extension LedgerFile {
         try write { () throws(StorageFault) in
             try database.statement(
                 """
-                INSERT INTO receipt_lines SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6
+                INSERT INTO receipt_lines (receipt, number, place, at, events, bytes, in_hands)
+                SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6
                 FROM receipt_lines WHERE receipt = ?1
                 """
             ).bind(1, receipt).bind(2, line.place).bind(3, line.at).bind(4, line.events).bind(5, line.bytes).bind(6, line.inHands).run()
@@ -75,13 +76,13 @@ extension LedgerFile {
 
     /// Those whose destruction was begun and not brought to its end.
     public func unfinishedReceipts() throws(StorageFault) -> [WithdrawalReceipt] {
-        try receipts(try database.statement("\(LedgerFile.columns) WHERE finished IS NULL ORDER BY receipts.number"))
+        try receipts(try database.statement("\(LedgerFile.columns) AND finished IS NULL ORDER BY receipts.number"))
     }
 
     /// The next receipts behind that one, in order.
     public func receipts(after number: Int64 = 0, most: Int = 500) throws(StorageFault) -> [WithdrawalReceipt] {
         try receipts(
-            try database.statement("\(LedgerFile.columns) WHERE receipts.number > ?1 ORDER BY receipts.number LIMIT ?2")
+            try database.statement("\(LedgerFile.columns) AND receipts.number > ?1 ORDER BY receipts.number LIMIT ?2")
                 .bind(1, number).bind(2, most))
     }
 
@@ -94,7 +95,7 @@ extension LedgerFile {
             }
         var found: [WithdrawalReceipt] = []
         for hmac in hmacs {
-            let find = try database.statement("\(LedgerFile.columns) WHERE hmac = ?1 ORDER BY receipts.number")
+            let find = try database.statement("\(LedgerFile.columns) AND hmac = ?1 ORDER BY receipts.number")
             found += try hmac.withUnsafeBufferPointer { (hmac) throws(StorageFault) in
                 try receipts(find.bind(1, lending: UnsafeRawBufferPointer(hmac)))
             }
@@ -104,7 +105,7 @@ extension LedgerFile {
 
     private static let columns = """
         SELECT receipts.number, hmac, keys.name, shorts, purposes, origin, begun, finished
-        FROM receipts JOIN keys ON keys.number = key
+        FROM receipts JOIN keys ON keys.number = key WHERE \(LedgerSchema.receiptIsWhole) AND \(LedgerSchema.keyIsWhole)
         """
 
     private func receipts(_ find: Statement) throws(StorageFault) -> [WithdrawalReceipt] {
@@ -132,7 +133,10 @@ extension LedgerFile {
 
     private func lines(of receipt: Int64) throws(StorageFault) -> [WithdrawalReceipt.Line] {
         let find = try database.statement(
-            "SELECT place, at, events, bytes, in_hands FROM receipt_lines WHERE receipt = ?1 ORDER BY number"
+            """
+            SELECT place, at, events, bytes, in_hands FROM receipt_lines
+            WHERE receipt = ?1 AND \(LedgerSchema.lineIsWhole) ORDER BY number
+            """
         ).bind(1, receipt)
         defer { find.reset() }
         var lines: [WithdrawalReceipt.Line] = []

@@ -64,7 +64,8 @@ struct ConsentClient {
 
     private static func open(_ folder: StateFolder, _ plan: Plan) throws -> Place {
         do throws(StorageFault) {
-            let options = LedgerFile.Options(plan, under: try folder.storedKey())!
+            var options = LedgerFile.Options(plan, under: try folder.storedKey())!
+            options.warn = { Console.say($0) }
             let file = try LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!
             return .folder(folder, file, ConsentDesk(.resting(file), folder: folder.path), plan)
         } catch {

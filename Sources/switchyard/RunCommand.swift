@@ -67,7 +67,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     options.levels = storage.levels
     options.cipher = storage.cipher
     options.key = storage.key
-    options.registry = try storage.openLedger(for: plan)
+    options.registry = try storage.openLedger(for: plan, say: say)
     options.held = try storage.held(for: plan)
     options.seen = storage.path.map { $0 + "/message-ids" }
     try storage.open(for: plan, into: &outlets, say: say)

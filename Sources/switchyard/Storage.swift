@@ -58,11 +58,13 @@ struct Storage: Sendable {
     }
 
     /// Opens the ledger, if one is kept.
-    func openLedger(for plan: Plan) throws -> Registry? {
+    func openLedger(for plan: Plan, say: @escaping @Sendable (String) -> Void) throws -> Registry? {
         guard let folder, let key else { return nil }
         do throws(StorageFault) {
             return try LedgerFile.Options(plan, under: key).map { (options) throws(StorageFault) in
-                try Registry(LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!)
+                var options = options
+                options.warn = say
+                return try Registry(LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!)
             }
         } catch {
             throw StateFailure(error.description)

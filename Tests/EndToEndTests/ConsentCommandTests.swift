@@ -77,8 +77,13 @@ struct ConsentCommandTests {
         let yard = try Yard(routes: routes())
         #expect(try yard.consent("set", "u1", "--level", "standard").code == 0)
         #expect(try yard.consent("clock").text == "the clock is not behind\n")
-        // As if it had been written at noon of a day in 2096.
-        execute("UPDATE about SET value = 4000000000000000000 WHERE name = 'received'", on: yard.path("state/ledger.sqlite"))
+        // As if it had been written at noon of a day in 2096, by a program that knew no checksums.
+        let tables = ["about", "keys", "origins", "terms", "subjects", "history", "receipts", "receipt_lines"]
+        execute(
+            tables.map { "ALTER TABLE \($0) DROP COLUMN checksum; " }.joined()
+                + "DROP TABLE proof; PRAGMA user_version = 1; UPDATE about SET value = 4000000000000000000 WHERE name = 'received'",
+            on: yard.path("state/ledger.sqlite"))
+        unlink(yard.path("state/ledger.witness"))
         let run = isRunning ? try yard.startAnswering() : nil
         for name in ["one", "two"] { run?.send(#"{"userId":"u1","event":"\#(name)"}"# + "\n") }
         if isRunning { try waitUntil("they are judged") { try yard.status()["events"] as? Int == 2 } }
