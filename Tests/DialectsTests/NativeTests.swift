@@ -96,6 +96,10 @@ import Testing
         }
     }
 
+    @Test func makesOneLineOfAnEventThatWasWrittenOverSeveral() {
+        #expect(translate("[{\"a\":NaN,\n\"b\":2}]", Native()).lines == ["{\"a\":\"NaN\", \"b\":2}"])
+    }
+
     @Test func escapesANewlineInAStringOfAnArray() {
         #expect(translate("[{\"a\":\"x\ny\"}]", Native()).lines == ["{\"a\":\"x\\ny\"}"])
     }
