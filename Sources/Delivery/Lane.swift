@@ -120,6 +120,7 @@ public final class Lane: Sendable {
         let (effects, needsAttention): ([LaneState.Effect]?, Bool) = state.withLock { state in
             if !parcel.isEmpty, state.mustWait(for: parcel.byteCount) { return (nil, true) }
             let effects = parcel.isEmpty ? [] : state.take(&parcel, receipt, at: now)
+            state.telling += effects.isEmpty ? 0 : 1
             return (effects, state.needsAttention(at: now))
         }
         if needsAttention { state.wake() }
@@ -190,19 +191,19 @@ public final class Lane: Sendable {
 
     /// Time is up: what still waits is given up and kept in the dead-letter file.
     public func giveUp(_ answer: Answer) {
-        carryOut(state.withLock { $0.giveUp(answer) })
+        carryOut(telling { $0.giveUp(answer) })
         endWatch()
     }
 
     /// The provider does not come back from a call, and is not called again: what waits is given up. Where it was not in
     /// a delivery, only a lane that has ended by itself is meant, so that its provider's end is not waited for.
     public func stop(for answer: Answer, isInDelivery: Bool) {
-        carryOut(state.withLock { isInDelivery || $0.phase == .ended ? $0.stop(for: answer) : [] })
+        carryOut(telling { isInDelivery || $0.phase == .ended ? $0.stop(for: answer) : [] })
         endWatch()
     }
 
     private func destinationLeft(_ answer: Answer) {
-        carryOut(state.withLock { $0.close(answer) })
+        carryOut(telling { $0.close(answer) })
         endWatch()
     }
 
@@ -215,7 +216,7 @@ public final class Lane: Sendable {
                 pulse.beat {
                     provider.deliver(batch, attempt: attempt) { [weak self] outcome in
                         guard let self else { return }
-                        carryOut(state.withLock { $0.completed(token, outcome, at: clock.now()) })
+                        carryOut(telling { $0.completed(token, outcome, at: clock.now()) })
                     }
                 }
             case .bury(let effects): carryOut(effects)
@@ -223,7 +224,7 @@ public final class Lane: Sendable {
                 pulse.beat {
                     provider.flush { [weak self] outcome in
                         guard let self else { return }
-                        carryOut(state.withLock { $0.flushed(outcome) })
+                        carryOut(telling { $0.flushed(outcome) })
                     }
                 }
             case .end:
@@ -241,6 +242,7 @@ public final class Lane: Sendable {
         state.waitUntilReady { state in
             let step = state.next(at: clock.now())
             if case .wait(let instant) = step { return .notBefore(instant) }
+            if case .bury(let effects) = step, !effects.isEmpty { state.telling += 1 }
             return .ready(step)
         }
     }
@@ -260,44 +262,44 @@ public final class Lane: Sendable {
             case .sweep(let row, let broom): carryOut(diskPulse.beat { sweep(after: row, broom, store) })
             case .tidy(let clearsGaps):
                 let isDone = diskPulse.beat { (try? store.tidy()) != nil && (!clearsGaps || (try? store.clearGaps()) != nil) }
-                carryOut(state.withLock { $0.tidied(isDone: isDone, at: clock.now()) })
+                carryOut(telling { $0.tidied(isDone: isDone, at: clock.now()) })
             case .check: carryOut(check(store))
             case .close:
                 store.close()
-                carryOut(state.withLock { $0.storeClosed() })
+                carryOut(telling { $0.storeClosed() })
                 return
             case .wait: preconditionFailure("waits by itself")
             }
-            if let loss = store.takeLoss() { carryOut(state.withLock { $0.lost(loss) }) }
+            if let loss = store.takeLoss() { carryOut(telling { $0.lost(loss) }) }
         }
     }
 
     private func commit(_ work: SpoolWork, _ store: any SpoolStore) -> [LaneState.Effect] {
         do throws(SpoolFault) {
             try store.commit(work)
-            return state.withLock { $0.committed(at: clock.now()) }
+            return telling { $0.committed(at: clock.now()) }
         } catch {
             if error.kind == .removed { store.letGo() }
-            return state.withLock { $0.storeFailed(error, at: clock.now()) }
+            return telling { $0.storeFailed(error, at: clock.now()) }
         }
     }
 
     private func read(after row: Int64, _ most: Int, _ store: any SpoolStore) -> [LaneState.Effect] {
         do throws(SpoolFault) {
             let rows = try store.read(after: row, most: most)
-            return state.withLock { $0.came(rows, at: clock.now()) }
+            return telling { $0.came(rows, at: clock.now()) }
         } catch {
-            return state.withLock { $0.readFailed(error, at: clock.now()) }
+            return telling { $0.readFailed(error, at: clock.now()) }
         }
     }
 
     private func sweep(after row: Int64, _ broom: Broom, _ store: any SpoolStore) -> [LaneState.Effect] {
         do throws(SpoolFault) {
             let swept = try store.sweep(after: row, broom)
-            return state.withLock { $0.swept(swept, at: clock.now()) }
+            return telling { $0.swept(swept, at: clock.now()) }
         } catch {
             if error.kind == .removed { store.letGo() }
-            return state.withLock { $0.readFailed(error, at: clock.now()) }
+            return telling { $0.readFailed(error, at: clock.now()) }
         }
     }
 
@@ -307,7 +309,7 @@ public final class Lane: Sendable {
             return []
         } catch {
             store.letGo()
-            return state.withLock { $0.storeGone(error, at: clock.now()) }
+            return telling { $0.storeGone(error, at: clock.now()) }
         }
     }
 
@@ -319,7 +321,7 @@ public final class Lane: Sendable {
 
     /// Destroys what waits and may not go any more, by what is on record now; `done` is told when it is, from any thread.
     public func sweep(_ done: @escaping @Sendable (Swept) -> Void) {
-        carryOut(state.withLock { $0.sweep(at: clock.now(), done: done) })
+        carryOut(telling { $0.sweep(at: clock.now(), done: done) })
     }
 
     /// How old events of a route may get, by its number; what waits and is older is destroyed.
@@ -347,6 +349,7 @@ public final class Lane: Sendable {
             let changes = watching.withLock { $0.changes }
             let (effects, next, isOver) = state.withLock { state in
                 let effects = state.expire(at: now)
+                state.telling += effects.isEmpty ? 0 : 1
                 // A delivery that begins from now on is due later than this, so that none has to wake the watch.
                 let next = state.nextDeadline ?? (state.plan.deadline > .zero ? now + state.plan.deadline : nil)
                 return (effects, next, state.phase == .ended || state.phase == .stopped)
@@ -366,8 +369,25 @@ public final class Lane: Sendable {
         watching.wake()
     }
 
+    /// What it comes to is carried out next, and the lane is not over before.
+    private func telling(_ body: (inout LaneState) -> [LaneState.Effect]) -> [LaneState.Effect] {
+        state.withLock { state in
+            let effects = body(&state)
+            state.telling += effects.isEmpty ? 0 : 1
+            return effects
+        }
+    }
+
     private func carryOut(_ effects: [LaneState.Effect]) {
         state.wake()
+        if effects.isEmpty { return }
+        defer {
+            let isOver = state.withLock { state in
+                state.telling -= 1
+                return state.isOver
+            }
+            if isOver { state.wake() }
+        }
         for effect in effects {
             switch effect {
             case .bury(let burial):

@@ -104,8 +104,10 @@ struct LaneState: ~Copyable {
 
     /// Whether events that were given up are not yet in the dead-letter file.
     var isBurying: Bool { unburied > 0 }
-    /// Whether every event has its fate, and the provider is closed or was given up on.
-    var isOver: Bool { (isProviderClosed || givenUpFor != nil) && !isBurying && (!isDurable || isStoreClosed) }
+    /// How many threads carry out effects at the moment.
+    var telling = 0
+    /// Whether every event has its fate, which was told, and the provider is closed or was given up on.
+    var isOver: Bool { (isProviderClosed || givenUpFor != nil) && !isBurying && telling == 0 && (!isDurable || isStoreClosed) }
     var isProviderClosed = false
     /// Why the lane was given up before its provider had everything.
     var givenUpFor: Answer?

@@ -175,7 +175,7 @@ struct RowGuardTests {
                 #expect(error.kind == .damaged && error.description.contains("is damaged"), "\(error)")
             }
         }
-        #expect(try file.database.number("SELECT count(*) FROM things WHERE weight = 1") == 1, "nothing of a failed write is done")
+        #expect(try file.database.number("SELECT count(*) FROM things WHERE weight = 1") == 0, "nothing of a failed write is done")
         #expect(try file.database.number("SELECT sum(\(tables.isWhole("things"))) FROM things") == 3)
         try file.write("DELETE FROM parts WHERE thing = 2")
         try file.damage("DELETE FROM things WHERE id = 4")

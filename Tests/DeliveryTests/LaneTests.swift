@@ -88,7 +88,9 @@ private final class Fixture {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    func lane(_ provider: any Provider, _ plan: DeliveryPlan = plan(wait: .zero)) -> Lane {
+    func lane(
+        _ provider: any Provider, _ plan: DeliveryPlan = plan(wait: .zero), tell: @escaping @Sendable () -> Void = {}
+    ) -> Lane {
         let said = said
         let letters = DeadLetters(
             path: deadLetterFile,
@@ -100,6 +102,7 @@ private final class Fixture {
             news: { _, news in
                 said.withLock { $0.append("\(news)") }
                 said.wake()
+                tell()
             })
         lane.start()
         return lane
@@ -128,6 +131,27 @@ struct LaneTests {
         #expect(provider.delivered.flatMap { $0 } == (0..<100).map(String.init))
         #expect(provider.isClosed)
         #expect(lane.account.total(.delivered) == 100)
+    }
+
+    @Test("is not over as long as somebody is being told what became of its events")
+    func tellsBeforeItIsOver() {
+        let fixture = Fixture()
+        let provider = Puppet()
+        let gate = Monitor((isTold: false, isOpen: false))
+        let lane = fixture.lane(provider) {
+            gate.withLock { $0.isTold = true }
+            gate.wake()
+            gate.wait(while: { !$0.isOpen })
+        }
+        let destination = Thread.start("destination") { provider.leave() }
+        gate.wait(while: { !$0.isTold })
+        lane.waitForClose(until: soon)
+        #expect(provider.isClosed && !lane.isOver)
+        gate.withLock { $0.isOpen = true }
+        gate.wake()
+        destination.join()
+        lane.waitForEnd()
+        #expect(lane.isOver)
     }
 
     @Test("makes its source wait while it is full and lets it go on when there is room")

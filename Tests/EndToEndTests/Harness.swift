@@ -182,7 +182,8 @@ let passThrough = #"{ "providers": { "out": { "plugin": "console", "format": "nd
 /// What `make tsan`, `make asan` and `make mutants` set for the programs that the tests start.
 enum Sanitizer {
     static let environment = ProcessInfo.processInfo.environment.filter {
-        $0.key.hasSuffix("SAN_OPTIONS") || ["ASAN_SYMBOLIZER_PATH", "SWITCHYARD_SANITIZER", "SWIFT_BACKTRACE", "SWITCHYARD_MUTANT"].contains($0.key)
+        $0.key.hasSuffix("SAN_OPTIONS")
+            || ["ASAN_SYMBOLIZER_PATH", "SWITCHYARD_SANITIZER", "SWIFT_BACKTRACE", "SWITCHYARD_MUTANT"].contains($0.key)
     }
     /// Under a sanitizer a program is ten times as slow, and its memory says nothing.
     static let isOn = environment["SWITCHYARD_SANITIZER"] != nil
