@@ -162,3 +162,14 @@ let package = Package(
             adapter("NoOp", hasCases: false),
         ]
 )
+
+// What warns does not build: `make check` asks for it.
+if Context.environment["SWITCHYARD_WARNINGS"] == "errors" {
+    let warnings = ["-Wall", "-Wextra", "-Werror"]
+    for target in package.targets where target.type != .system {
+        target.cSettings = (target.cSettings ?? []) + [.unsafeFlags(warnings)]
+        target.cxxSettings = (target.cxxSettings ?? []) + [.unsafeFlags(warnings)]
+        target.swiftSettings =
+            (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error), .unsafeFlags(warnings.flatMap { ["-Xcc", $0] })]
+    }
+}
