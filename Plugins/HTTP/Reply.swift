@@ -12,6 +12,8 @@ struct Reply {
     var proxyStatus: Int
     /// Whether any byte of the body left.
     var isSent: Bool
+    /// Whether a connection ended before without an answer, to which the request had been sent.
+    var isSentAgain: Bool
     /// Whether the answer began before the whole body had left.
     var isEarly: Bool
     /// Whether the answer was cut because it was too long.
@@ -28,6 +30,17 @@ struct Reply {
 
 extension HTTPRules {
     func outcome(of reply: Reply) -> Outcome {
+        let outcome = lastOutcome(of: reply)
+        // What is to be sent again may be there all the same.
+        switch outcome {
+        case .retry(let code, let words, _) where reply.isSentAgain, .fault(let code, let words) where reply.isSentAgain:
+            return .unknown(code: code, words + "; the connection before had ended without an answer")
+        default: return outcome
+        }
+    }
+
+    /// What the last connection came to.
+    private func lastOutcome(of reply: Reply) -> Outcome {
         guard reply.status >= 200 else { return outcome(withoutStatus: reply) }
         let code = reply.status
         let answered = "\(address.origin) answered \(code)"

@@ -24,6 +24,11 @@ final class Transfer {
     /// Whether the answer began before the whole body had left.
     private var isEarly = false
     private var bodyCount = 0
+    /// Whether the request has begun to be sent.
+    private var hasBegun = false
+    /// Whether it was begun before on a connection that ended without an answer: libcurl sends it again by itself then. The server may have
+    /// the events, whatever becomes of this connection.
+    private var isSentAgain = false
     private var retryAfter: UInt64?
     private var body: [UInt8] = []
 
@@ -57,6 +62,8 @@ final class Transfer {
         hasStatus = false
         isEarly = false
         bodyCount = bytes.count
+        hasBegun = false
+        isSentAgain = false
         retryAfter = nil
         body.removeAll(keepingCapacity: true)
         ccurl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count))
@@ -72,7 +79,7 @@ final class Transfer {
     }
 
     /// Whether any byte of the body left, so that the server may have the events.
-    var isSent: Bool { uploaded > 0 }
+    var isSent: Bool { uploaded > 0 || isSentAgain }
 
     /// How many bytes of the body the connection has taken.
     private var uploaded: Int {
@@ -82,6 +89,7 @@ final class Transfer {
     }
 
     func reply(_ result: CURLcode) -> Reply {
+        if hasBegun, result == CURLE_COULDNT_RESOLVE_HOST || result == CURLE_COULDNT_RESOLVE_PROXY { isSentAgain = true }
         func number(_ info: CURLINFO) -> Int {
             var value = 0
             ccurl_get_long(easy, info, &value)
@@ -91,7 +99,7 @@ final class Transfer {
         ccurl_get_text(easy, CURLINFO_REDIRECT_URL, &location)
         return Reply(
             result: result, status: hasStatus ? number(CURLINFO_RESPONSE_CODE) : 0, proxyStatus: number(CURLINFO_HTTP_CONNECTCODE),
-            isSent: isSent, isEarly: isEarly || uploaded < bodyCount, isCut: isCut, retryAfter: retryAfter,
+            isSent: isSent, isSentAgain: isSentAgain, isEarly: isEarly || uploaded < bodyCount, isCut: isCut, retryAfter: retryAfter,
             location: location.map { String(cString: $0) }, body: body,
             detail: String(cString: words), systemError: Int32(clamping: number(CURLINFO_OS_ERRNO)))
     }
@@ -157,6 +165,8 @@ final class Transfer {
         // Where HTTP/2 may be offered, wait for the connection that is being made rather than make a second one.
         set(CURLOPT_PIPEWAIT, rules.address.isSecure ? 1 : 0)
         set(CURLOPT_TCP_KEEPALIVE, 1)
+        let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+        set(CURLOPT_OPENSOCKETDATA, pointer: context)
         note(CURLOPT_OPENSOCKETFUNCTION, ccurl_set_open(easy, openSocket))
 
         // What is sent.
@@ -164,6 +174,8 @@ final class Transfer {
         if rules.method != .post { set(CURLOPT_CUSTOMREQUEST, rules.method.rawValue) }
         set(CURLOPT_HTTPHEADER, pointer: headers)
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+        set(CURLOPT_PREREQDATA, pointer: context)
+        note(CURLOPT_PREREQFUNCTION, ccurl_set_begin(easy, noteStart))
 
         // How long it may take. Names are looked up by threads of libcurl, which are not waited for once the time is up.
         set(CURLOPT_NOSIGNAL, 1)
@@ -194,7 +206,6 @@ final class Transfer {
         }
 
         // What comes back.
-        let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
         set(CURLOPT_PRIVATE, pointer: context)
         set(CURLOPT_ERRORBUFFER, pointer: words)
         set(CURLOPT_HEADERDATA, pointer: context)
@@ -211,6 +222,13 @@ final class Transfer {
         return context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
     }
 
+    private let noteStart: ccurl_begin = { context, _, _, _, _ in
+        let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+        transfer.isSentAgain = transfer.isSentAgain || transfer.hasBegun
+        transfer.hasBegun = true
+        return CURL_PREREQFUNC_OK
+    }
+
     private let receiveHead: ccurl_receive = { bytes, size, count, context in
         let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
         return transfer.receive(head: UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
@@ -222,7 +240,9 @@ final class Transfer {
     }
 
     /// A program that the router starts does not inherit connections.
-    private let openSocket: ccurl_open = { _, _, address in
+    private let openSocket: ccurl_open = { context, _, address in
+        let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+        transfer.isSentAgain = transfer.isSentAgain || transfer.hasBegun
         let address = address!.pointee
         return socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
     }

@@ -22,6 +22,11 @@ static inline CURLcode ccurl_set_open(CURL *easy, ccurl_open open) {
   return (curl_easy_setopt)(easy, CURLOPT_OPENSOCKETFUNCTION, open);
 }
 
+typedef int (*ccurl_begin)(void *context, char *, char *, int, int);
+static inline CURLcode ccurl_set_begin(CURL *easy, ccurl_begin begin) {
+  return (curl_easy_setopt)(easy, CURLOPT_PREREQFUNCTION, begin);
+}
+
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) { return (curl_easy_getinfo)(easy, info, value); }
 static inline CURLcode ccurl_get_size(CURL *easy, CURLINFO info, curl_off_t *value) { return (curl_easy_getinfo)(easy, info, value); }
 static inline CURLcode ccurl_get_pointer(CURL *easy, CURLINFO info, void **value) { return (curl_easy_getinfo)(easy, info, value); }

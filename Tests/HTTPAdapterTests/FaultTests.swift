@@ -150,6 +150,28 @@ struct FaultTests {
         for _ in 0..<5 { #expect(instance.deliver().name == "delivered") }
         #expect(server.requests.count == 5)
     }
+
+    @Test("a request that a kept connection took without an answer may have arrived, whatever comes of it on the next one", arguments: [true, false])
+    func takenWithoutAnswer(isRefused: Bool) throws {
+        let server = Server { server, connection in
+            while let request = connection.request() {
+                server.note(request)
+                switch (connection.number, server.requests.count) {
+                case (1, 1): connection.answer("200 OK")
+                case (1, _):
+                    if isRefused { server.refuse() }
+                    return
+                default: connection.answer("503 Service Unavailable", headers: "Retry-After: 5\r\n")
+                }
+            }
+        }
+        defer { server.close() }
+        let instance = try Instance(url: server.url)
+        #expect(instance.deliver().name == "delivered")
+        let ending = instance.deliver()
+        #expect(ending.name == "unknown" && ending.message.hasSuffix("; the connection before had ended without an answer"), "\(ending)")
+        #expect(server.requests.count == (isRefused ? 2 : 3))
+    }
 }
 
 @Suite("http: the end of an instance")

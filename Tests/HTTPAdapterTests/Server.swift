@@ -209,6 +209,9 @@ final class Server: Sendable {
         state.wake()
     }
 
+    /// Takes no more connections.
+    func refuse() { shutdown(listener, Int32(SHUT_RDWR)) }
+
     /// Ends all connections and threads.
     func close() {
         state.withLock { state in
