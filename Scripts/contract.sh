@@ -15,7 +15,10 @@ folder=$(mktemp -d)
 python3 Tests/Contract/server.py "$folder/address" &
 server=$!
 trap 'kill $server 2>/dev/null || true; rm -rf "$folder"' EXIT
-until [ -s "$folder/address" ]; do kill -0 $server && sleep 0.1; done
+until [ -s "$folder/address" ]; do
+    kill -0 $server 2>/dev/null || { echo "switchyard: Tests/Contract/server.py has ended before it said where it is" >&2; exit 70; }
+    sleep 0.1
+done
 SWITCHYARD_CONTRACT_HTTP=$(<"$folder/address")
 export SWITCHYARD_CONTRACT_HTTP
 failed=0

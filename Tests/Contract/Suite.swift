@@ -285,7 +285,10 @@ final class Suite {
             var growth = Growth()
             let turns = 1200 / Growth.parts
             for _ in 0..<Growth.parts {
-                for _ in 0..<turns { try expectDelivered(good.events) }
+                for _ in 0..<turns {
+                    try expectDelivered(good.events)
+                    Report.goesOn()
+                }
                 growth.mark()
             }
             if let leak = growth.leak(turns: turns, withMemory: true) { throw Broken(leak) }
@@ -338,6 +341,7 @@ final class Suite {
                     let other = try make(module, folders, good.settings)
                     _ = try deliver(other, good.events)
                     try destroy(other, threads: threads)
+                    Report.goesOn()
                 }
                 growth.mark()
             }
