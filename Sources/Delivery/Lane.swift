@@ -7,6 +7,15 @@ public import Policy
 public import Spool
 
 public final class Lane: Sendable {
+    /// What a store was asked for.
+    public enum StoreAct: Sendable {
+        /// To store new rows.
+        case rows
+        /// To record what became of some.
+        case records
+        case reads
+    }
+
     /// What a lane tells the one who runs it.
     public enum News: Sendable {
         case failing(Answer, again: Duration)
@@ -17,8 +26,8 @@ public final class Lane: Sendable {
         case dropping
         /// So many failures in a row have opened the breaker.
         case opened(failures: Int)
-        /// Events cannot be stored or read back, or, without a fault, can be again.
-        case storing(SpoolFault?)
+        /// The store cannot do it, or, without a fault, can again.
+        case storing(SpoolFault?, StoreAct)
         /// Events on disk were damaged.
         case damaged(SpoolLoss)
         /// The files of its queue were removed or moved away; it takes nothing more.
@@ -158,6 +167,9 @@ public final class Lane: Sendable {
     /// Whether what is left when the run ends waits on disk for the next one.
     public var isDurable: Bool { store != nil }
 
+    /// Whether what finds no room is dropped.
+    public var drops: Bool { state.withLock { $0.drops } }
+
     /// Opens anew what was moved away.
     public func reopen() { provider.reopen() }
 
@@ -265,6 +277,8 @@ public final class Lane: Sendable {
                 carryOut(telling { $0.tidied(isDone: isDone, at: clock.now()) })
             case .check: carryOut(check(store))
             case .close:
+                // Also where there was nothing to ask it.
+                if let loss = store.takeLoss() { carryOut(telling { $0.lost(loss) }) }
                 store.close()
                 carryOut(telling { $0.storeClosed() })
                 return
@@ -299,7 +313,7 @@ public final class Lane: Sendable {
             return telling { $0.swept(swept, at: clock.now()) }
         } catch {
             if error.kind == .removed { store.letGo() }
-            return telling { $0.readFailed(error, at: clock.now()) }
+            return telling { $0.sweepFailed(error, at: clock.now()) }
         }
     }
 
@@ -403,7 +417,7 @@ public final class Lane: Sendable {
             case .dropping: news(self, .dropping)
             case .opened(let failures): news(self, .opened(failures: failures))
             case .acknowledge(let receipts): for receipt in receipts { receipt.settle() }
-            case .storing(let fault): news(self, .storing(fault))
+            case .storing(let fault, let act): news(self, .storing(fault, act))
             case .damaged(let loss): news(self, .damaged(loss))
             case .gone(let fault): news(self, .gone(fault))
             case .left(let count): news(self, .left(count))

@@ -44,7 +44,7 @@ extension LaneState {
     /// Whether events can still go to disk.
     var canStore: Bool { isDurable && !isStoreGivenUp && !isStoreClosed && !isStoreGone }
 
-    private var drops: Bool { plan.queue.full == .dropNewest || plan.queue.full == .dropOldest }
+    var drops: Bool { plan.queue.full == .dropNewest || plan.queue.full == .dropOldest }
 
     /// An empty disk takes what is larger than its budget.
     private func hasDiskRoom(for bytes: Int) -> Bool {
@@ -135,7 +135,8 @@ extension LaneState {
             self.sweeping?.isStored = true
         }
         if mayStore, sweeping?.isStored ?? false, isUntidy, tidyAt.map({ $0 <= now }) ?? true { return .tidy(clearsGaps: true) }
-        if mayStore || isFull, !isEnding, phase != .stopped, backlog.hasMore, toDrop > 0 || wantsRows {
+        let readsOn = !isEnding && phase != .stopped && backlog.hasMore && (toDrop > 0 || wantsRows)
+        if readsOn, mayStore || isFull, readAgain.map({ $0 <= now }) ?? true {
             let room = max(plan.batch.bytes, plan.queue.memory / 2 - heldBytes)
             return .read(after: backlog.position, most: min(room, 4 << 20))
         }
@@ -145,6 +146,7 @@ extension LaneState {
         // When the store may be asked again and there is nothing to ask it, there is nothing to wait for either.
         var again = mayStore ? nil : storeAgain
         if isFull, !mayStore, backlog.hasRecords || sweeping != nil, let recordAgain { again = again.map { min($0, recordAgain) } }
+        if readsOn, mayStore || isFull, let readAgain { again = again.map { min($0, readAgain) } ?? readAgain }
         if isUntidy {
             let at = tidyAt ?? (sweeping == nil ? now + .seconds(1) : now)
             tidyAt = at
@@ -182,17 +184,30 @@ extension LaneState {
         return effects
     }
 
+    /// What became of stored events could be recorded.
+    mutating func hasRecorded(_ effects: inout [Effect]) {
+        (recordAgain, recordFailures) = (nil, 0)
+        if failedAct == .records { endFault(&effects) }
+    }
+
     private mutating func endFault(_ effects: inout [Effect]) {
         (storeAgain, storeFailures) = (nil, 0)
         guard !isStoreGone else { return }
-        if storeFault != nil { effects.append(.storing(nil)) }
+        if storeFault != nil { effects.append(.storing(nil, failedAct ?? .rows)) }
         (storeFault, failedAct) = (nil, nil)
     }
 
     /// The store could not do it. It is asked again after a while; when the lane has ended there is little of it.
     mutating func storeFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
-        let act: StoreAct = backlog.isStoring ? .rows : .records
+        let act: Lane.StoreAct = backlog.isStoring ? .rows : .records
         backlog.failed()
+        return failed(act, fault, at: now)
+    }
+
+    /// What may not stay could not be destroyed.
+    mutating func sweepFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] { failed(.records, fault, at: now) }
+
+    private mutating func failed(_ act: Lane.StoreAct, _ fault: SpoolFault, at now: Instant) -> [Effect] {
         if fault.kind == .removed, !isStoreGone { return storeGone(fault, at: now) }
         if act == .records, fault.kind == .full {
             recordFailures += 1
@@ -205,11 +220,12 @@ extension LaneState {
         }
         // Once nothing could be stored, that what makes room fails too is no other fault.
         if failedAct != .rows || storeFault?.kind != fault.kind { failedAct = act }
-        var effects: [Effect] = storeFault?.kind == fault.kind || isStoreGone ? [] : [.storing(fault)]
+        var effects: [Effect] = storeFault?.kind == fault.kind || isStoreGone ? [] : [.storing(fault, act)]
         if !isStoreGone { storeFault = fault }
         guard phase == .ended else { return effects }
-        if storeFailures < LaneState.lastTries {
+        if storeFailures + recordFailures < LaneState.lastTries {
             storeAgain = now + LaneState.lastPause
+            if recordAgain != nil { recordAgain = storeAgain }
             return effects
         }
         let answer = Answer("it could not be stored: \(fault)")
@@ -224,6 +240,7 @@ extension LaneState {
 
     mutating func came(_ rows: [SpoolRow], at now: Instant) -> [Effect] {
         var effects: [Effect] = []
+        (readAgain, readFailures) = (nil, 0)
         if failedAct == .reads { endFault(&effects) }
         var kept: [SpoolRow] = []
         for row in rows {
@@ -246,11 +263,13 @@ extension LaneState {
     /// Rows could not be read; they stay where they are, and are asked for again after a while.
     mutating func readFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
         if fault.kind == .removed, !isStoreGone { return storeGone(fault, at: now) }
-        storeFailures += 1
-        storeAgain = now + backoff.wait(after: min(storeFailures, 6), &chance)
+        readFailures += 1
+        let again = now + backoff.wait(after: min(readFailures, 6), &chance)
+        readAgain = again
         if isStoreGone { return [] }
+        storeAgain = storeAgain.map { max($0, again) } ?? again
         defer { (storeFault, failedAct) = (fault, .reads) }
-        return storeFault?.kind == fault.kind ? [] : [.storing(fault)]
+        return storeFault?.kind == fault.kind ? [] : [.storing(fault, .reads)]
     }
 
     mutating func lost(_ loss: SpoolLoss) -> [Effect] {

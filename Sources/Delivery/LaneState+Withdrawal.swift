@@ -57,7 +57,9 @@ extension LaneState {
 
     /// The thread that has the store went through some rows. `next`: where it goes on; nil: there are no more.
     mutating func swept(_ rows: SpoolSwept, at now: Instant) -> [Effect] {
-        guard var sweeping else { return [] }
+        var effects: [Effect] = []
+        hasRecorded(&effects)
+        guard var sweeping else { return effects }
         for (route, count) in rows.routes {
             account.settle(route, .withdrawn, count)
             sweeping.swept.events += count
@@ -69,19 +71,19 @@ extension LaneState {
         isUntidy = true
         guard sweeping.isAsked else {
             self.sweeping = sweeping
-            return []
+            return effects
         }
         if let next = rows.next {
             sweeping.row = next
             self.sweeping = sweeping
-            return []
+            return effects
         }
         // What came back from disk meanwhile, or was on its way there.
         sweepMemory(broom(sweeping.isForWithdrawal ? check : nil, at: now), at: now)
         sweeping.row = nil
         tidyAt = now
         self.sweeping = sweeping
-        return []
+        return effects
     }
 
     /// Nothing that was destroyed is in the file or its log any more.

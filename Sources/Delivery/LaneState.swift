@@ -42,7 +42,7 @@ struct LaneState: ~Copyable {
         /// Every event that came with these is where the plan promises.
         case acknowledge([Receipt])
         /// Events cannot be stored, or can be again.
-        case storing(SpoolFault?)
+        case storing(SpoolFault?, Lane.StoreAct)
         /// Events on disk were damaged.
         case damaged(SpoolLoss)
         /// The files of the spool were removed or moved away: nothing is taken any more.
@@ -73,15 +73,6 @@ struct LaneState: ~Copyable {
         var share: Backlog.Share?
         /// The last row there was when it was sealed: what comes behind it on disk has a higher number.
         var floor: Int64 = 0
-    }
-
-    /// What a store is asked for.
-    enum StoreAct {
-        /// To store new rows.
-        case rows
-        /// To record what became of some.
-        case records
-        case reads
     }
 
     /// The call of the provider in which the lane's thread is.
@@ -165,10 +156,13 @@ struct LaneState: ~Copyable {
     var storeFailures = 0
     var storeAgain: Instant?
     /// What it was that failed: the fault is over when that succeeds.
-    var failedAct: StoreAct?
+    var failedAct: Lane.StoreAct?
     /// While there is no room to store: when what became of stored events may be recorded again, and how often in a row that failed.
     var recordAgain: Instant?
     var recordFailures = 0
+    /// When rows may be read again, and how often in a row that failed.
+    var readAgain: Instant?
+    var readFailures = 0
     var isStoreClosed = false
     /// Its files were removed or moved away.
     var isStoreGone = false

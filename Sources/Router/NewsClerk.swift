@@ -49,9 +49,11 @@ struct NewsClerk: Sendable {
         case .opened(let failures):
             guard isWorthTelling(lane) else { return }
             say("\(lane.name): \(failures) failures in a row, its breaker is open: one batch at a time probes")
-        case .storing(let fault?):
-            say("\(lane.name): its events cannot be kept on disk: \(fault); they wait in memory, nothing is lost")
-        case .storing(nil): say("\(lane.name): its events are kept on disk again")
+        // What is lost by damage is told by itself.
+        case .storing(let fault?, let act): if fault.kind != .damaged { say("\(lane.name): \(failure(of: act)): \(fault); \(course(of: act, lane))") }
+        case .storing(nil, .rows): say("\(lane.name): its events are kept on disk again")
+        case .storing(nil, .records): say("\(lane.name): what became of its events is recorded again")
+        case .storing(nil, .reads): say("\(lane.name): its events on disk are read again")
         case .damaged(let loss): say("\(lane.name): \(loss.words)")
         case .gone(let fault): storeGone(fault)
         case .left(let count):
@@ -59,6 +61,22 @@ struct NewsClerk: Sendable {
         case .closed(let answer): sayLast(of: lane, answer, "the lane is closed")
         case .stopped(let answer):
             sayLast(of: lane, answer, "the lane is stopped, its events \(lane.isDurable ? "stay on disk" : "go to \(deadLetters)")")
+        }
+    }
+
+    private func failure(of act: Lane.StoreAct) -> String {
+        switch act {
+        case .rows: "its events cannot be kept on disk"
+        case .records: "what became of its events cannot be recorded on disk"
+        case .reads: "its events on disk cannot be read"
+        }
+    }
+
+    private func course(of act: Lane.StoreAct, _ lane: Lane) -> String {
+        switch act {
+        case .rows: lane.drops ? "what finds no room in memory is dropped and counted" : "they wait in memory, nothing is lost"
+        case .records: "it is tried again; after a kill those that were delivered would come again"
+        case .reads: "they stay there, and it is tried again"
         }
     }
 

@@ -22,9 +22,9 @@ private final class Desk {
     let store: MemoryStore
     var acknowledged = 0
 
-    init(_ plan: DeliveryPlan, store: MemoryStore = MemoryStore(), concurrency: Int = 1) {
+    init(_ plan: DeliveryPlan, store: MemoryStore = MemoryStore(), concurrency: Int = 1, check: SecondCheck? = nil) {
         self.store = store
-        bench = Bench(plan, concurrency: concurrency, contents: store.contents)
+        bench = Bench(plan, concurrency: concurrency, contents: store.contents, check: check)
     }
 
     func take(_ events: [String], at time: Int64 = 0) -> [String] {
@@ -258,6 +258,66 @@ struct DurableStateTests {
         desk.store.fail(nil)
         #expect(desk.disk(at: 300_000) == "commit -2; storing again")
         #expect(desk.store.events.isEmpty)
+    }
+
+    @Test("what cannot be recorded for want of room does not keep a lane that has ended from its end")
+    func endsWithoutRecords() {
+        let desk = Desk(durable(events: 1))
+        _ = desk.take(["a"])
+        desk.settle()
+        desk.store.fail(SpoolFault(.full, "no room"), records: true)
+        #expect(desk.bench.step(at: 0) == "deliver a")
+        _ = desk.bench.complete(.init(.delivered), at: 0)
+        desk.bench.state.drain()
+        #expect(desk.disk() == "commit -1 failed; storing no room")
+        #expect(desk.bench.step(at: 0) == "flush")
+        _ = desk.bench.state.flushed(.delivered)
+        #expect(desk.bench.step(at: 0) == "end")
+        desk.bench.state.providerClosed()
+        #expect(desk.disk() == "wait")
+        #expect(desk.disk(at: 100_000) == "commit -1 failed")
+        desk.settle(at: 100_000)
+        #expect(desk.disk(at: 300_000) == "commit -1 failed")
+        #expect(desk.disk(at: 300_000).hasPrefix("close"))
+    }
+
+    @Test("what cannot be destroyed for want of room waits on the lane's clock, and does not keep a lane from its end")
+    func waitsToSweep() {
+        let desk = Desk(durable(events: 1), check: SecondCheck(ConsentRecords(), levels: RunNames()) {})
+        let full = SpoolFault(.full, "no room")
+        _ = desk.take(["a"])
+        desk.settle()
+        let told = Monitor<[Bool]>([])
+        _ = desk.bench.state.sweep(at: instant(0)) { swept in told.withLock { $0.append(swept.isCut) } }
+        #expect(desk.disk() == "sweep")
+        #expect(desk.bench.describe(desk.bench.state.sweepFailed(full, at: instant(0))) == ["storing no room"])
+        #expect(desk.disk() == "wait")
+        #expect(desk.bench.step(at: 0) == "deliver a")
+        _ = desk.bench.complete(.init(.delivered), at: 0)
+        desk.bench.state.drain()
+        #expect(desk.bench.step(at: 0) == "flush")
+        _ = desk.bench.state.flushed(.delivered)
+        #expect(desk.bench.step(at: 0) == "end")
+        desk.bench.state.providerClosed()
+        for time: Int64 in [100_000, 300_000] {
+            #expect(desk.disk(at: time) == "sweep")
+            #expect(desk.bench.describe(desk.bench.state.sweepFailed(full, at: instant(time))).isEmpty)
+        }
+        #expect(desk.disk(at: 300_000).hasPrefix("close"))
+    }
+
+    @Test("what cannot be read for want of room, since a damaged row is to be put aside first, waits on the lane's clock")
+    func waitsToRead() {
+        let desk = Desk(durable(events: 1, memory: 8))
+        for event in ["aa", "bb", "cc", "dd"] {
+            _ = desk.take([event])
+            desk.settle()
+        }
+        while desk.bench.step(at: 0).hasPrefix("deliver") { _ = desk.bench.complete(.init(.delivered), at: 0) }
+        #expect(desk.bench.describe(desk.bench.state.readFailed(SpoolFault(.full, "no room"), at: instant(0))) == ["storing reads no room"])
+        desk.settle()
+        #expect(desk.disk() == "wait", "it is not read again at once")
+        #expect(desk.disk(at: 100_000).hasPrefix("read "))
     }
 
     @Test("a full disk is over when something new could be stored, and not when something could be removed")
