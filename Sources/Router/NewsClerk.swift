@@ -50,7 +50,8 @@ struct NewsClerk: Sendable {
             guard isWorthTelling(lane) else { return }
             say("\(lane.name): \(failures) failures in a row, its breaker is open: one batch at a time probes")
         // What is lost by damage is told by itself.
-        case .storing(let fault?, let act): if fault.kind != .damaged { say("\(lane.name): \(failure(of: act)): \(fault); \(course(of: act, lane))") }
+        case .storing(let fault?, let act):
+            if fault.kind != .damaged { say("\(lane.name): \(failure(of: act)): \(fault); \(course(of: act, lane))") }
         case .storing(nil, .rows): say("\(lane.name): its events are kept on disk again")
         case .storing(nil, .records): say("\(lane.name): what became of its events is recorded again")
         case .storing(nil, .reads): say("\(lane.name): its events on disk are read again")

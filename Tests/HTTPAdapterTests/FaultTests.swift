@@ -151,7 +151,9 @@ struct FaultTests {
         #expect(server.requests.count == 5)
     }
 
-    @Test("a request that a kept connection took without an answer may have arrived, whatever comes of it on the next one", arguments: [true, false])
+    @Test(
+        "a request that a kept connection took without an answer may have arrived, whatever comes of it on the next one",
+        arguments: [true, false])
     func takenWithoutAnswer(isRefused: Bool) throws {
         let server = Server { server, connection in
             while let request = connection.request() {
