@@ -225,7 +225,9 @@ struct DamageTests {
         #expect(changes.count > 60)
     }
 
-    @Test("by any of 240 random damages to its main file, its log or both is a fault, or tells what it told", arguments: 0..<(isSanitized ? 2 : 8))
+    @Test(
+        "by any of 240 random damages to its main file, its log or both is a fault, or tells what it told",
+        arguments: 0..<(isSanitized ? 2 : 8))
     func random(seed: Int) throws {
         let killed = try Killed()
         var faults = 0

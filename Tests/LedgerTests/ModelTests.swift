@@ -126,7 +126,9 @@ struct ModelTests {
         return try LedgerFile(folder.ledger, options: options)!
     }
 
-    @Test("agrees with it after every step, and so does a table that only follows the changes", arguments: 0..<(isSanitized ? 20 : 60) as Range<UInt64>)
+    @Test(
+        "agrees with it after every step, and so does a table that only follows the changes",
+        arguments: 0..<(isSanitized ? 20 : 60) as Range<UInt64>)
     func agrees(seed: UInt64) throws {
         // It never waits for the real disk.
         let disk = FaultyDisk()
