@@ -29,7 +29,7 @@ extension Yard {
     fileprivate func holding(_ text: String) -> [String] { Remains(folder: path("state")).holding(text) }
 
     fileprivate func startWaiting(_ events: [String]) throws -> Run {
-        let run = try startRouter()
+        let run = try startRouter(["--drain", "0s"])
         for id in ["ann", "bob"] { #expect(try consent("set", id, "--level", "all").code == 0) }
         for event in events { run.send(event + "\n") }
         try waitUntil("all are stored") { try waiting() == events.count }
@@ -69,7 +69,7 @@ struct WithdrawalTests {
         run.end(by: SIGKILL)
         #expect(try yard.consent("withdraw", "ann").code == 0)
         #expect(try yard.receipts().first?["finished"] is NSNull)
-        let again = try yard.startRouter()
+        let again = try yard.startRouter(["--drain", "0s"])
         try waitUntil("the receipt is finished") { try yard.receipts().first?["finished"] is String }
         #expect(yard.holding("planted-ann") == [] && !yard.holding("planted-bob").isEmpty)
         _ = again.finish()
@@ -78,7 +78,7 @@ struct WithdrawalTests {
     @Test("destroys dead letters")
     func deadLetters() throws {
         let yard = try Yard(routes: routes(#", "retry": { "first": "1ms", "most": "2ms", "for": "10ms" }"#))
-        let run = try yard.startRouter()
+        let run = try yard.startRouter(["--drain", "0s"])
         for id in ["ann", "bob"] { #expect(try yard.consent("set", id, "--level", "all").code == 0) }
         for event in events { run.send(event + "\n") }
         try waitUntil("all are given up") {

@@ -32,8 +32,8 @@ struct EarlyTests {
     /// What the server does with the connection after its answer.
     enum Afterwards: CaseIterable { case readsOn, stalls, closes, resets }
 
-    private func answering(_ status: String, _ afterwards: Afterwards) -> Server {
-        Server { server, connection in
+    private func answering(_ status: String, _ afterwards: Afterwards, receiveBuffer: Int32? = nil) -> Server {
+        Server(receiveBuffer: receiveBuffer) { server, connection in
             guard let head = connection.head() else { return }
             server.note(head)
             connection.answer(status, headers: [.readsOn, .stalls].contains(afterwards) ? "" : "Connection: close\r\n")
@@ -63,14 +63,14 @@ struct EarlyTests {
 
     @Test(
         "so it is with every form of the body, compressed or not",
-        arguments: ["ndjson", "array", "event"], ["none", "gzip", "zstd"])
+        arguments: [("ndjson", "gzip"), ("array", "none"), ("array", "zstd"), ("event", "none"), ("event", "gzip")])
     func forms(body: String, compression: String) throws {
-        let server = answering("204 No Content", .readsOn)
+        let server = answering("204 No Content", .readsOn, receiveBuffer: 2048)
         defer { server.close() }
         let instance = try Instance(url: server.url, "\"body\": \"\(body)\", \"compression\": \"\(compression)\"")
         defer { instance.close() }
         // With one event a request that one alone is larger than what a connection holds.
-        let ending = instance.deliver(large(body == "event" ? 1 : 64, bytes: body == "event" ? 1 << 24 : 1 << 18))
+        let ending = instance.deliver(large(body == "event" ? 1 : 32, bytes: body == "event" ? 1 << 23 : 1 << 18))
         #expect(ending.name == "unknown" && ending.code == 204, "\(ending)")
     }
 
