@@ -103,10 +103,10 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     try listeners.start(say: say)
     followers.start()
     watch?.start { reloader.reload() }
+    let stateWatch = storage.watch(router, say: say)
     // Last of all: whoever is answered here may send signals.
     let servers = try ControlServers(plan, desk, folder: storage.path, say: say)
     defer { servers.close() }
-    let stateWatch = storage.watch(router, say: say)
     stateWatch?.start()
     ServiceManager.notify("READY=1")
     // Until then the folder is this router's.

@@ -13,23 +13,29 @@ final class StateWatch: Sendable {
     private let router: Router
     private let say: @Sendable (String) -> Void
     private let isOver = Monitor(false)
+    private let key: String
+    private let keyPlace: FilePlace?
+    /// Of the watch; negative: there is none.
+    private let number: Int32
 
+    /// To be called when all files of the router are there but for the control socket, so that nobody knows of the router yet.
     init(_ folder: StateFolder, _ router: Router, say: @escaping @Sendable (String) -> Void) {
         self.folder = folder
         self.router = router
         self.say = say
+        key = folder.path + "/subject.key"
+        keyPlace = FilePlace(key)
+        number = cplatform_watch_folder(folder.path)
     }
 
-    /// To be called when all files of the router are there.
+    /// To be called when the control socket was made; it may be gone again.
     func start() {
-        let number = cplatform_watch_folder(folder.path)
         guard number >= 0 else { return }
-        let key = folder.path + "/subject.key"
         let socket = folder.path + "/control.sock"
-        let (keyPlace, socketPlace) = (FilePlace(key), FilePlace(socket))
+        let socketPlace = FilePlace(socket)
         Thread.start("watch state") { [self] in
             let descriptor = Descriptor(owning: number)
-            var isAskable = socketPlace != nil
+            var isAskable = true
             while !isOver.withLock({ $0 }) {
                 do throws(SpoolFault) {
                     try folder.checkPlace()
@@ -38,7 +44,7 @@ final class StateWatch: Sendable {
                     router.leave(error)
                 }
                 router.checkFiles()
-                if isAskable, FilePlace(socket) != socketPlace, !isOver.withLock({ $0 }) {
+                if isAskable, socketPlace == nil || FilePlace(socket) != socketPlace, !isOver.withLock({ $0 }) {
                     isAskable = false
                     say("\(StorageFault.removed(socket)): until the next start the router cannot be asked; it goes on")
                 }

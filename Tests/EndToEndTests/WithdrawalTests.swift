@@ -100,7 +100,7 @@ struct WithdrawalTests {
             return event.replacing("planted", with: number % 3 == 1 ? all : #"pl\u0061nte\u0064"#)
         }
         let run = try yard.startWaiting(events)
-        for number in [2, 4, 6] { #expect(!yard.holding("planted-ann-\(number)").isEmpty) }
+        waitUntil("they are on disk") { [2, 4, 6].allSatisfy { !yard.holding("planted-ann-\($0)").isEmpty } }
         #expect(try yard.consent("withdraw", "ann").code == 0)
         try waitUntil("the receipt is finished") { try yard.receipts().first?["finished"] is String }
         #expect(yard.holding("planted-ann") == [] && !yard.holding("planted-bob").isEmpty)
