@@ -156,6 +156,29 @@ struct IsolationTests {
         #expect(!out.lines.all.contains { $0.contains("destroyed") || $0.contains("lie!") })
     }
 
+    @Test("shows nothing of what is hidden where its words are cut")
+    func hidesCut() throws {
+        let refusal = #expect(throws: ModuleFault.self) {
+            _ = try Isolated(workshop, settings: "{\"do\":\"refuse at length\"}", hiding: ["hunter2ää"])
+        }
+        #expect(refusal?.description.drop { $0 == "x" } == "(secret)…", "the module cut it in the middle of a character")
+        let out = try Isolated(workshop, hiding: ["hunter2hunter2"])
+        defer { out.provider.close() }
+        let outcome = out.deliver("long")
+        #expect(outcome.batch == .rejected(Answer(String(repeating: "y", count: 4090) + "(secret)…")))
+        #expect(outcome.events == [1: .rejected(Answer(String(repeating: "x", count: 506) + "(secret)…"))])
+        #expect(out.lines.all == ["information out: " + String(repeating: "x", count: 4090) + "(secret)…"])
+    }
+
+    @Test("shows nothing that is hidden when it refuses its settings at a new start")
+    func hidesLater() throws {
+        let starts = IsolationPlan.Variable(name: "STARTS", value: workshop.folder + "/starts")
+        let out = try Isolated(workshop, settings: "{\"do\":\"refuse later\"}", variables: [starts], hiding: ["hunter2"])
+        defer { out.provider.close() }
+        _ = out.deliver("crash")
+        #expect(out.deliverAgain("plain") == BatchOutcome(.retry(Answer("(secret) is wrong"), after: nil)))
+    }
+
     @Test(
         "says so many lines and no more, over the socket, by standard error, or by frames of its own making", arguments: ["flood", "forge"])
     func floods(word: String) throws {

@@ -36,7 +36,7 @@ struct ModuleInstanceTests {
     @Test("a refusal that is not terminated by a zero byte is read to the end of its buffer and no further")
     func unterminatedRefusal() {
         let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"refuse\":1}") }
-        #expect(fault?.description == String(repeating: "x", count: 1024))
+        #expect(fault?.description == String(repeating: "x", count: 1024) + "…", "it may have been longer")
     }
 
     @Test("a refusal without a reason says so")
@@ -61,7 +61,7 @@ struct ModuleInstanceTests {
         let cut = #expect(throws: ModuleFault.self) {
             try Scripted(workshop, settings: "{\"refuse\":1}", hiding: [String(repeating: "x", count: 1000) + "y", "xxxxz"])
         }
-        #expect(cut?.description.hasSuffix("x(secret)") == true, "the module cut it in the middle")
+        #expect(cut?.description.hasSuffix("x(secret)…") == true, "the module cut it in the middle")
 
         let one = try Scripted(workshop, hiding: ["odd", "too odd", "reader", "thread"])
         #expect(one.deliver("mixed").events[0] == .rejected(Answer(code: 422, "(secret)")))

@@ -165,19 +165,19 @@ struct FrameParts {
     }
 
     /// Text of the other side, which may be anyone by now.
-    mutating func text(most: Int = 4096) throws(FrameFault) -> String {
+    mutating func text(hiding hidden: HiddenTexts = HiddenTexts()) throws(FrameFault) -> String {
         let bytes: UnsafeBufferPointer<UInt8> = try blob().assumingMemoryBound(to: UInt8.self)
-        return ForeignText.read(bytes, most: most, hiding: HiddenTexts())
+        return ForeignText.read(bytes, most: 4096, hiding: hidden)
     }
 
     /// A century, which is still a number of nanoseconds.
     private var mostPause: UInt64 { 36_525 * 86_400_000 }
 
-    mutating func outcome() throws(FrameFault) -> Outcome {
+    mutating func outcome(hiding hidden: HiddenTexts) throws(FrameFault) -> Outcome {
         let kind = try number(UInt32.self)
         let code = Int(try number(Int32.self))
         let after = try number(UInt64.self)
-        let answer = Answer(code: code, try text())
+        let answer = Answer(code: code, try text(hiding: hidden))
         switch kind {
         case 0: return .delivered
         case 1: return .rejected(answer)
@@ -195,25 +195,28 @@ struct FrameParts {
 }
 
 extension Frame.ToHost {
-    /// `eventCount` says how many events the delivery of that token has; nil: there is none, and nothing is to be told of events.
-    init(_ kind: UInt32, _ bytes: UnsafeRawBufferPointer, eventCount: (UInt64) -> Int?) throws(FrameFault) {
+    /// `hidden` is masked in every text but a name and a version, which are only compared. `eventCount` says how many events the delivery
+    /// of that token has; nil: there is none, and nothing is to be told of events.
+    init(
+        _ kind: UInt32, _ bytes: UnsafeRawBufferPointer, hiding hidden: HiddenTexts = HiddenTexts(), eventCount: (UInt64) -> Int?
+    ) throws(FrameFault) {
         var parts = FrameParts(bytes)
         switch Frame.Kind(rawValue: kind) {
         case .ready:
             let version = try parts.number(UInt32.self)
             guard version == Frame.version else { throw FrameFault(what: "version \(version) of the protocol") }
             self = .ready(name: try parts.text(), version: try parts.text())
-        case .refused: self = .refused(try parts.text())
+        case .refused: self = .refused(try parts.text(hiding: hidden))
         case .ended:
             let token = try parts.number(UInt64.self)
-            var outcome = BatchOutcome(try parts.outcome())
+            var outcome = BatchOutcome(try parts.outcome(hiding: hidden))
             let total = eventCount(token)
             let count = try parts.number(UInt32.self)
             // 24 bytes are the least that an event takes, so that a count cannot ask for memory that its frame does not pay for.
             guard Int(count) <= parts.left / 24 else { throw FrameFault(what: "a count beyond the frame") }
             for _ in 0..<count {
                 let index = Int(try parts.number(UInt32.self))
-                let one = try parts.outcome()
+                let one = try parts.outcome(hiding: hidden)
                 if case .closed = one { throw FrameFault(what: "a destination that is gone for one event") }
                 if let total, index >= total { throw FrameFault(what: "the outcome of an event that its batch does not have") }
                 guard outcome.events.updateValue(one, forKey: index) == nil else { throw FrameFault(what: "two outcomes of one event") }
@@ -221,8 +224,8 @@ extension Frame.ToHost {
             self = .ended(token: token, outcome)
         case .log:
             guard let level = LogLevel(rawValue: try parts.number(Int32.self)) else { throw FrameFault(what: "a level that is none") }
-            self = .log(level, try parts.text())
-        case .gone: self = .gone(try parts.text())
+            self = .log(level, try parts.text(hiding: hidden))
+        case .gone: self = .gone(try parts.text(hiding: hidden))
         case .closed: self = .closed
         default: throw FrameFault(what: "a frame of the kind \(kind)")
         }

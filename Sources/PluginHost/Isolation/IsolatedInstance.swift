@@ -180,7 +180,7 @@ public final class IsolatedInstance: Provider, Sendable {
             return nil
         }
         if let fault = start() {
-            done(BatchOutcome(.retry(Answer(fault), after: nil)))
+            done(BatchOutcome(.retry(Answer(hidden.masked(fault)), after: nil)))
             return nil
         }
         return state.withLock { $0.child }
@@ -211,7 +211,9 @@ public final class IsolatedInstance: Provider, Sendable {
     private func hear(_ heard: ErrorPipe.Heard) {
         switch heard {
         case .line(let bytes):
-            gate.say(.information) { bytes.withUnsafeBufferPointer { ForeignText.read($0, most: 4096, hiding: hidden) } }
+            gate.say(.information) {
+                bytes.withUnsafeBufferPointer { ForeignText.read($0, most: 4096, hiding: hidden, isCut: $0.count >= ErrorPipe.mostBytes) }
+            }
         case .tooMany(let most):
             gate.say(.warning) { "writes more than \(most) lines a second to standard error; the others are left out and counted" }
         case .leftOut(let count): gate.say(.warning) { "\(grouped(count)) lines of its standard error were left out" }
@@ -264,7 +266,7 @@ public final class IsolatedInstance: Provider, Sendable {
         }
         do throws(FrameFault) {
             guard let frame = try child.channel.receive(most: Frame.mostToHost) else { return false }
-            let said = try Frame.ToHost(frame.kind, frame.payload.bytes) { token in
+            let said = try Frame.ToHost(frame.kind, frame.payload.bytes, hiding: hidden) { token in
                 state.withLock { $0.pending[token]?.count }
             }
             hear(said)
@@ -311,15 +313,15 @@ public final class IsolatedInstance: Provider, Sendable {
                 if pending != nil { state.ends = 0 }
                 return pending
             }
-            pending?.done(outcome.saying { hidden.masked($0) })
-        case .log(let level, let line): gate.say(level) { hidden.masked(line) }
+            pending?.done(outcome)
+        case .log(let level, let line): gate.say(level) { line }
         case .gone(let why):
             let handler: (@Sendable (Answer) -> Void)? = state.withLock { state in
                 guard state.gone == nil, !state.isClosing else { return nil }
-                state.gone = Answer(hidden.masked(why))
+                state.gone = Answer(why)
                 return state.handler
             }
-            handler?(Answer(hidden.masked(why)))
+            handler?(Answer(why))
         case .closed: break
         }
     }

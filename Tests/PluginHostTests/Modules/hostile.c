@@ -22,6 +22,27 @@ static switchyard_bytes bytes(const char *string) {
 
 static int says(switchyard_bytes in, const char *word) { return in.data && memmem(in.data, in.size, word, strlen(word)) != NULL; }
 
+/* The first so many bytes that are x, and then the words. */
+static switchyard_bytes behind(size_t count, const char *words) {
+  memset(text, 'x', count);
+  strcpy(text + count, words);
+  return bytes(text);
+}
+
+/* A frame of its own making, past every limit that its side of the boundary has. */
+static void forge(uint32_t kind, const void *body, uint32_t size) {
+  uint32_t head[2] = {size, kind};
+  uint8_t frame[256];
+  memcpy(frame, head, sizeof head);
+  memcpy(frame + sizeof head, body, size);
+  if (write(3, frame, sizeof head + size) < 0) abort();
+}
+
+static void forge_lines(int count) {
+  const uint32_t body[3] = {1, 4, 0x2165696c /* lie! */};
+  for (int i = 0; i < count; i++) forge(20, body, sizeof body);
+}
+
 static switchyard_bytes describe(void) {
   return bytes("{\"name\":\"hostile\",\"version\":\"1\",\"settings\":{\"type\":\"object\"},\"capabilities\":{\"concurrency\":4}}");
 }
@@ -32,6 +53,21 @@ static void *create(const switchyard_host *given, switchyard_bytes settings, cha
   if (says(settings, "\"refuse\"")) {
     snprintf(error, error_size, "no\033[2J");
     return NULL;
+  }
+  if (says(settings, "\"refuse at length\"")) {
+    /* The room ends within the first character of two bytes. */
+    snprintf(error, error_size, "%s", (const char *)behind(error_size - 9, "hunter2\u00E4\u00E4").data);
+    return NULL;
+  }
+  /* A byte for each start; the second one may be refused. */
+  if (getenv("STARTS")) {
+    int file = open(getenv("STARTS"), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (write(file, "x", 1) < 0) abort();
+    if (lseek(file, 0, SEEK_END) > 1 && says(settings, "\"refuse later\"")) {
+      snprintf(error, error_size, "hunter2 is wrong");
+      return NULL;
+    }
+    close(file);
   }
   host = given;
   kept_settings.data = memcpy(malloc(settings.size + 1), settings.data, settings.size);
@@ -101,7 +137,16 @@ static void deliver(void *instance, const switchyard_batch *batch) {
       return;
     }
   }
-  if (says(events, "\"print\"")) {
+  if (says(events, "\"long\"")) {
+    /* Secrets where a message of the batch, of one event, and a line of the log are cut. */
+    host->log(host->context, 1, behind(4090, "hunter2hunter2"));
+    switchyard_event_outcome one = {1, {.kind = SWITCHYARD_REJECTED, .message = behind(506, "hunter2hunter2")}};
+    static char whole[8192];
+    memset(whole, 'y', 4090);
+    strcpy(whole + 4090, "hunter2hunter2");
+    switchyard_outcome outcome = {.kind = SWITCHYARD_REJECTED, .message = bytes(whole)};
+    host->complete(host->context, batch->token, &outcome, &one, 1);
+  } else if (says(events, "\"print\"")) {
     printf("data that is none\n");
     fflush(stdout);
     fprintf(stderr, "\033[2Jhunter2 in a complaint\n");
@@ -111,12 +156,7 @@ static void deliver(void *instance, const switchyard_batch *batch) {
     for (int i = 0; i < 20000; i++) host->log(host->context, 1, bytes("chatter"));
     end(batch, SWITCHYARD_DELIVERED, bytes(""));
   } else if (says(events, "\"forge\"")) {
-    /* Frames of its own making, past every limit that its side of the boundary has. */
-    for (uint32_t i = 0; i < 1000; i++) {
-      uint32_t frame[5] = {12, 20, 1, 4};
-      memcpy(&frame[4], "lie!", 4);
-      if (write(3, frame, sizeof frame) < 0) abort();
-    }
+    forge_lines(1000);
     end(batch, SWITCHYARD_DELIVERED, bytes(""));
   } else if (says(events, "\"streams\"")) {
     memset(text, 0, 200);
