@@ -177,6 +177,10 @@ struct IsolationTests {
         defer { out.provider.close() }
         _ = out.deliver("crash")
         #expect(out.deliverAgain("plain") == BatchOutcome(.retry(Answer("(secret) is wrong"), after: nil)))
+        guard case .retry(Answer("(secret) is wrong"), _?) = out.deliver("plain").batch else {
+            Issue.record("a refusal is followed by a pause, and is its reason")
+            return
+        }
     }
 
     @Test(
@@ -215,6 +219,35 @@ struct IsolationTests {
         defer { out.provider.close() }
         #expect(
             out.deliver("half") == BatchOutcome(.unknown(Answer("the process of the module hostile sent half a frame and was ended"))))
+    }
+
+    @Test(
+        "that sends a frame which nobody waits for costs a new process",
+        arguments: [
+            ("refuse", "a frame out of turn"), ("ready", "a frame out of turn"), ("closed", "a frame out of turn"),
+        ])
+    func outOfTurn(word: String, what: String) throws {
+        let out = try Isolated(workshop, deadline: .seconds(10))
+        defer { out.provider.close() }
+        #expect(out.deliver(word) == BatchOutcome(.unknown(Answer("the process of the module hostile sent \(what) and was ended"))))
+        #expect(out.deliverAgain(word) == BatchOutcome(.delivered))
+    }
+
+    @Test("is started once for deliveries that come at the same time")
+    func startsOnce() throws {
+        let starts = workshop.folder + "/starts"
+        let time = Monitor(Clock.system.now())
+        let out = try Isolated(
+            workshop, variables: [IsolationPlan.Variable(name: "STARTS", value: starts)],
+            clock: Clock(now: { time.withLock { $0 } }, wall: { 0 }))
+        defer { out.provider.close() }
+        _ = out.deliver("crash")
+        time.withLock { $0 = $0 + .seconds(1) }
+        let outcomes = Mailbox<BatchOutcome>()
+        let threads = (0..<4).map { _ in Courier { out.provider.deliver(batch("{}"), attempt: 2) { outcomes.put($0) } } }
+        for thread in threads { thread.join() }
+        #expect(outcomes.wait(for: 4) == Array(repeating: BatchOutcome(.delivered), count: 4))
+        #expect(try Data(contentsOf: URL(filePath: starts)).count == 2)
     }
 
     @Test("everything that it held is unknown when its process ends")
@@ -324,6 +357,13 @@ struct IsolationTests {
         }
         #expect(fault?.description.hasSuffix("hostile.so: was replaced by table 1.0.0; restart the router to load it") == true)
     }
+}
+
+/// A thread that can be kept in an array.
+private final class Courier {
+    private var thread: Platform.Thread?
+    init(_ body: @escaping @Sendable () -> Void) { thread = Platform.Thread.start("courier", body) }
+    func join() { thread.take()?.join() }
 }
 
 private let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil

@@ -86,6 +86,9 @@ final class Channel: Sendable {
         return ready[0].revents != 0 ? .frame : .other
     }
 
+    /// Nothing more can be sent by either side. What was sent before can still be received, and behind it is the end.
+    func hangUp() { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
+
     /// Waits until the other side is gone, whatever it has sent before.
     func waitForEnd() {
         var ready = pollfd(fd: descriptor.number, events: 0, revents: 0)

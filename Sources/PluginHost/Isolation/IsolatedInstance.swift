@@ -2,7 +2,9 @@
 // not answer costs a new process and a resend: what it held is unknown. Each `done` is called exactly once.
 //
 // The process is started anew by the first delivery after its end, and not before a pause that doubles with each end that no
-// answered delivery preceded. Settings go over the socket, never by argument or environment.
+// answered delivery preceded. There is one at a time: the next is started when nothing of the last is left, and what comes meanwhile waits.
+// A process that sends what is no frame, or one that nobody waits for, is ended. Settings go over the socket, never by argument or
+// environment.
 
 public import Configuration
 public import Delivery
@@ -30,22 +32,21 @@ public final class IsolatedInstance: Provider, Sendable {
         var done: @Sendable (BatchOutcome) -> Void
     }
 
-    private enum Start: Equatable {
-        case none, starting, ready
-        case refused(String)
-    }
+    private enum Start { case none, starting, ready }
 
     private struct State {
+        /// nil: nothing is left of the last one, and the next one is not running yet.
         var child: Child?
-        var start = Start.none
+        /// Whoever sets it to `starting` starts the process. The first is the initializer's.
+        var start = Start.starting
         var pending: [UInt64: Pending] = [:]
         var lastToken: UInt64 = 0
         /// Ends of the process since a delivery was last answered.
         var ends = 0
         var notBefore: Instant?
         var lastEnd: String?
-        /// Why this side ended it.
-        var reason: String?
+        /// Why this side ended it, or it the settings, as far as its own end does not say it.
+        var end: String?
         var handler: (@Sendable (Answer) -> Void)?
         var gone: Answer?
         var isClosing = false
@@ -90,14 +91,18 @@ public final class IsolatedInstance: Provider, Sendable {
         gate = LogGate(provider: plan.name, clock: clock, log: log)
         deadline = plan.delivery.deadline
         self.halfFrame = halfFrame ?? (deadline > .zero ? Int(min(10, max(1, deadline.components.seconds))) : 10)
-        if let fault = start() { throw ModuleFault(hidden.masked(fault)) }
+        do throws(ModuleFault) {
+            _ = try start()
+        } catch {
+            throw ModuleFault(hidden.masked(error.description))
+        }
     }
 
     // MARK: - What the lane asks
 
     public func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
         guard let child = ready(done) else { return }
-        guard let token = begin(Pending(count: batch.count, due: due(), done: done)) else { return }
+        guard let token = begin(Pending(count: batch.count, due: due(), done: done), with: child) else { return }
         var head = FrameBody()
         head.put(token)
         head.put(UInt32(clamping: attempt))
@@ -116,7 +121,7 @@ public final class IsolatedInstance: Provider, Sendable {
             done(lastEnd.map { .unknown(Answer("what it had not flushed may be lost: \($0)")) } ?? .delivered)
             return
         }
-        guard let token = begin(Pending(count: 0, due: due(), done: { done($0.batch) })) else { return }
+        guard let token = begin(Pending(count: 0, due: due(), done: { done($0.batch) }), with: child) else { return }
         var body = FrameBody()
         body.put(token)
         try? child.channel.send(.flush, body)
@@ -140,6 +145,7 @@ public final class IsolatedInstance: Provider, Sendable {
             state.isClosing = true
             return state.child
         }
+        state.wake()
         guard let child else { return }
         try? child.channel.send(.close, [])
         let until = clock.now() + (deadline > .zero ? deadline : Self.patience)
@@ -147,15 +153,15 @@ public final class IsolatedInstance: Provider, Sendable {
             if state.child == nil { return .ready(true) }
             return clock.now() >= until ? .ready(false) : .notBefore(until)
         }
-        if !isGone { child.process.kill() }
+        if !isGone { end(child) }
     }
 
     private func due() -> Instant? { deadline > .zero ? clock.now() + deadline : nil }
 
     /// nil when the process has ended meanwhile; then `done` has been called.
-    private func begin(_ pending: Pending) -> UInt64? {
+    private func begin(_ pending: Pending, with child: Child) -> UInt64? {
         let (token, lastEnd): (UInt64?, String?) = state.withLock { state in
-            guard state.child != nil else { return (nil, state.lastEnd) }
+            guard state.child === child else { return (nil, state.lastEnd) }
             state.lastToken += 1
             state.pending[state.lastToken] = pending
             return (state.lastToken, nil)
@@ -164,26 +170,37 @@ public final class IsolatedInstance: Provider, Sendable {
         return token
     }
 
-    /// The process, started anew where there is none; nil when it cannot be now, and then `done` has been called.
+    private enum Next {
+        case use(Child)
+        case start
+        case retry(String, after: Duration?)
+    }
+
+    /// The process, started anew where there is none; nil when it cannot be now, and then `done` has been called. One that is being
+    /// started or ended is waited for: neither takes longer than its patience.
     private func ready(_ done: @Sendable (BatchOutcome) -> Void) -> Child? {
         let now = clock.now()
-        let (child, notBefore, lastEnd, isClosing): (Child?, Instant?, String?, Bool) = state.withLock { state in
-            (state.start == .ready ? state.child : nil, state.notBefore, state.lastEnd, state.isClosing)
+        let next: Next = state.waitUntilReady { state in
+            if state.isClosing { return .ready(.retry("the provider is closed", after: nil)) }
+            if state.start == .ready, let child = state.child { return .ready(.use(child)) }
+            if state.start == .starting || state.child != nil { return .notBefore(nil) }
+            if let notBefore = state.notBefore, notBefore > now {
+                return .ready(.retry(state.lastEnd ?? "its process is started anew", after: notBefore - now))
+            }
+            state.start = .starting
+            return .ready(.start)
         }
-        if isClosing {
-            done(BatchOutcome(.retry(Answer("the provider is closed"), after: nil)))
-            return nil
+        switch next {
+        case .use(let child): return child
+        case .start:
+            do throws(ModuleFault) {
+                return try start()
+            } catch {
+                done(BatchOutcome(.retry(Answer(hidden.masked(error.description)), after: nil)))
+            }
+        case .retry(let why, let after): done(BatchOutcome(.retry(Answer(why), after: after)))
         }
-        if let child { return child }
-        if let notBefore, notBefore > now {
-            done(BatchOutcome(.retry(Answer(lastEnd ?? "its process is started anew"), after: notBefore - now)))
-            return nil
-        }
-        if let fault = start() {
-            done(BatchOutcome(.retry(Answer(hidden.masked(fault)), after: nil)))
-            return nil
-        }
-        return state.withLock { $0.child }
+        return nil
     }
 
     // MARK: - The process
@@ -220,40 +237,40 @@ public final class IsolatedInstance: Provider, Sendable {
         }
     }
 
-    /// Starts the process and waits until the module is made; what went wrong.
-    private func start() -> String? {
+    /// Starts the process and waits until the module is made, or until nothing of the process is left.
+    private func start() throws(ModuleFault) -> Child {
         let child: Child
         do throws(SystemFault) {
             child = try spawn()
         } catch {
-            return "the process of the module \(module.name) cannot be started: \(error)"
+            state.withLock { $0.start = .none }
+            state.wake()
+            throw ModuleFault("the process of the module \(module.name) cannot be started: \(error)")
         }
-        state.withLock { state in
-            state.child = child
-            state.start = .starting
-            state.reason = nil
+        let isClosing = state.withLock { state in
+            if state.isClosing { state.start = .none } else { state.child = child }
+            state.end = nil
+            return state.isClosing
         }
+        guard !isClosing else { throw ModuleFault("the provider is closed") }
         try? child.channel.send(.hello, hello.encoded)
         Thread.start("isolated \(hello.provider)") {
             while self.listen(to: child) {}
             self.ended(child)
         }.detach()
         let until = clock.now() + Self.patience
-        let result: Start = state.waitUntilReady { state in
-            if state.start != .starting { return .ready(state.start) }
-            return clock.now() >= until ? .ready(.starting) : .notBefore(until)
+        let isMade: Bool? = state.waitUntilReady { state in
+            if state.child !== child { return .ready(false) }
+            if state.start == .ready { return .ready(true) }
+            return clock.now() >= until ? .ready(nil) : .notBefore(until)
         }
-        switch result {
-        case .ready: return nil
-        case .refused(let why):
-            child.process.kill()
-            return why
-        case .none: return state.withLock { $0.lastEnd }
-        case .starting:
-            state.withLock { $0.reason = "did not make the module within \(Self.patience.configured)" }
-            child.process.kill()
-            return "the process of the module \(module.name) did not make it within \(Self.patience.configured)"
+        if isMade == nil {
+            note("did not make the module within \(Self.patience.configured)")
+            end(child)
+            state.wait { $0.child === child }
         }
+        guard isMade == true else { throw ModuleFault(state.withLock { $0.lastEnd } ?? "the provider is closed") }
+        return child
     }
 
     /// Takes the next frame, or looks at the time; false when the process is gone or has to go.
@@ -269,17 +286,25 @@ public final class IsolatedInstance: Provider, Sendable {
             let said = try Frame.ToHost(frame.kind, frame.payload.bytes, hiding: hidden) { token in
                 state.withLock { $0.pending[token]?.count }
             }
-            hear(said)
-            return true
+            return try hear(said, from: child)
         } catch {
             return giveUp(child, "sent \(error.what) and was ended")
         }
     }
 
     private func giveUp(_ child: Child, _ reason: String) -> Bool {
-        state.withLock { $0.reason = reason }
+        note(reason)
         child.process.kill()
         return false
+    }
+
+    /// Why the process is about to be ended.
+    private func note(_ reason: String) { state.withLock { $0.end = "the process of the module \(module.name) \(reason)" } }
+
+    /// Ends the process from another thread than the one that listens to it, which notices by the channel.
+    private func end(_ child: Child) {
+        child.process.kill()
+        child.channel.hangUp()
     }
 
     /// A delivery that begins later is due later than the wait lasts, so that none has to wake this thread.
@@ -296,17 +321,29 @@ public final class IsolatedInstance: Provider, Sendable {
         return isOver ? giveUp(child, "gave no answer within \(deadline.configured) and was ended") : true
     }
 
-    private func hear(_ frame: Frame.ToHost) {
+    /// Whether the process goes on. A frame that nobody waits for is a fault: what is believed of it would be of another start.
+    private func hear(_ frame: Frame.ToHost, from child: Child) throws(FrameFault) -> Bool {
+        let outOfTurn = FrameFault(what: "a frame out of turn")
         switch frame {
         case .ready(let name, let version):
             let isTheSame = name == module.name && version == module.version
-            state.withLock {
-                $0.start = isTheSame ? .ready : .refused("\(hello.path): was replaced by \(name) \(version); restart the router to load it")
+            let replaced = hidden.masked("\(hello.path): was replaced by \(name) \(version); restart the router to load it")
+            let isInTurn = state.withLock { state in
+                guard state.start == .starting else { return false }
+                if isTheSame { state.start = .ready } else { state.end = replaced }
+                return true
             }
+            guard isInTurn else { throw outOfTurn }
             state.wake()
+            return isTheSame
         case .refused(let why):
-            state.withLock { $0.start = .refused(why) }
-            state.wake()
+            let isInTurn = state.withLock { state in
+                guard state.start == .starting else { return false }
+                state.end = why
+                return true
+            }
+            guard isInTurn else { throw outOfTurn }
+            return false
         case .ended(let token, let outcome):
             let pending: Pending? = state.withLock { state in
                 let pending = state.pending.removeValue(forKey: token)
@@ -322,8 +359,9 @@ public final class IsolatedInstance: Provider, Sendable {
                 return state.handler
             }
             handler?(Answer(why))
-        case .closed: break
+        case .closed: guard state.withLock({ $0.isClosing }) else { throw outOfTurn }
         }
+        return true
     }
 
     /// What the process held is unknown, and it may be started anew after a pause.
@@ -336,11 +374,11 @@ public final class IsolatedInstance: Provider, Sendable {
         gate.end()
         let now = clock.now()
         let (pending, answer, isNews): ([Pending], Answer, Bool) = state.withLock { state in
-            let words = "the process of the module \(module.name) \(state.reason ?? end)"
+            let words = state.end ?? "the process of the module \(module.name) \(end)"
             let isNews = state.start == .ready && !state.isClosing
-            if state.start == .starting || state.start == .ready { state.start = .none }
+            state.start = .none
             state.child = nil
-            state.lastEnd = state.isClosing && state.reason == nil ? state.lastEnd : words
+            state.lastEnd = state.isClosing && state.end == nil ? state.lastEnd : words
             state.ends += 1
             state.notBefore = now + .milliseconds(min(60_000, 250 << min(state.ends - 1, 10)))
             defer { state.pending = [:] }

@@ -132,6 +132,18 @@ static void deliver(void *instance, const switchyard_batch *batch) {
       if (write(3, "\1\0\0", 3) < 0) abort();
       return;
     }
+    if (says(events, "\"refuse\"")) {
+      forge(18, "\4\0\0\0lies", 8);
+      return;
+    }
+    if (says(events, "\"ready\"")) {
+      forge(17, "\1\0\0\0\5\0\0\0other\1\0\0\0" "2", 18);
+      return;
+    }
+    if (says(events, "\"closed\"")) {
+      forge(22, "", 0);
+      return;
+    }
     if (says(events, "\"deaf\"")) {
       close(3);
       return;
