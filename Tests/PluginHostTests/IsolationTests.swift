@@ -9,19 +9,19 @@ import Testing
 /// The module hostile.c in a process of its own.
 private struct Isolated {
     let provider: IsolatedInstance
-    let lines = Mailbox<String>()
+    let lines: Mailbox<String>
 
     init(
         _ workshop: Workshop, settings: String = "{}", deadline: Duration = .seconds(600), memory: Int? = nil, halfFrame: Int? = nil,
-        variables: [IsolationPlan.Variable] = [], hiding hidden: [String] = [], clock: Clock = .system
+        variables: [IsolationPlan.Variable] = [], hiding hidden: [String] = [], clock: Clock = .system, lines: Mailbox<String> = Mailbox()
     ) throws(ModuleFault) {
+        self.lines = lines
         guard let module = try workshop.folders.module("hostile") else { throw ModuleFault("no module") }
         var plan = ProviderPlan(name: "out", plugin: "hostile", settings: Secret(Array(settings.utf8)))
         plan.delivery.deadline = deadline
         plan.isolation = IsolationPlan()
         if let memory { plan.isolation?.memory = memory }
         plan.isolation?.environment = variables
-        let lines = lines
         provider = try IsolatedInstance(
             module, plan, hiding: HiddenTexts(hidden), executable: Workshop.router, clock: clock, halfFrame: halfFrame
         ) { level, line in
@@ -225,6 +225,7 @@ struct IsolationTests {
         "that sends a frame which nobody waits for costs a new process",
         arguments: [
             ("refuse", "a frame out of turn"), ("ready", "a frame out of turn"), ("closed", "a frame out of turn"),
+            ("stray", "the outcome of a delivery that it does not have"),
         ])
     func outOfTurn(word: String, what: String) throws {
         let out = try Isolated(workshop, deadline: .seconds(10))
@@ -248,6 +249,34 @@ struct IsolationTests {
         for thread in threads { thread.join() }
         #expect(outcomes.wait(for: 4) == Array(repeating: BatchOutcome(.delivered), count: 4))
         #expect(try Data(contentsOf: URL(filePath: starts)).count == 2)
+    }
+
+    @Test("that talks without a pause has no longer for its answer")
+    func chatters() throws {
+        // The deadline is over with the first of a thousand lines.
+        let begin = Clock.system.now()
+        let lines = Mailbox<String>()
+        let clock = Clock(now: { lines.all.isEmpty ? begin : begin + .seconds(1000) }, wall: { 0 })
+        let out = try Isolated(workshop, deadline: .seconds(600), clock: clock, lines: lines)
+        defer { out.provider.close() }
+        #expect(
+            out.deliver("forge")
+                == BatchOutcome(.unknown(Answer("the process of the module hostile gave no answer within 10m and was ended"))))
+    }
+
+    @Test("that sends a frame byte by byte has a time for the whole of it")
+    func drips() throws {
+        let out = try Isolated(workshop, halfFrame: 1)
+        defer { out.provider.close() }
+        #expect(
+            out.deliver("drip") == BatchOutcome(.unknown(Answer("the process of the module hostile sent half a frame and was ended"))))
+    }
+
+    @Test("whose process has ended is not heard for ever, though what it has left behind goes on talking")
+    func heir() throws {
+        let out = try Isolated(workshop)
+        defer { out.provider.close() }
+        #expect(out.deliver("heir") == BatchOutcome(.unknown(Answer("the process of the module hostile died of signal 6 (Aborted)"))))
     }
 
     @Test("everything that it held is unknown when its process ends")

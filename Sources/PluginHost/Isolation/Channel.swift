@@ -6,22 +6,26 @@ internal import Platform
 final class Channel: Sendable {
     private let descriptor: Descriptor
     private let sending = Monitor(())
+    private let patience: Duration?
+    private let clock: Clock
 
-    /// `patience`: how many seconds the other side may take between two parts of a frame; 0: for ever.
-    init(owning number: Int32, patience: Int = 0) {
+    /// `patience`: how long the other side may take to send a frame, once it has begun; nil: for ever.
+    init(owning number: Int32, patience: Duration? = nil, clock: Clock = .system) {
         descriptor = Descriptor(owning: number)
-        var time = timeval(tv_sec: patience, tv_usec: 0)
-        setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+        self.patience = patience
+        self.clock = clock
         // A batch fits: the sender goes on while the receiver reads.
         var size: Int32 = 1 << 20
         setsockopt(number, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
 
     /// One end, for this process; the other one is lent to `body`, to be given to a process that is not trusted to send whole frames.
-    static func pair<R>(patience: Int = 0, _ body: (Int32) throws(SystemFault) -> R) throws(SystemFault) -> (Channel, R) {
+    static func pair<R>(
+        patience: Duration? = nil, clock: Clock = .system, _ body: (Int32) throws(SystemFault) -> R
+    ) throws(SystemFault) -> (Channel, R) {
         var ends: [Int32] = [0, 0]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else { throw SystemFault() }
-        let channel = Channel(owning: ends[0], patience: patience)
+        let channel = Channel(owning: ends[0], patience: patience, clock: clock)
         let theirs = Descriptor(owning: ends[1])
         return (channel, try body(theirs.number))
     }
@@ -74,16 +78,14 @@ final class Channel: Sendable {
         }
     }
 
-    enum Arrival { case frame, other, nothing }
-
-    /// What comes first within that many milliseconds (-1: for ever): something to receive or the end of the other side, or something to
+    /// What has come within that many milliseconds (-1: for ever): something to receive or the end of the other side, and something to
     /// read from another descriptor.
-    func waitForFrame(or other: Int32, _ milliseconds: Int32) -> Arrival {
+    func waitForFrame(or other: Int32, _ milliseconds: Int32) -> (frame: Bool, other: Bool) {
         var ready = [
             pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0), pollfd(fd: other, events: Int16(POLLIN), revents: 0),
         ]
-        guard poll(&ready, 2, milliseconds) > 0 else { return .nothing }
-        return ready[0].revents != 0 ? .frame : .other
+        guard poll(&ready, 2, milliseconds) > 0 else { return (false, false) }
+        return (ready[0].revents != 0, ready[1].revents != 0)
     }
 
     /// Nothing more can be sent by either side. What was sent before can still be received, and behind it is the end.
@@ -98,26 +100,31 @@ final class Channel: Sendable {
     /// The next frame; nil when the other side is gone.
     func receive(most: Int) throws(FrameFault) -> (kind: UInt32, payload: Payload)? {
         let head = Payload(size: Frame.headSize)
-        guard try fill(head) else { return nil }
+        let until = patience.map { clock.now() + $0 }
+        guard try fill(head, until) else { return nil }
         let size = UInt32(littleEndian: head.bytes.load(as: UInt32.self))
         let kind = UInt32(littleEndian: head.bytes.load(fromByteOffset: 4, as: UInt32.self))
         guard size <= most else { throw FrameFault(what: "a frame of \(size) bytes") }
         let payload = Payload(size: Int(size))
-        return try fill(payload) ? (kind, payload) : nil
+        return try fill(payload, until) ? (kind, payload) : nil
     }
 
-    private func fill(_ payload: Payload) throws(FrameFault) -> Bool {
+    private func fill(_ payload: Payload, _ until: Instant?) throws(FrameFault) -> Bool {
         var offset = 0
         while offset < payload.memory.count {
-            let count = read(descriptor.number, payload.memory.baseAddress! + offset, payload.memory.count - offset)
+            let (rest, size) = (payload.memory.baseAddress! + offset, payload.memory.count - offset)
+            let count = until == nil ? read(descriptor.number, rest, size) : recv(descriptor.number, rest, size, Int32(MSG_DONTWAIT))
             if count == 0 { return false }
             if count > 0 {
                 offset += count
-            } else if errno == EAGAIN {
-                throw FrameFault(what: "half a frame")
+            } else if errno == EAGAIN, let until {
+                var ready = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+                let left = max(0, (until - clock.now()).nanoseconds / 1_000_000 + 1)
+                guard poll(&ready, 1, Int32(clamping: left)) != 0 else { throw FrameFault(what: "half a frame") }
             } else if errno != EINTR {
                 return false
             }
+            if let until, offset < payload.memory.count, clock.now() >= until { throw FrameFault(what: "half a frame") }
         }
         return true
     }

@@ -15,7 +15,8 @@
 //  21 gone     why: the destination is gone for good
 //  22 closed
 // An outcome is its kind (4, as in switchyard_plugin.h), its code (4, signed), retry after in milliseconds (8), and a message.
-// Nothing that is read is believed: lengths are bounded, counts fit the bytes that are there, indices lie within the batch.
+// Nothing that is read is believed: lengths are bounded, counts fit the bytes that are there, tokens are those of deliveries under way,
+// indices lie within the batch.
 
 internal import Configuration
 internal import Delivery
@@ -196,7 +197,7 @@ struct FrameParts {
 
 extension Frame.ToHost {
     /// `hidden` is masked in every text but a name and a version, which are only compared. `eventCount` says how many events the delivery
-    /// of that token has; nil: there is none, and nothing is to be told of events.
+    /// of that token has; nil: there is none, and so no end of it.
     init(
         _ kind: UInt32, _ bytes: UnsafeRawBufferPointer, hiding hidden: HiddenTexts = HiddenTexts(), eventCount: (UInt64) -> Int?
     ) throws(FrameFault) {
@@ -210,7 +211,7 @@ extension Frame.ToHost {
         case .ended:
             let token = try parts.number(UInt64.self)
             var outcome = BatchOutcome(try parts.outcome(hiding: hidden))
-            let total = eventCount(token)
+            guard let total = eventCount(token) else { throw FrameFault(what: "the outcome of a delivery that it does not have") }
             let count = try parts.number(UInt32.self)
             // 24 bytes are the least that an event takes, so that a count cannot ask for memory that its frame does not pay for.
             guard Int(count) <= parts.left / 24 else { throw FrameFault(what: "a count beyond the frame") }
@@ -218,7 +219,7 @@ extension Frame.ToHost {
                 let index = Int(try parts.number(UInt32.self))
                 let one = try parts.outcome(hiding: hidden)
                 if case .closed = one { throw FrameFault(what: "a destination that is gone for one event") }
-                if let total, index >= total { throw FrameFault(what: "the outcome of an event that its batch does not have") }
+                if index >= total { throw FrameFault(what: "the outcome of an event that its batch does not have") }
                 guard outcome.events.updateValue(one, forKey: index) == nil else { throw FrameFault(what: "two outcomes of one event") }
             }
             self = .ended(token: token, outcome)

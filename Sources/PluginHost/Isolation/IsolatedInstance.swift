@@ -65,7 +65,7 @@ public final class IsolatedInstance: Provider, Sendable {
     private let gate: LogGate
     /// How long a module may take to be made, and to be closed, where no deadline says less.
     private static let patience = Duration.seconds(30)
-    /// How many seconds the process may take from one part of a frame to the next.
+    /// How many seconds the process may take from the beginning of a frame to its end.
     private let halfFrame: Int
 
     /// `hidden` is masked in everything that the module says, before anyone sees or keeps it.
@@ -206,7 +206,7 @@ public final class IsolatedInstance: Provider, Sendable {
     // MARK: - The process
 
     private func spawn() throws(SystemFault) -> Child {
-        let (channel, (errors, process)) = try Channel.pair(patience: halfFrame) {
+        let (channel, (errors, process)) = try Channel.pair(patience: .seconds(halfFrame), clock: clock) {
             (socket) throws(SystemFault) -> (ErrorPipe?, Process) in
             func process(_ streams: [Int32], keeping names: [String]) throws(SystemFault) -> Process {
                 try Process(
@@ -273,23 +273,25 @@ public final class IsolatedInstance: Provider, Sendable {
         return child
     }
 
-    /// Takes the next frame, or looks at the time; false when the process is gone or has to go.
+    /// Takes what has come, and looks at the time; false when the process is gone or has to go.
     private func listen(to child: Child) -> Bool {
-        switch child.channel.waitForFrame(or: child.process.news, untilDeadline()) {
-        case .frame: break
-        case .nothing: return keepsDeadline(child)
-        // The channel may be held by what it has started.
-        case .other: return !child.process.hasEnded
-        }
+        let (hasFrame, hasNews) = child.channel.waitForFrame(or: child.process.news, untilDeadline())
+        let hasEnded = hasNews && child.process.hasEnded
+        // What it has sent until then is heard, and nothing more: what it has started may hold the channel.
+        if hasEnded { child.channel.hangUp() }
         do throws(FrameFault) {
-            guard let frame = try child.channel.receive(most: Frame.mostToHost) else { return false }
-            let said = try Frame.ToHost(frame.kind, frame.payload.bytes, hiding: hidden) { token in
-                state.withLock { $0.pending[token]?.count }
+            if hasFrame {
+                guard let frame = try child.channel.receive(most: Frame.mostToHost) else { return false }
+                let said = try Frame.ToHost(frame.kind, frame.payload.bytes, hiding: hidden) { token in
+                    state.withLock { $0.pending[token]?.count }
+                }
+                guard try hear(said, from: child) else { return false }
             }
-            return try hear(said, from: child)
         } catch {
             return giveUp(child, "sent \(error.what) and was ended")
         }
+        // Whoever talks on and on has no longer for an answer.
+        return hasEnded || keepsDeadline(child)
     }
 
     private func giveUp(_ child: Child, _ reason: String) -> Bool {

@@ -43,6 +43,12 @@ static void forge_lines(int count) {
   for (int i = 0; i < count; i++) forge(20, body, sizeof body);
 }
 
+/* The outcome "delivered" of a delivery, by the token that the router gave it. */
+static void forge_end(uint64_t token) {
+  uint64_t body[4] = {token};
+  forge(19, body, sizeof body);
+}
+
 static switchyard_bytes describe(void) {
   return bytes("{\"name\":\"hostile\",\"version\":\"1\",\"settings\":{\"type\":\"object\"},\"capabilities\":{\"concurrency\":4}}");
 }
@@ -143,6 +149,23 @@ static void deliver(void *instance, const switchyard_batch *batch) {
     if (says(events, "\"closed\"")) {
       forge(22, "", 0);
       return;
+    }
+    if (says(events, "\"stray\"")) {
+      forge_end(999);
+      return;
+    }
+    if (says(events, "\"drip\"")) {
+      /* One line of the log, byte by byte, without a pause. */
+      const uint32_t size = 20000000, head[4] = {size, 20, 1, size - 8};
+      if (write(3, head, sizeof head) < 0) abort();
+      for (uint32_t i = 8; i < size; i++) if (write(3, "x", 1) < 0) abort();
+    }
+    if (says(events, "\"heir\"")) {
+      /* What it leaves behind talks without end. */
+      for (int i = 0; i < 3; i++) {
+        if (fork() == 0) for (;;) forge_lines(1000);
+      }
+      abort();
     }
     if (says(events, "\"deaf\"")) {
       close(3);
