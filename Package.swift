@@ -126,7 +126,7 @@ let package = Package(
         tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
         tests("ListenerTests", ["Listener", "Ingest", "Configuration", "Dialects", "Events", "Platform", "CZlib", "CZstd"]),
         tests("IngestTests", ["Ingest", "Configuration", "Events", "Platform"]),
-        tests("PlatformTests", ["Platform"]),
+        tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("ControlTests", ["Control", "Platform"]),
         tests("SendingTests", ["Sending", "TestSupport", "Platform"]),
         // The modules are compiled by the tests, against the header alone.
@@ -135,7 +135,8 @@ let package = Package(
             exclude: ["Modules"]),
         // Every adapter defines the one symbol that a module exports; linked together for the tests, the first one stands.
         .testTarget(
-            name: "AdapterTests", dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "Events", "CZlib", "CZstd"],
+            name: "AdapterTests",
+            dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "TestSupport", "Events", "CZlib", "CZstd"],
             swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
         // A program, so that the author of any adapter can hold a built module against the contract.

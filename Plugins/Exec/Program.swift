@@ -23,12 +23,10 @@ final class Program {
     /// `hear` gets what it says on its standard error, on a thread of its own.
     init(_ command: [String], _ environment: [String], hear: @escaping @Sendable (ErrorPipe.Heard) -> Void) throws(SystemFault) {
         let (theirInput, ourInput) = try Program.pipe(ours: 1)
-        let (ourOutput, theirOutput) = try Program.pipe(ours: 0)
-        defer {
-            close(theirInput)
-            close(theirOutput)
-        }
+        defer { close(theirInput) }
         input = Descriptor(owning: ourInput)
+        let (ourOutput, theirOutput) = try Program.pipe(ours: 0)
+        defer { close(theirOutput) }
         output = Descriptor(owning: ourOutput)
         (errors, process) = try ErrorPipe.open("exec errors", hear: hear) { (theirErrors) throws(SystemFault) in
             try Process(

@@ -28,7 +28,7 @@ public final class FileSource: Sendable {
     public let name: String
     private let plan: FileSourcePlan
     private let clock: Clock
-    private let awake = WakeUp()
+    private let awake: WakeUp
     private let phase = Monitor(Phase())
     /// Belongs to the thread, and when that has ended to whoever has joined it.
     nonisolated(unsafe) private let follower: FileFollower
@@ -42,6 +42,11 @@ public final class FileSource: Sendable {
         self.name = name
         self.plan = plan
         self.clock = clock
+        do throws(SystemFault) {
+            awake = try WakeUp()
+        } catch {
+            throw FilePlacesFault(message: "the source \(printable(name)) cannot be made: \(error)")
+        }
         let around = FileFollower.Surroundings(
             source: source, lineLimit: lineLimit, places: places, clock: clock, say: say, overlong: overlong)
         follower = try FileFollower(name, plan, around, sink: sink) { [awake] in awake.raise() }

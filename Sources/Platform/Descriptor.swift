@@ -68,9 +68,9 @@ public func makeFolder(_ path: String, mode: UInt32) throws(SystemFault) {
 public final class WakeUp: Sendable {
     public let descriptor: Int32
 
-    public init() {
+    public init() throws(SystemFault) {
         descriptor = cplatform_eventfd()
-        precondition(descriptor >= 0, "no descriptor for a wake-up: \(SystemFault())")
+        guard descriptor >= 0 else { throw SystemFault() }
     }
 
     deinit { close(descriptor) }

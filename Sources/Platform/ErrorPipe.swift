@@ -17,7 +17,7 @@ public final class ErrorPipe: Sendable {
     public static let mostBytes = 8192
 
     private let pipe: Descriptor
-    private let stopped = WakeUp()
+    private let stopped: WakeUp
     private let isOver = Monitor(false)
 
     /// Makes the pipe, lends its writing end to `start`, and hears what is written there from then on.
@@ -26,8 +26,9 @@ public final class ErrorPipe: Sendable {
         hear: @escaping @Sendable (Heard) -> Void, start: (Int32) throws(SystemFault) -> R
     ) throws(SystemFault) -> (ErrorPipe, R) {
         let ends = try makePipe()
-        let pipe = ErrorPipe(owning: ends.reading)
+        let ours = Descriptor(owning: ends.reading)
         let theirs = Descriptor(owning: ends.writing)
+        let pipe = ErrorPipe(ours, stopped: try WakeUp())
         let result = try start(theirs.number)
         _ = consume theirs
         Thread.start(name) {
@@ -40,9 +41,10 @@ public final class ErrorPipe: Sendable {
         return (pipe, result)
     }
 
-    private init(owning number: Int32) {
-        pipe = Descriptor(owning: number)
-        _ = fcntl(number, F_SETFL, O_NONBLOCK)
+    private init(_ pipe: consuming Descriptor, stopped: WakeUp) {
+        _ = fcntl(pipe.number, F_SETFL, O_NONBLOCK)
+        self.pipe = pipe
+        self.stopped = stopped
     }
 
     /// Hears what is there by now and no more, whoever still has the writing end. To be called once the program has ended.

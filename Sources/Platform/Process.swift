@@ -21,7 +21,7 @@ public final class Process: Sendable {
     private let supervisor: Int32
     private let control: Descriptor
     /// Raised when everything is to be killed.
-    private let killed = WakeUp()
+    private let killed: WakeUp
 
     private enum Stage: Comparable { case running, ended, gone }
     private struct State {
@@ -48,6 +48,7 @@ public final class Process: Sendable {
             throw SystemFault(code: EINVAL)
         }
         let path = try Process.find(program)
+        killed = try WakeUp()
         var ends: [Int32] = [0, 0]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else { throw SystemFault() }
         control = Descriptor(owning: ends[0])

@@ -107,7 +107,13 @@ public final class Router: Sendable {
     /// `say` is told one line at a time what a person should know.
     public init(_ plan: Plan, outlets: [Outlet], options: RouterOptions, say: @escaping @Sendable (String) -> Void) {
         precondition(outlets.count == plan.providers.count)
-        let stop = WakeUp()
+        let stop: WakeUp
+        do throws(SystemFault) {
+            stop = try WakeUp()
+        } catch {
+            // A router is made once, before it has taken anything.
+            fatalError("a router cannot be made: \(error)")
+        }
         let deadLetters = DeadLetters(
             path: options.deadLetters, cipher: options.cipher, levels: options.levels, clock: options.clock, warn: say)
         let gone = Departure(say: say)

@@ -1,5 +1,6 @@
 import Glibc
 import PluginKit
+import TestSupport
 import Testing
 
 @testable import Exec
@@ -78,6 +79,14 @@ struct ExecTests {
         #expect(shout.deliver(#"{"event":"again"}"#) == "delivered")
         shout.provider.close()
         #expect(shout.ears.logs == ["HELLO", "BYE", "AGAIN"])
+    }
+
+    @Test("one that cannot be started, since the descriptors are used up, costs the router none of them, and does not end it")
+    func noDescriptors() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGPIPE, SIG_IGN)
+            try withFewDescriptors { _ = try Program(["true"], []) { _ in } }
+        }
     }
 
     @Test("a batch larger than both pipes goes through")

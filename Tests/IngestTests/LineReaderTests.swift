@@ -6,13 +6,13 @@ import Platform
 import Testing
 
 /// Writes the pieces into a pipe, each as one write, and reads blocks until the end. The pieces must fit into the pipe.
-private func read(_ pieces: [String], limit: Int = 1000, blockSize: Int = 64) -> [String] {
+private func read(_ pieces: [String], limit: Int = 1000, blockSize: Int = 64) throws -> [String] {
     var ends: [Int32] = [0, 0]
     pipe(&ends)
     defer { close(ends[0]) }
     for piece in pieces { _ = piece.withCString { write(ends[1], $0, strlen($0)) } }
     close(ends[1])
-    return blocks(ends[0], limit: limit, blockSize: blockSize, stop: WakeUp())
+    return blocks(ends[0], limit: limit, blockSize: blockSize, stop: try WakeUp())
 }
 
 private func blocks(_ descriptor: Int32, limit: Int, blockSize: Int, stop: WakeUp) -> [String] {
@@ -33,40 +33,40 @@ private func blocks(_ descriptor: Int32, limit: Int, blockSize: Int, stop: WakeU
 @Suite("A line reader")
 struct LineReaderTests {
     @Test("gives every byte in blocks of whole lines", arguments: 0..<100)
-    func wholeLines(seed: UInt64) {
+    func wholeLines(seed: UInt64) throws {
         var state = seed
         func roll(_ sides: Int) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Int(state >> 33) % sides
         }
         let text = (0..<roll(60)).map { _ in String(repeating: "x", count: roll(90)) + "\n" }.joined()
-        let blocks = read([text], blockSize: 1 + roll(100))
+        let blocks = try read([text], blockSize: 1 + roll(100))
         #expect(blocks.joined() == text)
         #expect(blocks.allSatisfy { $0.hasSuffix("\n") })
     }
 
     @Test("ends the last line when the input does not")
-    func lastLine() {
-        #expect(read(["a\nb"]).joined() == "a\nb\n")
-        #expect(read(["b"]) == ["b\n"])
-        #expect(read([]) == [])
-        #expect(read(["\n\n"]) == ["\n\n"])
+    func lastLine() throws {
+        #expect(try read(["a\nb"]).joined() == "a\nb\n")
+        #expect(try read(["b"]) == ["b\n"])
+        #expect(try read([]) == [])
+        #expect(try read(["\n\n"]) == ["\n\n"])
     }
 
     @Test("leaves out a byte order mark at the beginning, however it comes, and nowhere else")
-    func mark() {
-        #expect(read(["\u{feff}a\n\u{feff}b\n"]) == ["a\n\u{feff}b\n"])
-        #expect(read(["\u{feff}a\n\u{feff}b\n"], blockSize: 1).joined() == "a\n\u{feff}b\n")
-        #expect(read(["\u{feff}a"]) == ["a\n"])
-        #expect(read(["\u{feff}"]) == [])
-        #expect(read([String(repeating: "x", count: 200), "\n\u{feff}b\n"], limit: 100) == ["overlong 200", "\u{feff}b\n"])
+    func mark() throws {
+        #expect(try read(["\u{feff}a\n\u{feff}b\n"]) == ["a\n\u{feff}b\n"])
+        #expect(try read(["\u{feff}a\n\u{feff}b\n"], blockSize: 1).joined() == "a\n\u{feff}b\n")
+        #expect(try read(["\u{feff}a"]) == ["a\n"])
+        #expect(try read(["\u{feff}"]) == [])
+        #expect(try read([String(repeating: "x", count: 200), "\n\u{feff}b\n"], limit: 100) == ["overlong 200", "\u{feff}b\n"])
     }
 
     @Test("lets a line over the limit go and keeps both its neighbours")
-    func overlong() {
+    func overlong() throws {
         let long = String(repeating: "x", count: 500)
-        #expect(read(["before\n", long, "\nafter\n"], limit: 100) == ["before\n", "overlong 500", "after\n"])
-        #expect(read([long, long, "\n", long], limit: 100) == ["overlong 1000", "overlong 500"])
+        #expect(try read(["before\n", long, "\nafter\n"], limit: 100) == ["before\n", "overlong 500", "after\n"])
+        #expect(try read([long, long, "\n", long], limit: 100) == ["overlong 1000", "overlong 500"])
     }
 
     @Test("holds no more than the limit and a block of a huge line")
@@ -81,7 +81,7 @@ struct LineReaderTests {
             _ = "\n{}\n".withCString { write(output, $0, 4) }
             close(output)
         }
-        var reader = LineReader(descriptor: ends[0], lineLimit: 1 << 20, stop: WakeUp())
+        var reader = LineReader(descriptor: ends[0], lineLimit: 1 << 20, stop: try WakeUp())
         var buffer = ByteBuffer()
         let first = reader.next(&buffer)
         #expect(first == .overlong(bytes: size))
@@ -94,12 +94,12 @@ struct LineReaderTests {
     }
 
     @Test("gives what is there without waiting for more")
-    func doesNotWait() {
+    func doesNotWait() throws {
         var ends: [Int32] = [0, 0]
         pipe(&ends)
         defer { for end in ends { close(end) } }
         _ = "a\nb".withCString { write(ends[1], $0, 3) }
-        var reader = LineReader(descriptor: ends[0], lineLimit: 100, stop: WakeUp())
+        var reader = LineReader(descriptor: ends[0], lineLimit: 100, stop: try WakeUp())
         var buffer = ByteBuffer()
         let intake = reader.next(&buffer)
         #expect(intake == .lines)
@@ -108,11 +108,11 @@ struct LineReaderTests {
     }
 
     @Test("ends between two lines when it is told to stop, and makes no line of one that had not ended")
-    func stops() {
+    func stops() throws {
         var ends: [Int32] = [0, 0]
         pipe(&ends)
         defer { for end in ends { close(end) } }
-        let stop = WakeUp()
+        let stop = try WakeUp()
         _ = "a\nhalf".withCString { write(ends[1], $0, 6) }
         var reader = LineReader(descriptor: ends[0], lineLimit: 100, stop: stop)
         var buffer = ByteBuffer()
@@ -127,11 +127,11 @@ struct LineReaderTests {
     }
 
     @Test("a line that was cut in two between two reads had ended, and is no unfinished one when reading stops")
-    func stopsInTheFlow() {
+    func stopsInTheFlow() throws {
         var ends: [Int32] = [0, 0]
         pipe(&ends)
         defer { for end in ends { close(end) } }
-        let stop = WakeUp()
+        let stop = try WakeUp()
         _ = "first\nsecond\nthird\n".withCString { write(ends[1], $0, 19) }
         var reader = LineReader(descriptor: ends[0], lineLimit: 100, blockSize: 9, stop: stop)
         var buffer = ByteBuffer()
@@ -143,24 +143,24 @@ struct LineReaderTests {
     }
 
     @Test("says what the system says when the input cannot be read")
-    func readError() {
+    func readError() throws {
         let folder = open("/", O_RDONLY)
         defer { close(folder) }
-        #expect(blocks(folder, limit: 100, blockSize: 64, stop: WakeUp()) == ["failed Is a directory"])
-        #expect(blocks(999, limit: 100, blockSize: 64, stop: WakeUp()) == ["failed Bad file descriptor"])
+        #expect(try blocks(folder, limit: 100, blockSize: 64, stop: WakeUp()) == ["failed Is a directory"])
+        #expect(try blocks(999, limit: 100, blockSize: 64, stop: WakeUp()) == ["failed Bad file descriptor"])
     }
 
     @Test("reads files, devices and descriptors that do not block alike")
     func kinds() throws {
         let null = open("/dev/null", O_RDONLY)
         defer { close(null) }
-        #expect(blocks(null, limit: 100, blockSize: 64, stop: WakeUp()) == [])
+        #expect(try blocks(null, limit: 100, blockSize: 64, stop: WakeUp()) == [])
 
         let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         defer { unlink(path) }
         try "a\nb\n".write(toFile: path, atomically: true, encoding: .utf8)
         let file = open(path, O_RDONLY | O_NONBLOCK)
         defer { close(file) }
-        #expect(blocks(file, limit: 100, blockSize: 64, stop: WakeUp()) == ["a\nb\n"])
+        #expect(try blocks(file, limit: 100, blockSize: 64, stop: WakeUp()) == ["a\nb\n"])
     }
 }

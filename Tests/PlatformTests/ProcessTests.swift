@@ -2,6 +2,7 @@
 // the last of them has.
 
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Platform
@@ -129,5 +130,17 @@ struct ProcessTests {
     func missing(program: String, code: Int32) {
         let fault = #expect(throws: SystemFault.self) { _ = try Platform.Process(program, [], descriptors: [-1]) }
         #expect(fault?.code == code)
+    }
+
+    @Test("and its standard error cost the router no descriptor and do not end it when they cannot be had, since all are used up")
+    func noDescriptors() async {
+        await #expect(processExitsWith: .success) {
+            try withFewDescriptors {
+                _ = try ErrorPipe.open("errors", hear: { _ in }) { (errors) throws(SystemFault) in
+                    let process = try Platform.Process("true", [], descriptors: [-1, -1, errors])
+                    _ = process.wait()
+                }
+            }
+        }
     }
 }

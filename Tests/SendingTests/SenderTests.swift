@@ -161,7 +161,7 @@ struct SenderTests {
 
     @Test("a router that stays silent is left, and a new connection is made for the next attempt")
     func silent() throws {
-        let gate = WakeUp()
+        let gate = try WakeUp()
         let server = EventServer { number in
             guard number == 0 else { return .take }
             return .takeAfter {
