@@ -98,7 +98,7 @@ final class ExecProvider: Provider {
             return .retry(lastEnd, afterMilliseconds: UInt64((notBefore - now()).nanoseconds / 1_000_000 + 1))
         }
         do throws(SystemFault) {
-            program = try Program(command, environment) { [host] heard in ExecProvider.tell(heard, host) }
+            program = try Program(command, environment, now: now) { [host] heard in ExecProvider.tell(heard, host) }
             return nil
         } catch {
             return .retry(code: Int(error.code), "the program \(command[0]) cannot be started: \(error)")

@@ -12,6 +12,7 @@ final class Program {
     }
 
     private let process: Process
+    private let now: @Sendable () -> Instant
     /// nil once the program was told that nothing follows.
     private var input: Descriptor?
     private let output: Descriptor
@@ -21,7 +22,11 @@ final class Program {
     private var chunk = [UInt8](repeating: 0, count: 65_536)
 
     /// `hear` gets what it says on its standard error, on a thread of its own.
-    init(_ command: [String], _ environment: [String], hear: @escaping @Sendable (ErrorPipe.Heard) -> Void) throws(SystemFault) {
+    init(
+        _ command: [String], _ environment: [String], now: @escaping @Sendable () -> Instant = Clock.system.now,
+        hear: @escaping @Sendable (ErrorPipe.Heard) -> Void
+    ) throws(SystemFault) {
+        self.now = now
         let (theirInput, ourInput) = try Program.pipe(ours: 1)
         defer { close(theirInput) }
         input = Descriptor(owning: ourInput)
@@ -61,11 +66,14 @@ final class Program {
         return nil
     }
 
-    /// Writes the events and reads as many answers; with fewer, why. `timeout` in milliseconds is from one step to the next.
+    /// Writes the events and reads as many answers; with fewer, why. `timeout` in milliseconds is from the beginning or a whole answer to
+    /// the next one, whatever else the program does meanwhile.
     func exchange(_ lines: Lines, timeout: Int) -> (answers: [Outcome], fault: String?) {
         var answers: [Outcome] = []
         var offset = 0
         hasRead = -unread
+        var until = now() + .milliseconds(timeout)
+        let late = "gave no answer within \(timeout) ms and was ended"
         while answers.count < lines.count {
             // What it said before it ended is in the pipe by then, whoever else still holds the pipe.
             let hasEnded = process.hasEnded
@@ -73,11 +81,14 @@ final class Program {
             var ready = [pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)]
             if !hasEnded { ready.append(pollfd(fd: process.news, events: Int16(POLLIN), revents: 0)) }
             if target >= 0 { ready.append(pollfd(fd: target, events: Int16(POLLOUT), revents: 0)) }
-            let number = poll(&ready, nfds_t(ready.count), hasEnded ? 0 : Int32(clamping: timeout))
+            let left = (until - now()).nanoseconds
+            let number = poll(&ready, nfds_t(ready.count), hasEnded || left <= 0 ? 0 : Int32(clamping: left / 1_000_000 + 1))
             if number < 0, errno == EINTR { continue }
-            if number == 0 { return (answers, hasEnded ? end() : end("gave no answer within \(timeout) ms and was ended")) }
+            // A late answer that is there counts, so that a router that was stopped for a while ends nobody.
+            if number == 0 || left <= 0 && ready[0].revents == 0 { return (answers, end(hasEnded ? nil : late)) }
             if target >= 0, ready[2].revents != 0 { write(lines.bytes, &offset, to: target) }
             guard ready[0].revents != 0 else { continue }
+            let known = answers.count
             let got = read(output.number, &chunk, chunk.count)
             if got < 0, errno == EINTR || errno == EAGAIN { continue }
             guard got > 0 else { return (answers, howItEnded()) }
@@ -85,6 +96,11 @@ final class Program {
             // Asked for after its answers were read, so that it is not less than what it had read when it gave them.
             if input != nil { hasRead = max(hasRead, offset - unread) }
             if let fault = takeLines(&answers, of: lines) { return (answers, end(fault)) }
+            if answers.count > known {
+                until = now() + .milliseconds(timeout)
+            } else if left <= 0 {
+                return (answers, end(hasEnded ? nil : late))
+            }
         }
         guard rest.isEmpty else { return (answers, end("answered an event that it was not given")) }
         return (answers, nil)

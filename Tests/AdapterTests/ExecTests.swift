@@ -11,7 +11,9 @@ private struct Shell {
     let ears = Ears()
     let time = Monitor(Instant(nanoseconds: 0))
 
-    init(_ command: [String], _ more: String = "", patience: Program.Patience = Program.Patience()) throws {
+    init(
+        _ command: [String], _ more: String = "", patience: Program.Patience = Program.Patience(), now: (@Sendable () -> Instant)? = nil
+    ) throws {
         signal(SIGPIPE, SIG_IGN)
         let words = command.map { word in
             let escaped = word.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : $0 == "\0" ? "\\u0000" : String($0) }.joined()
@@ -20,7 +22,7 @@ private struct Shell {
         let time = time
         provider = try ExecProvider(
             settings: Settings(json: "{\"command\":[\(words.joined(separator: ","))]\(more)}"), host: ears.host, patience: patience,
-            now: { time.withLock { $0 } })
+            now: now ?? { time.withLock { $0 } })
     }
 
     init(_ script: String, _ more: String = "", patience: Program.Patience = Program.Patience()) throws {
@@ -117,6 +119,22 @@ struct ExecTests {
     func hangs() throws {
         let out = try Shell(["sleep", "1000"], #","timeout":50"#)
         #expect(out.deliver("{}") == "unknown the program sleep gave no answer within 50 ms and was ended")
+    }
+
+    @Test(
+        "a program that says a part of an answer, or takes in more of its input, has no longer for the answer",
+        arguments: [
+            ("{}", "read line; : >FILE; printf '{'"),
+            (String(repeating: "x", count: 1 << 20), "head -c 100000 >/dev/null; : >FILE; head -c 400000 >/dev/null"),
+        ])
+    func drips(event: String, script: String) throws {
+        let folder = TemporaryFolder()
+        let begun = folder.path + "/begun"
+        // Its time is over as soon as it has begun.
+        let out = try Shell(
+            ["sh", "-c", script.replacing("FILE", with: begun) + "; exec sleep 60"], #","timeout":1000000"#,
+            now: { Instant(nanoseconds: access(begun, F_OK) == 0 ? 2_000_000_000_000 : 0) })
+        #expect(out.deliver(event) == "unknown the program sh gave no answer within 1000000 ms and was ended")
     }
 
     @Test("an answer too many ends the program, since the next ones would be of other events")
