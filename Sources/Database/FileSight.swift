@@ -97,25 +97,31 @@ public struct FileSight {
         let place = Witness.path(beside: path)
         let witness = Witness.look(place)
         var known: WitnessRecord?
-        if case .found(let record) = witness {
+        // A witness tells that there was a file, also where nothing more can be read of it.
+        var unreadable: String?
+        switch witness {
+        case .missing: break
+        case .damaged(let words): unreadable = words
+        case .found(let record):
             if record.isDestroyed { return FileSight(state: .absent, witness: witness) }
             known = record
         }
         if let words = try emptiness(of: path) {
             // Without its main file a log cannot be read, and SQLite would delete it.
-            guard known != nil || size(of: path + "-wal") ?? 0 > 0 else { return FileSight(state: .absent, witness: witness) }
-            var damage = Damage(words, known)
+            guard witness != .missing || size(of: path + "-wal") ?? 0 > 0 else { return FileSight(state: .absent, witness: witness) }
+            var damage = Damage(unreadable.map { "\(words), and \($0)" } ?? words, known)
             damage.isThere = false
             return FileSight(state: .damaged(damage), witness: witness)
         }
         let database = try Database(path, makes: false, vfs: vfs, patience: patience)
         do throws(StorageFault) {
             try database.keepLog(true)
-            var sight = FileSight(state: try judge(database, format, known), witness: witness)
+            var sight = FileSight(state: try judge(database, format, known, unreadable), witness: witness)
             if case .damaged = sight.state { database.closeKeepingLog() }
-            if case .whole(_, let proof) = sight.state, known == nil, proof.sequence > 1 {
-                let what = if case .damaged = witness { "is damaged" } else { "is not there" }
-                sight.warning = "\(place): \(what), so nobody can tell whether the newest that \(path) held has vanished"
+            // A kill leaves a new file without its witness, and never with a damaged one.
+            if case .whole(_, let proof) = sight.state, known == nil, unreadable != nil || proof.sequence > 1 {
+                sight.warning =
+                    "\(unreadable ?? "\(place): is not there"), so nobody can tell whether the newest that \(path) held has vanished"
             }
             return sight
         } catch {
@@ -125,10 +131,15 @@ public struct FileSight {
         }
     }
 
-    private static func judge(_ database: Database, _ format: FileFormat, _ known: WitnessRecord?) throws(StorageFault) -> State {
+    /// `known`: what the witness says; `unreadable`: why it says nothing, though it is there.
+    private static func judge(
+        _ database: Database, _ format: FileFormat, _ known: WitnessRecord?, _ unreadable: String?
+    ) throws(StorageFault) -> State {
         let path = database.path
+        let hasWitness = known != nil || unreadable != nil
+        let more = unreadable.map { ", and \($0)" } ?? ""
         guard try database.number("SELECT count(*) FROM sqlite_schema") != 0 else {
-            if let known { return .damaged(Damage("\(path): has no tables any more", known)) }
+            if hasWitness { return .damaged(Damage("\(path): has no tables any more\(more)", known)) }
             database.closeKeepingLog()
             return .absent
         }
@@ -145,7 +156,7 @@ public struct FileSight {
             throw database.newer(version, than: format)
         }
         guard let proof else {
-            if let known { return .damaged(Damage("\(path): has no table 'proof' any more", known)) }
+            if hasWitness { return .damaged(Damage("\(path): has no table 'proof' any more\(more)", known)) }
             if version < format.provenSince ?? .max { return .old(database, version: version) }
             return .damaged(Damage("\(path): has no table 'proof'", nil))
         }

@@ -105,7 +105,11 @@ public final class StateFolder: Sendable {
             let file = withUnsafeBytes(of: &entry.pointee.d_name) { String(cString: $0.bindMemory(to: CChar.self).baseAddress!) }
             if let name = provider(of: file) { names.insert(name) }
             guard file.hasSuffix(".witness"), let name = provider(of: file.dropLast(8) + suffix) else { continue }
-            if case .found(let record) = Witness.look(folder + "/" + file), !record.isDestroyed { names.insert(name) }
+            switch Witness.look(folder + "/" + file) {
+            case .missing: break
+            case .damaged: names.insert(name)
+            case .found(let record): if !record.isDestroyed { names.insert(name) }
+            }
         }
         return names.sorted()
     }

@@ -140,6 +140,44 @@ struct ProvenFileTests {
         #expect(found.isOther && found.losses(kept: [7: 5]) == [.init(key: 7, expected: 20, lost: 20, again: 0)])
     }
 
+    @Test("takes a damaged witness for a word that there was a file: without one, or with an empty one, it is damaged and not new")
+    func unreadableWitness() throws {
+        let sound = try killed()
+        try #require(try opened(sound)).close()
+        let bare = Folder()
+        let empty = try Database(bare.file)
+        try empty.run("PRAGMA journal_mode = WAL; CREATE TABLE t (x); DROP TABLE t")
+        empty.close()
+        let old = Folder()
+        let before = try Database(old.file)
+        try before.settle(as: FileFormat(application: format.application, version: 1, tables: format.tables), isSynced: false)
+        before.close()
+        for (data, words) in [
+            (nil, "the file is not there"), (Data(), "the file holds 0 bytes only"), (bare.bytes("x.sqlite"), "has no tables any more"),
+            (old.bytes("x.sqlite"), "has no table 'proof' any more"),
+        ] as [(Data?, String)] {
+            for witness in [Data(), Data(repeating: 7, count: 8192)] {
+                let folder = try sound.copy()
+                folder.remove("x.sqlite-wal")
+                if let data { try folder.write(data, "x.sqlite") } else { folder.remove("x.sqlite") }
+                try folder.write(witness, "x.witness")
+                let found = try #require(try damage(folder), "\(words)")
+                #expect(found.words == "\(folder.file): \(words), and \(folder.path)/x.witness: is damaged")
+                #expect(found.losses(kept: [:]) == nil && folder.bytes("x.witness") == witness)
+            }
+        }
+    }
+
+    @Test("whose witness is damaged is told of also when nothing was written to it yet, for its log may have gone")
+    func newWithUnreadableWitness() throws {
+        let folder = Folder()
+        try made(folder).close()
+        try folder.write(Data([1]), "x.witness")
+        let warned = Monitor<[String]>([])
+        _ = try #require(try opened(folder, warn: warned))
+        #expect(warned.withLock { $0.count == 1 && $0[0].contains("x.witness: is damaged, so nobody can tell") })
+    }
+
     @Test("says once that a witness was not there, or was damaged, and makes a new one")
     func witness() throws {
         for data in [nil, Data(), Data(repeating: 7, count: 8192)] {
@@ -227,6 +265,33 @@ struct ProvenFileTests {
         }
         try ProvenFile.destroy(sound.file)
         #expect(sound.files == [])
+    }
+
+    @Test("that is destroyed while a rebuild is cut off does not come back by what the rebuild had made, wherever a kill cuts that off")
+    func destroysRebuilt() throws {
+        let sound = try killed()
+        let file = try #require(try opened(sound))
+        file.close()
+        rename(sound.file, sound.file + ".rebuilt")
+        // The rebuild without a kill gives the file.
+        let whole = try sound.copy()
+        var record = file.proof.record(format.application)
+        record.sequence -= 1
+        _ = try Witness(whole.path + "/x.witness", making: record)
+        #expect(try opened(whole)?.proof[7].came == 20)
+        record.isDestroyed = true
+        record.sequence += 9
+        let cut = try sound.copy()
+        _ = try Witness(cut.path + "/x.witness", making: record)
+        try ProvenFile.destroy(sound.file)
+        #expect(sound.files == [])
+        for folder in [sound, cut] {
+            guard case .absent = try open(folder) else {
+                Issue.record("it came back")
+                continue
+            }
+            #expect(!folder.files.contains("x.sqlite.rebuilt"))
+        }
     }
 
     @Test("is rebuilt from what can be read, with the damaged one aside, and told of before, wherever a kill cuts it off")

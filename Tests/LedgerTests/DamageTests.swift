@@ -172,6 +172,23 @@ struct DamageTests {
         }
     }
 
+    @Test("that is gone or empty beside a damaged witness is a fault, and no new one is made")
+    func goneWithDamagedWitness() throws {
+        let killed = try Killed()
+        for main in [nil, Data()] {
+            for witness in [Data(), Data(repeating: 7, count: 8192)] {
+                let folder = try killed.folder { files in
+                    files["ledger.sqlite"] = main
+                    files["ledger.sqlite-wal"] = nil
+                    files["ledger.witness"] = witness
+                }
+                #expect(try open(folder, "\(main?.count ?? -1) \(witness.count)") == nil)
+                let told = LedgerTests.fault { () throws(StorageFault) in _ = try LedgerTests.ledger(folder) }
+                #expect(told?.description.contains("ledger.witness: is damaged") == true, "\(told as Any)")
+            }
+        }
+    }
+
     @Test("with a flipped bit anywhere in its log is a fault, or tells what it told")
     func flippedLog() throws {
         let killed = try Killed()

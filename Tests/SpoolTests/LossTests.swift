@@ -129,6 +129,29 @@ struct LossTests {
         }
     }
 
+    @Test("cannot be counted where the witness is damaged too: it counts as one, is listed, and is told once")
+    func unreadableWitness() throws {
+        let sound = try killed()
+        try spool(sound).close()
+        for data in [nil, Data()] {
+            let folder = try sound.killed()
+            if let data { try folder.write(data, main) } else { unlink(folder.path + "/" + main) }
+            unlink(folder.path + "/" + log)
+            try folder.write(Data(), witness)
+            #expect(StateFolder.spools(in: folder.path) == ["x"])
+            #expect(SpoolSummary(of: "x", in: folder.path).fault?.hasSuffix("an unknown number of events waited in it") == true)
+            let said = Monitor<[String]>([])
+            let names = RunNames(["a", "b"])
+            let file = try spool(folder, names: names, said: said)
+            let loss = try #require(file.takeLoss())
+            #expect(loss.routes.values.reduce(0, +) == 1 && loss.words.contains("an unknown number of events"))
+            #expect(said.withLock { $0.count == 1 && $0[0].contains("spool-x.witness: is damaged") }, "\(said.withLock { $0 })")
+            try file.commit(.insert((1, ["after"])))
+            file.close()
+            #expect(try spool(folder).takeLoss() == nil)
+        }
+    }
+
     @Test("of a spool that was destroyed on purpose is no loss")
     func destroyed() throws {
         let folder = Folder()
