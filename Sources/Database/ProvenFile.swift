@@ -209,8 +209,15 @@ public final class ProvenFile {
         record.isDestroyed = true
         _ = try Witness(place, making: record)
         syncFolder(of: path)
+        // What a rebuild that was cut off has left would take the place of the file.
+        try remove(draft(of: path))
         try remove(path)
         guard unlink(place) == 0 || errno == ENOENT else { throw StorageFault(.failed, "\(place): cannot be removed: \(SystemFault())") }
+    }
+
+    /// Whether anything of the file is there, if only its log, its witness, or what a rebuild that was cut off has left.
+    public static func isAnywhere(_ path: String) -> Bool {
+        [path, path + "-wal", Witness.path(beside: path), draft(of: path)].contains(where: exists)
     }
 
     private static func remove(_ path: String) throws(StorageFault) {

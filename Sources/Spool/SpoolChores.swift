@@ -1,7 +1,6 @@
 // What a person may do to a spool by its provider's name, while no router has the folder: give it to another provider, or destroy it.
 
 internal import Database
-internal import Glibc
 public import Platform
 internal import Policy
 
@@ -13,7 +12,7 @@ extension StateFolder {
     {
         let names = RunNames()
         let from = StateFolder.spool(of: old, in: path)
-        guard hasSpool(of: old) else { throw SpoolFault(.failed, "there is no spool of '\(printable(old))' in \(printable(path))") }
+        try checkSpool(of: old)
         let source = try SpoolFile(path: from, names: names, options: options, say: say)
         let target = try SpoolFile(path: StateFolder.spool(of: new, in: path), names: names, options: options, say: say)
         defer { target.close() }
@@ -44,14 +43,14 @@ extension StateFolder {
 
     /// Destroys the spool of a provider, and every event in it, also one of which only the witness is left.
     public func destroySpool(of provider: String) throws(SpoolFault) {
-        guard hasSpool(of: provider) else {
-            throw SpoolFault(.failed, "there is no spool of '\(printable(provider))' in \(printable(path))")
-        }
+        try checkSpool(of: provider)
         try ProvenFile.destroy(StateFolder.spool(of: provider, in: path))
     }
 
-    private func hasSpool(of provider: String) -> Bool {
-        let file = StateFolder.spool(of: provider, in: path)
-        return Salvage.exists(file) || Salvage.exists(Witness.path(beside: file))
+    /// That there is one, whatever its state.
+    public func checkSpool(of provider: String) throws(SpoolFault) {
+        guard ProvenFile.isAnywhere(StateFolder.spool(of: provider, in: path)) else {
+            throw SpoolFault(.failed, "there is no spool of '\(printable(provider))' in \(printable(path))")
+        }
     }
 }

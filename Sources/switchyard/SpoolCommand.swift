@@ -57,14 +57,17 @@ private func move(_ arguments: Arguments, _ folder: String) throws {
 private func destroy(_ arguments: Arguments, _ folder: String) throws {
     let name = arguments.rest[0]
     let claimed = try claim(folder)
+    try claimed.checkSpool(of: name)
     let spool = SpoolSummary(of: name, in: folder)
-    if spool.fault == nil, !arguments.has("--yes") {
+    // Of one that is damaged, or that somebody else reads at the moment, nobody knows how much it is.
+    let what = spool.fault.map { "what is left of the queue of \(printable(name)) (\($0))" } ?? "\(grouped(spool.events)) events"
+    if !arguments.has("--yes") {
         guard isatty(0) == 1 else { throw UsageFault("nobody is here to ask; give --yes to destroy without asking") }
-        Console.say("this destroys \(grouped(spool.events)) events for good; type the provider's name once more:")
+        Console.say("this destroys \(what) for good; type the provider's name once more:")
         guard readLine() == name else { throw UsageFault("that is another name; nothing was destroyed") }
     }
     try claimed.destroySpool(of: name)
-    try Console.show("\(grouped(spool.events)) events for \(printable(name)) were destroyed\n")
+    try Console.show(spool.fault == nil ? "\(what) for \(printable(name)) were destroyed\n" : "\(what) was destroyed\n")
 }
 
 private func claim(_ folder: String) throws -> StateFolder {

@@ -57,8 +57,15 @@ struct SpoolDamageTests {
         for isGone in [false, true] {
             let yard = try killed()
             if isGone { for end in ["", "-wal"] { unlink(yard.path("state/spool-far.sqlite" + end)) } }
+            let asked = try yard.run(["spool", "destroy", "far", "--state", yard.path("state")])
+            #expect(asked.code == 64 && asked.errors.contains("nobody is here to ask"), "\(asked.errors)")
             let destroyed = try yard.run(["spool", "destroy", "far", "--yes", "--state", yard.path("state")])
             #expect(destroyed.code == 0, "\(destroyed.errors)")
+            let words =
+                isGone
+                ? "what is left of the queue of far (\(yard.path("state/spool-far.sqlite")): the file is not there; 40 events waited in it) was destroyed"
+                : "40 events for far were destroyed"
+            #expect(destroyed.text == words + "\n")
             let result = try yard.run(input: "{\"event\":\"next\"}\n")
             #expect(result.code == 0 && !result.errors.contains("lost"), "\(result.errors)")
         }
