@@ -31,7 +31,7 @@ let spoolCommand = Command(
         }
         let folder = Loading.stateFolder(arguments["--state"])
         switch action {
-        case "move": try move(arguments, folder)
+        case "move": return try move(arguments, folder)
         case "destroy": try destroy(arguments, folder)
         default: try list(arguments, folder)
         }
@@ -45,13 +45,16 @@ private func list(_ arguments: Arguments, _ folder: String) throws {
     try Console.show(columns(report.spools.map { (printable($0.provider), report.words($0)) }))
 }
 
-private func move(_ arguments: Arguments, _ folder: String) throws {
+private func move(_ arguments: Arguments, _ folder: String) throws -> Int32 {
     let (old, new) = (arguments.rest[0], arguments.rest[1])
     guard old != new, !new.isEmpty else { throw UsageFault("OLD and NEW must be two names") }
     var options = SpoolFile.Options()
     options.cipher = try cipher(arguments)
     let moved = try claim(folder).moveSpool(of: old, to: new, options: options, say: Console.say)
-    try Console.show("\(grouped(moved)) events wait for \(printable(new)) now\n")
+    for words in moved.losses { Console.say(words) }
+    if let left = moved.left { Console.say("\(left); switchyard spool destroy \(shellWord(old)) destroys it with them") }
+    try Console.show("\(grouped(moved.events)) events wait for \(printable(new)) now\n")
+    return moved.losses.isEmpty ? ExitCode.delivered : ExitCode.undelivered
 }
 
 private func destroy(_ arguments: Arguments, _ folder: String) throws {

@@ -70,4 +70,14 @@ struct SpoolDamageTests {
             #expect(result.code == 0 && !result.errors.contains("lost"), "\(result.errors)")
         }
     }
+
+    @Test("that is moved to another provider gives what is sound, says what is not, and ends with 69")
+    func moves() throws {
+        let yard = try killed()
+        try FileManager.default.removeItem(atPath: yard.path("state/spool-far.sqlite-wal"))
+        let moved = try yard.run(["spool", "move", "far", "near", "--state", yard.path("state")])
+        let events = try #require(moved.text.split(separator: " ").first.flatMap { Int($0) })
+        #expect(moved.code == 69 && moved.text.hasSuffix("events wait for near now\n") && events < 40, "\(moved.errors)")
+        #expect(moved.errors.contains("\(40 - events) events are damaged; they may be found in"), "\(moved.errors)")
+    }
 }
