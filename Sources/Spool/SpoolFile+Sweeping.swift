@@ -10,10 +10,12 @@ extension SpoolFile {
 
     public func sweep(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept {
         try rebuildIfDamaged()
+        let before = file
         do throws(SpoolFault) {
             return try sweepRows(after: row, broom)
         } catch {
-            if error.kind == .damaged { try repair(error) }
+            // What a commit found damaged it has rebuilt already.
+            if error.kind == .damaged, file === before { try repair(error) }
             throw error
         }
     }

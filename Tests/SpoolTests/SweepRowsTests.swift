@@ -1,3 +1,5 @@
+import Database
+import Foundation
 import Platform
 import Testing
 
@@ -25,5 +27,35 @@ struct SweepRowsTests {
         #expect(aged == 600)
         let left = try file.all()
         #expect(left.count == 600 && left.allSatisfy { $0.hasSuffix(": bbbbbb") })
+    }
+
+    @Test("whose commit finds the file damaged has it rebuilt once, and works then")
+    func damaged() throws {
+        let folder = Folder(inMemory: true)
+        var file = try spool(folder)
+        var work = SpoolWork()
+        work.insert = (1...8).map { (Int64($0), batch([String(repeating: "x", count: 40_000)])) }
+        try file.commit(work)
+        try file.commit(.remove(1, 2))
+        file.close()
+        // The list of free pages says that it has more than fit, which nobody notices who only reads.
+        var bytes = folder.bytes(main)
+        let trunk = bytes[32..<36].reduce(0) { $0 << 8 | Int($1) }
+        try #require(trunk > 0)
+        bytes.replaceSubrange((trunk - 1) * 16384 + 4..<(trunk - 1) * 16384 + 8, with: [0x7f, 0xff, 0xff, 0xff])
+        try folder.write(bytes, main)
+        let said = Monitor<[String]>([])
+        file = try spool(folder, said: said)
+        let broom = Broom(nil, Retention(all: 10), now: 50_000)
+        do throws(SpoolFault) {
+            _ = try file.sweep(after: 0, broom)
+            Issue.record("nothing was noticed")
+        } catch {
+            #expect(error.kind == .damaged, "\(error)")
+        }
+        #expect(folder.files.filter { $0.contains("damaged-") && !$0.hasSuffix("-wal") } == ["spool-x.sqlite.damaged-3600"])
+        #expect(said.withLock { $0.count == 1 && $0[0].contains("6 events were read from it, 0 of 6 events are lost") })
+        #expect(try file.sweep(after: 0, broom).aged == [0: 6] && file.takeLoss() == nil)
+        #expect(try file.all() == [])
     }
 }
