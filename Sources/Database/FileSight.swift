@@ -187,7 +187,7 @@ public struct FileSight {
         return size >= 100 ? nil : "\(path): the file holds \(size) bytes only"
     }
 
-    private static func size(of path: String) -> Int? {
+    static func size(of path: String) -> Int? {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }

@@ -91,11 +91,17 @@ public final class ProvenFile {
             return try file.settled { () throws(StorageFault) in
                 try admit(database)
                 try file.begin()
-                try database.transaction { () throws(StorageFault) in
-                    try database.run(Proof.table)
-                    try upgrade(file, version)
-                    try database.run("PRAGMA user_version = \(format.version)")
-                    try file.proof.write(database, format.application)
+                do throws(StorageFault) {
+                    try database.transaction { () throws(StorageFault) in
+                        try database.run(Proof.table)
+                        try upgrade(file, version)
+                        try database.run("PRAGMA user_version = \(format.version)")
+                        try file.proof.write(database, format.application)
+                    }
+                } catch {
+                    // What it has written in vain goes, so that the disk is as full as before.
+                    if error.kind == .full { database.close() }
+                    throw needing(1, of: path, error)
                 }
                 try file.swear()
             }
@@ -210,7 +216,7 @@ public final class ProvenFile {
         _ = try Witness(place, making: record)
         syncFolder(of: path)
         // What a rebuild that was cut off has left would take the place of the file.
-        try remove(draft(of: path))
+        try removeDraft(of: path)
         try remove(path)
         guard unlink(place) == 0 || errno == ENOENT else { throw StorageFault(.failed, "\(place): cannot be removed: \(SystemFault())") }
     }
@@ -230,41 +236,90 @@ public final class ProvenFile {
 
     /// Makes a new file with what `fill` takes over from the damaged one, sets the damaged one aside, and puts the new one into its place.
     /// `fill` gets the new file, inside a transaction, and the old one, where there is one, to read from; it sets `proof`. `tell` gets the
-    /// name under which the old one is set aside, nil where there is nothing, before that is done: after a kill at any moment all of this is
-    /// done and told again, or was told. `now`: nanoseconds since 1970.
+    /// name under which the old one is set aside, nil where there is nothing, before that is done, and when nothing is left to do that needs
+    /// room: after a kill at any moment all of this is done and told again, or was told. When it fails the damaged file is there as it was,
+    /// and nothing of the new one. `now`: nanoseconds since 1970.
     public static func rebuild(
         _ path: String, as format: FileFormat, _ options: Options, _ damage: Damage, at now: Int64,
         fill: (ProvenFile, Database?) throws(StorageFault) -> Void, tell: (_ setAside: String?) -> Void
     ) throws(StorageFault) -> ProvenFile {
         let draft = draft(of: path)
-        try remove(draft)
+        try removeDraft(of: path)
         let number = damage.witness?.database ?? damage.proof?.database ?? chance()
-        let file = try ProvenFile(draft, format, options, Proof(version: format.version, database: number))
+        let aside = nameAside(path, now)
         // Where it cannot even be opened there is nothing to take over.
         let old = damage.isThere ? try? Database.lookingAt(path, vfs: options.vfs, patience: options.patience) : nil
         defer { old?.closeKeepingLog() }
-        _ = try file.settled { () throws(StorageFault) in
-            try file.database.transaction { () throws(StorageFault) in
-                try fill(file, old)
-                file.proof.sequence = max(damage.witness?.sequence ?? 1, damage.proof?.sequence ?? 1) + 1
-                try file.proof.write(file.database, format.application)
+        let proof: Proof
+        do throws(StorageFault) {
+            let file = try ProvenFile(draft, format, options, Proof(version: format.version, database: number))
+            _ = try file.settled { () throws(StorageFault) in
+                try file.database.transaction { () throws(StorageFault) in
+                    try fill(file, old)
+                    file.proof.sequence = max(damage.witness?.sequence ?? 1, damage.proof?.sequence ?? 1) + 1
+                    try file.proof.write(file.database, format.application)
+                }
+                guard try file.database.number("PRAGMA wal_checkpoint(FULL)") == 0 else {
+                    throw StorageFault(.taken, "\(draft): somebody is reading it")
+                }
             }
+            proof = file.proof
+            // As long as the draft has a log, nobody takes it for finished. All of the log is in the main file.
+            tell(exists(path) || exists(path + "-wal") ? aside : nil)
+            file.database.close()
+            for companion in ["-wal", "-shm"] where unlink(draft + companion) != 0 && errno != ENOENT {
+                throw StorageFault(.failed, "\(draft)\(companion): cannot be removed: \(SystemFault())")
+            }
+        } catch {
+            try? removeDraft(of: path)
+            throw needing(2, of: path, error)
         }
-        let aside = nameAside(path, now)
-        // As long as the draft has a log, nobody takes it for finished.
-        tell(exists(path) || exists(path + "-wal") ? aside : nil)
-        _ = try file.settled { () throws(StorageFault) in _ = try file.database.number("PRAGMA wal_checkpoint(TRUNCATE)") }
-        file.database.close()
         old?.closeKeepingLog()
-        try setAside(path, as: aside)
-        try put(draft, at: path)
-        let placed = ProvenFile(try Database(path, makes: false, vfs: options.vfs, patience: options.patience), file.proof, format, options)
-        _ = try placed.settled { () throws(StorageFault) in
-            try placed.begin()
-            if case .found = Witness.look(Witness.path(beside: path)) { placed.witness = try Witness(Witness.path(beside: path)) }
-            placed.testify()
+        do throws(StorageFault) {
+            try setAside(path, as: aside)
+            try put(draft, at: path)
+            let database = try Database(path, makes: false, vfs: options.vfs, patience: options.patience)
+            let placed = ProvenFile(database, proof, format, options)
+            _ = try placed.settled { () throws(StorageFault) in
+                try placed.begin()
+                if case .found = Witness.look(Witness.path(beside: path)) { placed.witness = try Witness(Witness.path(beside: path)) }
+                placed.testify()
+            }
+            return placed
+        } catch {
+            takeBack(path, from: aside)
+            throw error
         }
-        return placed
+    }
+
+    /// Puts a damaged file that was set aside back to its place. The main file goes last: where a kill falls in between, the finished draft
+    /// takes its place, as it would have.
+    private static func takeBack(_ path: String, from aside: String) {
+        let draft = draft(of: path)
+        if !exists(draft) {
+            guard rename(path, draft) == 0 else { return }
+            for companion in ["-wal", "-shm"] { unlink(path + companion) }
+        }
+        for companion in ["-wal", ""] where exists(aside + companion) {
+            guard rename(aside + companion, path + companion) == 0 else { return }
+        }
+        try? removeDraft(of: path)
+    }
+
+    /// The main file goes first: without its log it might be taken for finished.
+    private static func removeDraft(of path: String) throws(StorageFault) {
+        let draft = draft(of: path)
+        guard unlink(draft) == 0 || errno == ENOENT else { throw StorageFault(.failed, "\(draft): cannot be removed: \(SystemFault())") }
+        try remove(draft)
+    }
+
+    /// A fault for want of room says how much it takes: so many copies of what is there.
+    private static func needing(_ copies: Int, of path: String, _ fault: StorageFault) -> StorageFault {
+        guard fault.kind == .full else { return fault }
+        let there = (FileSight.size(of: path) ?? 0) + (FileSight.size(of: path + "-wal") ?? 0)
+        let bytes = grouped(max(65_536, copies * there))
+        return StorageFault(
+            .full, "\(fault); about \(bytes) bytes must be free on its disk to take over what \(path) holds, of which nothing was changed")
     }
 
     /// Gives a file and its log another name. The main file goes first: where a kill falls in between, a finished draft takes its place.
@@ -297,9 +352,9 @@ public final class ProvenFile {
     /// A rebuild was cut off by a kill: one whose new file is done and whose old one is aside is finished, any other is forgotten.
     private static func finishRebuild(of path: String, as format: FileFormat, _ options: Options) throws(StorageFault) {
         let draft = draft(of: path)
-        guard exists(draft) else { return }
+        guard exists(draft) || exists(draft + "-wal") else { return }
         var isDone = false
-        if !exists(path), !exists(draft + "-wal"), let database = try? Database.lookingAt(draft, vfs: options.vfs) {
+        if exists(draft), !exists(path), !exists(draft + "-wal"), let database = try? Database.lookingAt(draft, vfs: options.vfs) {
             defer { database.closeKeepingLog() }
             if let proof = (try? Proof.read(database, format.application)).flatMap({ $0 }) {
                 isDone = proof.sequence > 1
@@ -308,7 +363,7 @@ public final class ProvenFile {
                 }
             }
         }
-        guard isDone else { return try remove(draft) }
+        guard isDone else { return try removeDraft(of: path) }
         // The log of the old file, if it is still here, must not meet the new one.
         if exists(path + "-wal") {
             var status = stat()

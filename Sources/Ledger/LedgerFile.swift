@@ -120,6 +120,7 @@ public final class LedgerFile: @unchecked Sendable {
         // How far the file has come is read anew each time: of a commit that failed nobody knows whether it was done.
         proven.isShared = true
         var rows: RowGuard?
+        var isUpgraded = false
         func open() throws(StorageFault) -> ProvenFile.Opening {
             try ProvenFile.open(path, as: LedgerSchema.format, proven) { (database) throws(StorageFault) in
                 let isOld = try database.number("PRAGMA user_version") ?? 0 < LedgerSchema.format.provenSince ?? 0
@@ -133,12 +134,14 @@ public final class LedgerFile: @unchecked Sendable {
                 rows?.begin()
                 try rows?.fill()
                 rows?.settle(into: &file.proof)
-                options.warn("\(path): its rows get checksums; what they hold is taken as it is")
+                isUpgraded = true
             }
         }
         switch try open() {
         case .damaged(let damage): throw StorageFault(.damaged, damage.words)
-        case .open(let file): return rows.map { (file, $0) }
+        case .open(let file):
+            if isUpgraded { options.warn("\(path): its rows get checksums; what they hold is taken as it is") }
+            return rows.map { (file, $0) }
         case .absent: break
         }
         try checkAbsence(path)

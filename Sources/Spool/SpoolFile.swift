@@ -68,6 +68,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         _ path: String, _ options: Options, _ reader: RowReader, _ say: @escaping @Sendable (String) -> Void
     ) throws(SpoolFault) -> (ProvenFile, SpoolLoss?) {
         var damage: Damage
+        var old: Int64?
         do throws(SpoolFault) {
             let opening = try ProvenFile.open(
                 path, as: SpoolSchema.format, options.proven(say),
@@ -78,11 +79,13 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
                 },
                 upgrade: { file, version throws(SpoolFault) in
                     try SpoolUpgrade.upgrade(file, reader)
-                    say("\(path): is of form \(version), without checksums; it was taken over as it is")
+                    old = version
                 })
             switch opening {
             case .absent: return (try ProvenFile(making: path, as: SpoolSchema.format, options.proven(say)), nil)
-            case .open(let file): return (file, nil)
+            case .open(let file):
+                if let old { say("\(path): was of form \(old), without checksums; it was taken over as it is") }
+                return (file, nil)
             case .damaged(let found): damage = found
             }
         } catch {

@@ -357,10 +357,13 @@ struct SpoolUpgradeTests {
         try #require(calls > 20)
         for call in 0..<calls {
             let folder = try sound.killed()
+            let said = Monitor<[String]>([])
             disk.fail(at: call, .io, stays: true)
-            do throws(SpoolFault) { _ = try spool(folder, vfs: disk.name) } catch { #expect(error.kind == .failed, "\(error)") }
+            do throws(SpoolFault) { _ = try spool(folder, vfs: disk.name, said: said) } catch { #expect(error.kind == .failed, "\(error)") }
             disk.heal()
-            let file = try spool(folder, vfs: disk.name)
+            let file = try spool(folder, vfs: disk.name, said: said)
+            #expect(
+                said.withLock { $0.count == 1 && $0[0].contains("it was taken over as it is") }, "call \(call): \(said.withLock { $0 })")
             #expect(try file.all() == rows && file.takeLoss() == nil, "call \(call)")
         }
     }
