@@ -19,21 +19,35 @@ extension SpoolFile {
 
     /// The file turned out to be damaged: it is set aside, and what can be read of it goes into a new one.
     func repair(_ fault: SpoolFault) throws(SpoolFault) {
+        giveUp(fault)
+        try rebuildIfDamaged()
+    }
+
+    private func giveUp(_ fault: SpoolFault) {
         var found = Damage(fault.description)
         found.proof = file.proof
         database.closeKeepingLog()
         damage = found
-        try rebuildIfDamaged()
     }
 
-    /// A rebuild that has failed, for want of room perhaps, is tried again before anything else is done.
+    /// A rebuild that has failed, for want of room perhaps, is tried again before anything else is done; and no row of the new file is looked
+    /// at before its names are known, since without them each would pass for damaged.
     func rebuildIfDamaged() throws(SpoolFault) {
-        guard let damage else { return }
-        let new = try SpoolRebuild.rebuild(path, options, damage, reader, say)
-        self.damage = nil
-        file = new.file
-        try readAbout()
-        if let loss = new.loss { lose(loss) }
+        if let damage {
+            let new = try SpoolRebuild.rebuild(path, options, damage, reader, say)
+            self.damage = nil
+            file = new.file
+            isKnown = false
+            if let loss = new.loss { lose(loss) }
+        }
+        guard !isKnown else { return }
+        do throws(SpoolFault) {
+            try readAbout()
+            isKnown = true
+        } catch {
+            if error.kind == .damaged { giveUp(error) }
+            throw error
+        }
     }
 
     /// Rows that are damaged wait for a person in a table of their own.

@@ -38,6 +38,8 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     var loss: SpoolLoss?
     /// The file is closed, and is rebuilt before anything else is done.
     var damage: Damage?
+    /// What stands beside the rows was read.
+    var isKnown = true
     var index = ByteBuffer()
 
     /// Opens the file, or makes it. One that is damaged is set aside, and what can be read of it is taken over.

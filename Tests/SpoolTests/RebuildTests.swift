@@ -43,4 +43,38 @@ struct RebuildTests {
         }
         #expect(refused > 20)
     }
+
+    @Test("is tried again while the spool is in use, counts what is lost once, and tells it when it is so")
+    func inUse() throws {
+        let disk = FaultyDisk()
+        var refused = 0
+        for call in 0..<400 as Range<Int64> {
+            let folder = try killed()
+            let said = Monitor<[String]>([])
+            let file = try spool(folder, vfs: disk.name, said: said)
+            try folder.shell("DELETE FROM batches WHERE id = 7")
+            disk.fail(at: call, .full, stays: true)
+            var isDone = false
+            for _ in 0..<3 where !isDone {
+                let before = said.withLock { $0 }
+                do throws(SpoolFault) {
+                    isDone = try file.all().count == 39
+                } catch {
+                    #expect(drafts(folder) == [], "call \(call): \(error)")
+                    if error.description.contains("must be free") {
+                        refused += 1
+                        #expect(said.withLock { $0 } == before && aside(folder) == [], "call \(call): \(error)")
+                    }
+                }
+            }
+            disk.heal()
+            #expect(try file.all().count == 39, "call \(call): \(said.withLock { $0 }) \(isDone)")
+            #expect(file.takeLoss()?.routes == [0: 1], "call \(call)")
+            #expect(said.withLock { $0.contains { $0.contains("39 events were read from it, 1 of 40 events are lost") } }, "call \(call)")
+            #expect(aside(folder).filter { !$0.hasSuffix("-wal") } == ["spool-x.sqlite.damaged-3600"], "call \(call)")
+            file.close()
+            if isDone { break }
+        }
+        #expect(refused > 20)
+    }
 }
