@@ -47,6 +47,15 @@ public struct LaneAccount: Sendable, Equatable {
         settled = Array(repeating: taken, count: Fate.allCases.count)
     }
 
+    /// Of a queue on disk that no lane took over, and of which so much turned out to be damaged, by route.
+    public init(damaged: [UInt16: Int]) {
+        self.init(routes: 0)
+        for (route, count) in damaged {
+            resume(route, count)
+            settle(route, .damaged, count)
+        }
+    }
+
     public subscript(fate: Fate) -> [Int] { settled[LaneAccount.index(fate)] }
     public func total(_ fate: Fate) -> Int { self[fate].reduce(0, +) }
     /// How many it took of a route, also of one that came up later than its last event.

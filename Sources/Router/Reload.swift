@@ -7,6 +7,7 @@ internal import Delivery
 internal import Ledger
 internal import Platform
 internal import Policy
+internal import Spool
 
 /// Why a plan cannot take over: one line for each reason, for a person.
 public struct ReloadRefusal: Error, Sendable, Equatable {
@@ -101,6 +102,19 @@ extension Router {
             post.lane.giveUp(Answer("its provider begins anew"))
             post.lane.waitForEnd()
         }
+    }
+
+    /// Closes what was opened for a plan that does not take over. What of a queue turned out to be damaged counts all the same: who opens it
+    /// again finds it rebuilt.
+    public func discard(_ outlet: Outlet, of provider: String) {
+        outlet.provider.close()
+        guard let store = outlet.store else { return }
+        store.close()
+        guard let loss = store.takeLoss() else { return }
+        say("\(provider): \(loss.words)")
+        // What is left of it waits without a lane, as that of a provider that is gone.
+        let lost = Account.Provider(name: provider, lane: LaneAccount(damaged: loss.routes), isClosed: false, isDurable: false, routed: [])
+        discarded.withLock { $0.append(lost) }
     }
 
     /// From the next block on the plan judges. `outlets` has one for each index that is `wanted`.

@@ -77,6 +77,8 @@ public final class Router: Sendable {
     /// nil: no ledger is kept.
     private let clerk: ConsentClerk?
     private let totals = Monitor(Totals())
+    /// What was lost of queues that no lane has taken over.
+    let discarded = Monitor<[Account.Provider]>([])
     private let gone: Departure
     private let consentNews: ConsentNews
     let letterKeeper: LetterKeeper
@@ -356,7 +358,7 @@ public final class Router: Sendable {
                 .init(
                     name: post.lane.name, lane: post.lane.account, isClosed: post.lane.isClosedByProvider, isDurable: post.lane.isDurable,
                     routed: post.index < total.routed.count ? total.routed[post.index] : [])
-            })
+            } + discarded.withLock { $0 })
     }
 
     /// What came in so far, and what became of it at the routes.

@@ -75,7 +75,7 @@ final class Reloader: Sendable {
                 }
                 try router.adopt(plan, changes, outlets: made)
             } catch {
-                for outlet in made.values { outlet.provider.close() }
+                for (index, outlet) in made.sorted(by: { $0.key < $1.key }) { router.discard(outlet, of: plan.providers[index].name) }
                 throw error
             }
             return Outcome(isGood: true, lines: [words(plan, changes)])

@@ -80,4 +80,35 @@ struct SpoolDamageTests {
         #expect(moved.code == 69 && moved.text.hasSuffix("events wait for near now\n") && events < 40, "\(moved.errors)")
         #expect(moved.errors.contains("\(40 - events) events are damaged; they may be found in"), "\(moved.errors)")
     }
+
+    @Test("that a reload opens and lets go, since another file is wrong, is closed, and what is lost of it counts all the same")
+    func reloads() throws {
+        let yard = try killed()
+        try FileManager.default.removeItem(atPath: yard.path("state/spool-far.sqlite-wal"))
+        let out = #""out": { "plugin": "file", "path": "other.ndjson" }"#
+        func queue(_ name: String) -> String {
+            #""\(name)": { "plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "100MB" } } }"#
+        }
+        func plan(_ providers: String...) -> String {
+            "{ \"providers\": { \(providers.joined(separator: ", ")) }, \"routes\": [ { \"to\": [\"out\"] } ] }"
+        }
+        try yard.write(plan(out), to: "routes.json")
+        // A folder where the file of the second queue is to be: it cannot be opened.
+        try FileManager.default.createDirectory(atPath: yard.path("state/spool-late.sqlite"), withIntermediateDirectories: false)
+        let run = try yard.startRouter(["--stats", "json"])
+        try yard.replace("routes.json", with: plan(out, queue("far"), queue("late")))
+        let refused = try yard.command("reload")
+        #expect(refused.code != 0 && refused.errors.contains("spool-late.sqlite"), "\(refused.errors)")
+        let folder = "/proc/\(run.process.processIdentifier)/fd"
+        let open = try FileManager.default.contentsOfDirectory(atPath: folder).compactMap {
+            try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/" + $0)
+        }
+        #expect(!open.contains { $0.contains("spool-far") }, "\(open)")
+        run.send("{\"event\":\"next\"}\n")
+        let result = run.finish()
+        #expect(result.code == 69, "\(result.errors)")
+        let lost = try #require(result.errors.firstMatch(of: /([0-9]+) of 40 events are lost/)?.1)
+        #expect(result.errors.contains("far: ") && result.errors.contains("\"damaged\":\(lost)"), "\(result.errors)")
+        #expect(yard.lines("other.ndjson").count == 1)
+    }
 }
