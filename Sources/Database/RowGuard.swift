@@ -87,7 +87,7 @@ public final class RowGuard {
                 """
                 CREATE TEMP TRIGGER row_came_\(index) AFTER INSERT ON main.\(table.name) BEGIN \(set) WHERE \(same); END;
                 CREATE TEMP TRIGGER row_changed_\(index) AFTER UPDATE OF \(table.list()) ON main.\(table.name) BEGIN
-                  SELECT row_left(0, \(old)); \(set) WHERE \(same);
+                  SELECT row_left(2, \(old)); \(set) WHERE \(same);
                 END;
                 CREATE TEMP TRIGGER row_left_\(index) AFTER DELETE ON main.\(table.name) BEGIN
                   SELECT row_left(\(table.mayLoseDamaged ? 1 : 0), \(old));
@@ -119,7 +119,7 @@ public final class RowGuard {
     // MARK: - Verifying
 
     /// The key of a table among the counts of the proof.
-    static func key(_ index: Int) -> UInt64 { UInt64(index + 1) }
+    public static func key(_ index: Int) -> UInt64 { UInt64(index + 1) }
 
     /// Reads all rows and throws `damaged` when one is not as it was written, is missing, or cannot be found by an index.
     public func verify() throws(StorageFault) {
@@ -231,8 +231,10 @@ private final class RowTally {
         try define("row_left", in: database) { context, values in
             let tally = RowTally.of(context)
             guard values.count > 3, let row = tally.row(values.dropFirst()) else { return RowTally.misuse(context) }
-            guard row.isWhole || sqlite3_value_int64(values[0]) != 0 else { return tally.fail(context, values.dropFirst()) }
-            tally.changes[row.table].gone += 1
+            // 0: it must be whole; 1: it need not; 2: it must, and comes back changed, so that neither counts.
+            let way = sqlite3_value_int64(values[0])
+            guard row.isWhole || way == 1 else { return tally.fail(context, values.dropFirst()) }
+            if way == 2 { tally.changes[row.table].came -= 1 } else { tally.changes[row.table].gone += 1 }
             tally.digest &-= UInt64(bitPattern: row.stored)
             sqlite3_result_int64(context, 1)
         }

@@ -58,6 +58,12 @@ public final class Statement {
         return self
     }
 
+    /// The value of a column of another statement's row, in the type that it has there.
+    @discardableResult public func bind(_ index: Int32, column: Int32, of row: Statement) -> Statement {
+        sqlite3_bind_value(handle, index, sqlite3_column_value(row.handle, column))
+        return self
+    }
+
     enum ColumnType {
         case null
         case integer

@@ -31,6 +31,9 @@ public struct Account: Sendable {
     public var inputFault: SystemFault?
     /// What of the state folder was removed while the router ran.
     public var stateFault: StorageFault?
+    /// Whether `dead-letters.sqlite` was found damaged, and how many letters were lost by that.
+    public var lettersAreDamaged = false
+    public var damagedLetters = 0
     /// What came of events that speak to the ledger.
     public var consent: ConsentCounts
     /// Of all plans that the run went by, and those of events that an earlier run had left.
@@ -51,6 +54,9 @@ public struct Account: Sendable {
     public var emitted: Int { verdicts.emitted }
     /// Events that came in, and that every route judged.
     public var valid: Int { received - rejected - duplicates }
+
+    /// Whether a file with events that wait for nobody of this run was found damaged.
+    public var foundDamage: Bool { held.isDamaged || lettersAreDamaged }
 
     /// Whether every admitted event reached every provider of its route.
     public var isComplete: Bool { providers.allSatisfy { $0.undelivered == 0 && !$0.isClosed } }

@@ -12,6 +12,10 @@ public struct HeldStatus: Sendable, Equatable {
     public var resumed = 0
     /// Why nothing can be held at the moment.
     public var fault: String?
+    /// Its file was damaged when the router started, or turned out to be.
+    public var isDamaged = false
+    /// How many events were lost by that.
+    public var damaged = 0
     /// Its file was removed, moved away or replaced.
     var gone: StorageFault?
     public init() {}

@@ -34,6 +34,12 @@ final class Holds: Sendable {
     private struct Told {
         var fault: StorageFault?
         var isFull = false
+        /// The file was damaged at the start, or turned out to be.
+        var isDamaged = false
+        /// How many events were lost by that.
+        var damaged = 0
+        /// It turned out to be, and is left as it is for the next start.
+        var isLeft = false
     }
 
     private let place: HeldPlace
@@ -79,7 +85,10 @@ final class Holds: Sendable {
             (status.events, status.bytes, status.oldest) = (book.stored.events, book.stored.bytes, book.oldest)
         }
         status.resumed = totals.withLock { $0.resumed }
-        let fault = told.withLock { $0.fault }
+        let fault = told.withLock { told in
+            (status.isDamaged, status.damaged) = (told.isDamaged, told.damaged)
+            return told.fault
+        }
         status.fault = fault?.description
         if fault?.kind == .removed { status.gone = fault }
         return status
@@ -98,7 +107,17 @@ final class Holds: Sendable {
     }
 
     private func open(makes: Bool) throws(StorageFault) -> HeldFile? {
-        try HeldFile(path: place.path, makes: makes, names: names, options: place.options)
+        var options = place.options
+        options.say = say
+        options.clock = clock
+        let file = try HeldFile(path: place.path, makes: makes, names: names, options: options)
+        if let loss = file?.loss {
+            told.withLock { told in
+                told.isDamaged = true
+                told.damaged += loss.events
+            }
+        }
+        return file
     }
 
     /// Whether the file is where it was opened. Where it is not, nothing more is stored; what it holds can still be removed from it.
@@ -117,6 +136,7 @@ final class Holds: Sendable {
 
     func note(_ fault: StorageFault?) {
         let before = told.withLock { told in
+            if fault?.kind == .damaged { (told.isDamaged, told.isLeft) = (true, true) }
             // What was removed does not come back.
             if told.fault?.kind == .removed { return told.fault }
             defer { told.fault = fault }
@@ -237,8 +257,9 @@ final class Holds: Sendable {
         } catch {
             note(error)
         }
+        let isLeft = told.withLock { $0.isLeft }
         storage.withLock { storage in
-            storage.file?.close()
+            if isLeft { storage.file?.closeKeepingLog() } else { storage.file?.close() }
             storage.file = nil
             storage.isClosed = true
         }

@@ -73,8 +73,8 @@ struct FileNumbers {
             throw SpoolFault(.failed, "\(database.path): knows as many \(table) as it can")
         }
         let name = names[run]
-        let values = application == nil ? "?1,?2" : "?1,?2,?3"
-        let insert = try database.statement("INSERT INTO \(table) VALUES (\(values))").bind(1, Int(number)).bind(2, name)
+        let (columns, values) = application == nil ? ("number, name", "?1,?2") : ("number, name, checksum", "?1,?2,?3")
+        let insert = try database.statement("INSERT INTO \(table) (\(columns)) VALUES (\(values))").bind(1, Int(number)).bind(2, name)
         if let application {
             let sum = checksum(Int64(number), name, application)
             insert.bind(3, sum)

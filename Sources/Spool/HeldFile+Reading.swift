@@ -10,7 +10,7 @@ extension HeldFile {
 
     /// Every row, in order.
     public func readAll(_ body: (HeldRow) -> Void) throws(StorageFault) {
-        let all = try database.statement("SELECT \(HeldFile.columns) FROM events ORDER BY id")
+        let all = try database.statement("SELECT \(HeldFile.columns) FROM events WHERE \(HeldSchema.isWhole) ORDER BY id")
         defer { all.reset() }
         while try all.step() { body(row(all)) }
     }
@@ -22,8 +22,9 @@ extension HeldFile {
 
     /// Some that came in before that time.
     public func rows(before arrival: Int64, most: Int) throws(StorageFault) -> [HeldRow] {
-        let some = try database.statement("SELECT \(HeldFile.columns) FROM events WHERE arrival < ?1 ORDER BY arrival LIMIT ?2")
-            .bind(1, arrival).bind(2, most)
+        let some = try database.statement(
+            "SELECT \(HeldFile.columns) FROM events WHERE arrival < ?1 AND \(HeldSchema.isWhole) ORDER BY arrival LIMIT ?2"
+        ).bind(1, arrival).bind(2, most)
         defer { some.reset() }
         var rows: [HeldRow] = []
         while try some.step() { rows.append(row(some)) }
@@ -60,8 +61,8 @@ extension HeldFile {
     }
 
     private func numbers(of subject: SubjectKey, after id: Int64, most: Int) throws(StorageFault) -> [Int64] {
-        try with(subject, "SELECT event FROM waiting WHERE subject = ?1 AND event > ?2 ORDER BY event LIMIT ?3") {
-            (find) throws(StorageFault) in
+        let sql = "SELECT event FROM waiting WHERE subject = ?1 AND event > ?2 AND \(HeldSchema.isWaitWhole) ORDER BY event LIMIT ?3"
+        return try with(subject, sql) { (find) throws(StorageFault) in
             find.bind(2, id).bind(3, most)
             defer { find.reset() }
             var numbers: [Int64] = []
@@ -71,7 +72,9 @@ extension HeldFile {
     }
 
     private func event(_ id: Int64) throws(StorageFault) -> HeldEvent? {
-        let find = try database.statement("SELECT \(HeldFile.columns), sealed, body FROM events WHERE id = ?1").bind(1, id)
+        let find = try database.statement(
+            "SELECT \(HeldFile.columns), sealed, body FROM events WHERE id = ?1 AND \(HeldSchema.isWhole)"
+        ).bind(1, id)
         defer { find.reset() }
         guard try find.step() else { return nil }
         let row = row(find)
@@ -105,18 +108,26 @@ public struct HeldSummary: Sendable, Equatable {
     /// nil: there is no such file.
     public init?(in folder: String) {
         let path = folder + "/" + HeldFile.name
-        guard access(path, F_OK) == 0 else { return nil }
         do throws(StorageFault) {
-            let database = try Database(path, makes: false, patience: 1000)
-            defer { database.close() }
-            guard try database.isMarked(as: HeldSchema.format) else {
-                throw StorageFault(.foreign, "\(path): holds no held events")
+            switch try FileSight.look(at: path, as: HeldSchema.kind.format, patience: 1000).state {
+            case .absent: return nil
+            case .damaged(let damage): throw StorageFault(.damaged, damage.words)
+            case .old(let database, _):
+                defer { database.closeKeepingLog() }
+                try count(database)
+            case .whole(let database, _):
+                defer { database.closeKeepingLog() }
+                try HeldSchema.kind.verify(database)
+                try count(database)
             }
-            events = Int(try database.number("SELECT count(*) FROM events") ?? 0)
-            bytes = Int(try database.number("SELECT coalesce(sum(bytes), 0) FROM events") ?? 0)
-            oldest = try database.number("SELECT arrival FROM events ORDER BY arrival LIMIT 1")
         } catch {
             fault = error.description
         }
+    }
+
+    private mutating func count(_ database: Database) throws(StorageFault) {
+        events = Int(try database.number("SELECT count(*) FROM events") ?? 0)
+        bytes = Int(try database.number("SELECT coalesce(sum(bytes), 0) FROM events") ?? 0)
+        oldest = try database.number("SELECT arrival FROM events ORDER BY arrival LIMIT 1")
     }
 }

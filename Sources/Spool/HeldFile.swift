@@ -1,5 +1,6 @@
 // Events that wait for their subjects' consent, in a file of SQLite's, as they came. It promises that what an addition has taken is
-// there after the process was killed, whole or not at all, and that what was removed is overwritten. It knows nothing of consent.
+// there after the process was killed, whole or not at all, that what was removed is overwritten, and that no event is given out whose
+// checksum is wrong: a damaged file is set aside, and what is lost is told. It knows nothing of consent.
 
 internal import Database
 internal import Glibc
@@ -52,36 +53,78 @@ public final class HeldFile: @unchecked Sendable {
         public var budget: DiskBudget?
         /// Another file system than SQLite's own, for tests.
         public var vfs: String?
+        public var clock = Clock.system
+        /// Told what a person should know: of damage, above all.
+        public var say: @Sendable (String) -> Void = { _ in }
         public init() {}
+
+        fileprivate var proven: ProvenFile.Options {
+            var proven = ProvenFile.Options()
+            proven.isSynced = isSynced
+            proven.vfs = vfs
+            proven.warn = say
+            return proven
+        }
     }
 
     public let path: String
     let options: Options
-    let database: Database
+    let file: GuardedFile
+    var database: Database { file.database }
     var routes: FileNumbers
     /// What the budget knows of.
     private var told = 0
     /// Rows of an addition that has failed: they are there all the same if only the answer was lost.
     private var doubtful: ClosedRange<Int64>?
 
-    /// Opens the file, or makes it when `makes`; nil: there is none. `names`: of the routes of the run.
+    /// Opens the file, or makes it when `makes`; nil: there is none. One that is damaged is set aside, and what can be read of it is taken
+    /// over. `names`: of the routes of the run.
     public init?(path: String, makes: Bool = true, names: RunNames, options: Options = Options()) throws(StorageFault) {
-        if !makes, access(path, F_OK) != 0, errno == ENOENT { return nil }
+        let admit = HeldFile.admission(options)
+        let found = try GuardedFile.open(
+            path, HeldSchema.kind, makes ? .make : .mend, options.proven, at: options.clock.wall(), admit: admit)
+        guard let found else { return nil }
         self.path = path
         self.options = options
+        file = found
         routes = FileNumbers(table: "routes", names: names)
-        try makePrivate(path)
-        database = try Database(path, vfs: options.vfs, patience: 5000)
         do throws(StorageFault) {
-            try database.settle(as: HeldSchema.format, isSynced: options.isSynced)
             try routes.read(database)
-            try database.check(options.cipher, sealing: "events")
+            if try database.admits(options.cipher, sealing: "events") {
+                try file.transaction { () throws(StorageFault) in try database.note(options.cipher) }
+            }
             tell(Int(try database.number("SELECT coalesce(sum(bytes), 0) FROM events") ?? 0))
         } catch {
-            database.close()
+            file.closeKeepingLog()
             throw error
         }
     }
+
+    /// Opens the file to look at it, whoever has it, and changes nothing; nil: there is none. One that is damaged is a fault. `verifies`: all
+    /// of it is read first.
+    public init?(lookingAt path: String, verifies: Bool = true, names: RunNames, options: Options = Options()) throws(StorageFault) {
+        let admit = HeldFile.admission(options)
+        guard let found = try GuardedFile.look(at: path, HeldSchema.kind, verifies: verifies, vfs: options.vfs, admit: admit) else {
+            return nil
+        }
+        self.path = path
+        self.options = options
+        file = found
+        routes = FileNumbers(table: "routes", names: names)
+        do throws(StorageFault) {
+            try routes.read(database)
+        } catch {
+            file.close()
+            throw error
+        }
+    }
+
+    private static func admission(_ options: Options) -> (Database) throws(StorageFault) -> Void {
+        { (database) throws(StorageFault) in _ = try database.admits(options.cipher, sealing: "events") }
+    }
+
+    /// What was lost, when the file was found damaged.
+    public var loss: FileLoss? { file.loss }
 
     private func tell(_ bytes: Int) {
         options.budget?.hold(bytes)
@@ -100,8 +143,9 @@ public final class HeldFile: @unchecked Sendable {
         do throws(StorageFault) {
             try transaction { () throws(StorageFault) in
                 // A number is never given twice, not even after its event is gone: a sealed body belongs to its number.
-                let first = (try database.number("SELECT seq FROM sqlite_sequence WHERE name = 'events'") ?? 0) + 1
+                let first = file.last + 1
                 numbers = first...first + Int64(rows.count) - 1
+                file.last += Int64(rows.count)
                 for (index, row) in rows.enumerated() { try add(row, as: first + Int64(index), body(index)) }
             }
         } catch {
@@ -115,7 +159,7 @@ public final class HeldFile: @unchecked Sendable {
     /// What was not acknowledged does not come back.
     private func transaction(_ body: () throws(StorageFault) -> Void) throws(StorageFault) {
         let doubtful = doubtful
-        try database.transaction { () throws(StorageFault) in
+        try file.transaction { () throws(StorageFault) in
             for id in doubtful.map({ Array($0) }) ?? [] { _ = try destroy(id) }
             try body()
         }
@@ -124,7 +168,10 @@ public final class HeldFile: @unchecked Sendable {
 
     private func add(_ row: HeldRow, as id: Int64, _ body: UnsafeRawBufferPointer) throws(StorageFault) {
         let insert = try database.statement(
-            "INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, iif(?6, ?7, NULL), iif(?8, ?9, NULL), ?10, ?11, ?12, ?13)")
+            """
+            INSERT INTO events (id, arrival, bytes, routes, source, key, level, subjects, given, sealed, body)
+            VALUES (?1, ?2, ?3, ?4, ?5, iif(?6, ?7, NULL), iif(?8, ?9, NULL), ?10, ?11, ?12, ?13)
+            """)
         insert.bind(1, id).bind(2, row.arrival).bind(3, row.bytes).bind(4, try text(of: row.routes)).bind(5, row.source)
         insert.bind(6, row.key == nil ? 0 : 1).bind(7, row.key ?? "").bind(8, row.level == nil ? 0 : 1).bind(9, row.level ?? "")
         insert.bind(11, row.given).bind(12, options.cipher == nil ? 0 : 1)
@@ -137,7 +184,9 @@ public final class HeldFile: @unchecked Sendable {
             }
         }
         for subject in row.subjects {
-            try with(subject, "INSERT INTO waiting VALUES (?1, ?2)") { (wait) throws(StorageFault) in try wait.bind(2, id).run() }
+            try with(subject, "INSERT INTO waiting (subject, event) VALUES (?1, ?2)") { (wait) throws(StorageFault) in
+                try wait.bind(2, id).run()
+            }
         }
     }
 
@@ -156,7 +205,7 @@ public final class HeldFile: @unchecked Sendable {
     }
 
     private func destroy(_ id: Int64) throws(StorageFault) -> Int {
-        let find = try database.statement("SELECT bytes, subjects FROM events WHERE id = ?1").bind(1, id)
+        let find = try database.statement("SELECT bytes, subjects FROM events WHERE id = ?1 AND \(HeldSchema.isWhole)").bind(1, id)
         guard let (bytes, subjects) = try size(find) else { return 0 }
         for subject in subjects {
             try with(subject, "DELETE FROM waiting WHERE subject = ?1 AND event = ?2") { (gone) throws(StorageFault) in
@@ -176,16 +225,17 @@ public final class HeldFile: @unchecked Sendable {
     public func clearGaps() throws(StorageFault) { try database.clearGaps() }
 
     /// Gives back the space that nothing needs, and leaves nothing of what was removed in the log.
-    public func tidy() throws(StorageFault) {
-        try database.run("PRAGMA incremental_vacuum")
-        if try database.number("PRAGMA wal_checkpoint(TRUNCATE)") == 1 {
-            throw StorageFault(.taken, "\(path): somebody is reading it, so its log cannot be emptied")
-        }
-    }
+    public func tidy() throws(StorageFault) { try file.tidy() }
 
     public func close() {
-        try? tidy()
-        database.close()
+        if !file.isLook { try? tidy() }
+        file.close()
+        tell(-told)
+    }
+
+    /// It turned out to be damaged: nothing of it changes any more, so that the next opening finds it as it is.
+    public func closeKeepingLog() {
+        file.closeKeepingLog()
         tell(-told)
     }
 

@@ -8,7 +8,7 @@ extension Database {
 
     /// Refuses a file under another key, and changes nothing; whether the key is to be noted. The file has the tables `about` (name, value)
     /// and the named one, whose column `sealed` is 1 where a row is encrypted. `application`: rows of `about` have a checksum, under the
-    /// mark of this kind of file.
+    /// mark of this kind of file; nil: it has none, or triggers keep it.
     func admits(_ cipher: Cipher?, sealing table: String, application: Int64? = nil) throws(StorageFault) -> Bool {
         let sum = application == nil ? "NULL" : "checksum"
         let check = try statement("SELECT name, value, \(sum) FROM about WHERE name = 'check'")
@@ -42,16 +42,14 @@ extension Database {
 
     /// Writes the row by which the key is known.
     func putCheck(_ bytes: UnsafeRawBufferPointer, _ application: Int64?) throws(StorageFault) {
-        let insert = try statement("INSERT OR REPLACE INTO about VALUES ('check', ?1\(application == nil ? "" : ", ?2"))")
+        let insert = try statement(
+            application == nil
+                ? "INSERT INTO about (name, value) VALUES ('check', ?1)" : "INSERT OR REPLACE INTO about VALUES ('check', ?1, ?2)")
         if let application {
             var sum = RowChecksum(application, table: "about", row: "check")
             sum.add(bytes)
             insert.bind(2, sum.value)
         }
         try insert.bind(1, lending: bytes).run()
-    }
-
-    func check(_ cipher: Cipher?, sealing table: String) throws(StorageFault) {
-        if try admits(cipher, sealing: table) { try note(cipher) }
     }
 }

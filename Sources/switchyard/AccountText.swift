@@ -42,6 +42,10 @@ extension Account {
             let resumed = held.resumed == 0 ? "" : ", \(grouped(held.resumed)) resumed"
             lines.append("held for consent: \(grouped(held.events)) events, \(grouped(held.bytes)) bytes\(resumed)")
         }
+        if held.isDamaged { lines.append("held for consent: \(HeldFile.name) was damaged, \(grouped(held.damaged)) events are lost") }
+        if lettersAreDamaged {
+            lines.append("dead letters: \(DeadLetterFile.name) was damaged, \(grouped(damagedLetters)) letters are lost")
+        }
         for provider in providers {
             let lane = provider.lane
             var parts = LaneAccount.Fate.allCases.compactMap { fate -> String? in
@@ -89,6 +93,7 @@ extension Account {
         let counts = [
             ("received", received), ("valid", valid), ("rejected", rejected), ("duplicates", duplicates), ("emitted", emitted),
             ("emit_errors", verdicts.emitErrors), ("held", held.events), ("held_bytes", held.bytes), ("held_resumed", held.resumed),
+            ("held_damaged", held.damaged), ("dead_letters_damaged", damagedLetters),
         ]
         let heard = consent.named.map { "\"\($0.name)\":\($0.count)" }.joined(separator: ",")
         let head = counts.map { "\"\($0.0)\":\($0.1)," }.joined()

@@ -68,7 +68,7 @@ struct Leftovers {
         return left.fault.map { "\($0); no ledger is kept that could tell of it" }
             ?? "\(file): \(events(left.events)) \(left.events == 1 ? "waits" : "wait") for consent"
             + "\(left.oldest.map { " since \(timestamp($0))" } ?? ""), and no ledger is kept that could tell of it; "
-            + "configure consent.ledger again, or remove the file to destroy them"
+            + "configure consent.ledger again, or remove it with its -wal and .witness to destroy them"
     }
 
     private var ledger: String? {

@@ -122,7 +122,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     sayWhatWaits(account)
     let used = Set(account.providers.filter(\.isDurable).map(\.name))
     let left = { Storage.leftovers(router.plan, in: state, isOwn: storage.path != nil, except: used)?.spools ?? [] }
-    switch stats ?? (account.lostSome || account.stateFault != nil ? .text : AccountFormat.none) {
+    switch stats ?? (account.lostSome || account.stateFault != nil || account.foundDamage ? .text : AccountFormat.none) {
     case .text: Console.note(account.text(left()))
     case .json: Console.note(account.json(left()) + "\n")
     case .none: break
@@ -132,7 +132,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
         return ExitCode.internal
     }
     if ExitGuard.hasCaught { return ExitCode.undelivered }
-    if !account.isComplete || account.stateFault != nil || account.inputFault != nil || account.unkeptRejects > 0 {
+    if !account.isComplete || account.stateFault != nil || account.foundDamage || account.inputFault != nil || account.unkeptRejects > 0 {
         return ExitCode.undelivered
     }
     return account.rejected > 0 && arguments.has("--strict") ? ExitCode.invalidInput : ExitCode.delivered

@@ -72,7 +72,7 @@ struct Storage: Sendable {
     }
 
     /// Where events wait for consent, if a ledger is kept. A file of held events that may not be touched is told of before anything begins;
-    /// one that is damaged only keeps more from being held.
+    /// one that is damaged is set aside when the router starts.
     func held(for plan: Plan) throws -> HeldPlace? {
         guard let folder else { return nil }
         guard plan.consent?.ledger != nil else { return nil }
@@ -82,7 +82,7 @@ struct Storage: Sendable {
         options.budget = budget
         let place = HeldPlace(path: folder.path + "/" + HeldFile.name, options: options)
         do throws(StorageFault) {
-            try HeldFile(path: place.path, makes: false, names: RunNames(), options: options)?.close()
+            try HeldFile(lookingAt: place.path, verifies: false, names: RunNames(), options: options)?.close()
         } catch {
             if error.kind == .foreign { throw StateFailure(error.description) }
         }

@@ -166,15 +166,22 @@ struct HoldTests {
         #expect(found["new"]?["admitted"] as? Int == 0)
     }
 
-    @Test("are denied when they cannot be stored, which is counted and said once, and the file is left as it is")
+    @Test("are held where the file of an earlier run was damaged, which is set aside and told, and the run ends with 69")
     func broken() throws {
         let yard = try Yard(routes: routes())
         try FileManager.default.createDirectory(atPath: yard.path("state"), withIntermediateDirectories: false)
         try yard.write("this is no database, and long enough to be one of them", to: "state/held.sqlite")
-        let result = try yard.run(["--stats", "text"], input: event("ann", 1) + "\n" + event("ann", 2) + "\n")
-        #expect(result.errors.contains("route all: 2 denied (unstored)\n"), "\(result.errors)")
-        #expect(result.errorLines.filter { $0.contains("events cannot be held for consent") }.count == 1)
-        #expect(yard.read("state/held.sqlite") == "this is no database, and long enough to be one of them")
+        let input = event("ann", 1) + "\n" + event("ann", 2) + "\n"
+        var result = try yard.run(["--stats", "text"], input: input)
+        #expect(result.code == 69 && result.errors.contains("route all: 2 held\n"), "\(result.errors)")
+        #expect(result.errors.contains("held for consent: held.sqlite was damaged, 1 events are lost\n"), "\(result.errors)")
+        let aside = try FileManager.default.contentsOfDirectory(atPath: yard.path("state")).filter { $0.contains("held.sqlite.damaged-") }
+        #expect(aside.count == 1 && yard.read("state/" + aside[0]) == "this is no database, and long enough to be one of them")
+        try yard.write("", to: "state/held.sqlite")
+        result = try yard.run(["--stats", "json"], input: input)
+        #expect(result.code == 69 && result.errors.contains(", 2 of 2 held events are lost\n"), "\(result.errors)")
+        #expect(result.errors.contains("\"held_damaged\":2"), "\(result.errors)")
+        #expect(try yard.run().code == 0)
     }
 
     @Test("are shown by explain, check, status and the metrics for what they are")

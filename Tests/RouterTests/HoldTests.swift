@@ -269,6 +269,30 @@ struct HoldTests {
         }
     }
 
+    @Test("tells what is lost of a damaged file of an earlier run, releases the rest, and does not call that run whole")
+    func damaged() throws {
+        try withFolder { folder in
+            let first = try HoldRig(folder)
+            for number in 1...3 { first.send(event("ann", number)) }
+            first.waitUntilHeld(3)
+            #expect(!first.finish().foundDamage)
+            let file = URL(fileURLWithPath: folder + "/" + HeldFile.name)
+            var bytes = try Data(contentsOf: file)
+            let at = try #require(bytes.range(of: Data(event("ann", 2).utf8)))
+            bytes[at.upperBound - 2] = UInt8(ascii: "3")
+            try bytes.write(to: file)
+            let second = try HoldRig(folder)
+            second.waitUntilHeld(2)
+            try second.say("ann", "all")
+            second.out.wait(for: 2)
+            let account = second.finish()
+            #expect(second.out.lines == [event("ann", 1), event("ann", 3)])
+            #expect(account.foundDamage && account.held.damaged == 1 && account.balances && account.verdicts[0, .admitted] == 2)
+            #expect(second.said.withLock { $0.contains { $0.hasSuffix("1 of 3 held events are lost") } }, "\(second.said.withLock { $0 })")
+            #expect(!(try HoldRig(folder).finish().foundDamage))
+        }
+    }
+
     @Test("denies what it would hold where it has no place to")
     func nowhere() throws {
         var plan = Plan()

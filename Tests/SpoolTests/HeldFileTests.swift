@@ -145,7 +145,9 @@ struct HeldFileTests {
         try held.tidy()
         #expect(!folder.holds("planted"))
         #expect(try held.texts(of: "xy") == ["planted-one", "planted-two"])
-        try held.database.run("UPDATE events SET body = (SELECT body FROM events WHERE id = 1) WHERE id = 2")
+        try held.file.transaction { () throws(StorageFault) in
+            try held.database.run("UPDATE events SET body = (SELECT body FROM events WHERE id = 1) WHERE id = 2")
+        }
         #expect(try held.texts(of: "xy") == ["planted-one", ""], "what cannot be opened is told as empty")
         held.close()
         for key in [nil, "other"] as [String?] {

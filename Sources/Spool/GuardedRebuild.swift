@@ -1,0 +1,116 @@
+// What becomes of a damaged file of guarded rows: the rows that are whole are copied into a new file, and the damaged one is set aside as it
+// was found. It never writes to the damaged file and brings nothing of its log into it.
+
+internal import Database
+internal import Platform
+
+struct GuardedRebuild {
+    private let kind: GuardedKind
+    private let damage: Damage
+    /// Rows have checksums; of an old form all is taken as it is.
+    private let isProven: Bool
+    private(set) var loss: FileLoss?
+
+    init(_ kind: GuardedKind, _ damage: Damage) {
+        self.kind = kind
+        self.damage = damage
+        isProven = damage.witness != nil || damage.proof != nil
+    }
+
+    private var key: UInt64 { RowGuard.key(kind.events) }
+
+    mutating func run(
+        _ path: String, _ options: ProvenFile.Options, at now: Int64, _ admit: (Database) throws(StorageFault) -> Void
+    ) throws(StorageFault) -> ProvenFile {
+        var copied: Int64 = 0
+        var found: FileLoss?
+        let (kind, damage, key) = (kind, damage, key)
+        let file = try ProvenFile.rebuild(
+            path, as: kind.format, options, damage, at: now,
+            fill: { (file, old) throws(StorageFault) in
+                let rows = try RowGuard(file.database, application: kind.application, kind.tables)
+                try rows.install()
+                if let old { try copy(from: old, into: file.database) }
+                try kind.complete(file.database)
+                // Under another key nothing could be read; that is no damage.
+                try admit(file.database)
+                rows.settle(into: &file.proof)
+                copied = file.proof[key].left
+                let known = damage.witness?.counts.first { $0.key == key }?.came ?? damage.proof?[key].came ?? 0
+                file.proof[key].came = max(known, copied)
+                file.proof[key].gone = file.proof[key].came - copied
+                let lost = damage.losses(kept: [key: copied])?.first { $0.key == key }?.lost ?? 0
+                // A number is never given twice.
+                file.proof.last = max(damage.proof?.last ?? 0, try GuardedFile.greatest(in: file.database, kind)) + lost
+            },
+            tell: { aside in
+                let new = GuardedRebuild.loss(damage, copied, kind, aside)
+                found = new
+                options.warn(new.words)
+            })
+        loss = found
+        return file
+    }
+
+    private static func loss(_ damage: Damage, _ kept: Int64, _ kind: GuardedKind, _ aside: String?) -> FileLoss {
+        let key = RowGuard.key(kind.events)
+        var words = damage.words
+        if let aside { words += "; it was set aside as \(aside), \(grouped(Int(kept))) \(kind.noun) were read from it" }
+        words += aside == nil ? "; " : ", "
+        guard let losses = damage.losses(kept: [key: kept]) else {
+            return FileLoss(events: 1, words: words + "an unknown number of \(kind.noun) are lost")
+        }
+        let own = losses.first { $0.key == key }
+        let lost = Int(own?.lost ?? 0)
+        let isLeast = own?.isLeast ?? false
+        words += "\(isLeast ? "at least " : "")\(grouped(lost)) of \(grouped(Int(own?.expected ?? 0))) \(kind.noun) are lost"
+        if isLeast {
+            words += ", and of those that were read some may have left it already and come again"
+        } else if let again = own?.again, again > 0 {
+            words += ", and up to \(grouped(Int(again))) that had left it may come again"
+        }
+        return FileLoss(events: lost, words: words)
+    }
+
+    // MARK: - Copying
+
+    private func copy(from old: Database, into new: Database) throws(StorageFault) {
+        // It knows the functions that verify rows.
+        guard let rows = try? RowGuard(old, application: kind.application, kind.tables) else { return }
+        defer { withExtendedLifetime(rows) {} }
+        for (index, table) in kind.tables.enumerated() where !kind.derived.contains(index) { try copy(table, from: old, into: new) }
+    }
+
+    private func copy(_ table: GuardedTable, from old: Database, into new: Database) throws(StorageFault) {
+        let there = columns(of: table, in: old)
+        let isSummed = there.contains("checksum")
+        let all = table.key + table.columns
+        let columns = all.filter(there.contains)
+        // Where columns are gone no row is as it was written.
+        guard isSummed ? columns.count == all.count : !isProven && !columns.isEmpty else { return }
+        let isWhole = isSummed ? kind.tables.isWhole("\(table.name)") : "1"
+        let select = "SELECT \(columns.joined(separator: ", ")), \(isWhole) FROM \(table.name) ORDER BY \(table.key[0])"
+        let values = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+        let insert = try new.statement("INSERT OR IGNORE INTO \(table.name) (\(columns.joined(separator: ", "))) VALUES (\(values))")
+        // From the front to the first that cannot be read, and from the end back to it.
+        for order in ["", " DESC"] {
+            guard let row = try? old.statement(select + order) else { return }
+            defer { row.reset() }
+            while true {
+                guard let isThere = try? row.step() else { break }
+                guard isThere else { return }
+                guard row.int(Int32(columns.count)) == 1 else { continue }
+                for index in columns.indices { insert.bind(Int32(index + 1), column: Int32(index), of: row) }
+                try insert.run()
+            }
+        }
+    }
+
+    private func columns(of table: GuardedTable, in database: Database) -> Set<String> {
+        guard let all = try? database.statement("SELECT name FROM pragma_table_info('\(table.name)')") else { return [] }
+        defer { all.reset() }
+        var names: Set<String> = []
+        while (try? all.step()) == true { names.insert(all.text(0)) }
+        return names
+    }
+}
