@@ -123,7 +123,7 @@ let package = Package(
         tests("RedactionTests", ["Redaction", "Expressions", "Events"]),
         tests("ConfigurationTests", ["Configuration"]),
         tests("PolicyTests", ["Policy", "Configuration", "Redaction", "Expressions", "Events"]),
-        tests("DeliveryTests", ["Delivery", "Spool", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
+        tests("DeliveryTests", ["Delivery", "Spool", "Database", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
         tests("ListenerTests", ["Listener", "Ingest", "Configuration", "Dialects", "Events", "Platform", "CZlib", "CZstd"]),
         tests("IngestTests", ["Ingest", "Configuration", "Events", "Platform"]),
         tests("PlatformTests", ["Platform", "TestSupport"]),

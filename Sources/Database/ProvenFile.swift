@@ -196,7 +196,7 @@ public final class ProvenFile {
     /// What was done is done, also where the witness cannot be written; that is said once.
     private func testify() {
         do throws(StorageFault) {
-            if let witness { try witness.write(proof.record(application)) } else { try swear() }
+            if let witness { try witness.write(proof.record(application), isShared: options.isShared) } else { try swear() }
             hasWarned = false
         } catch {
             if !hasWarned { options.warn("\(error); damage to \(path) might not be noticed") }

@@ -114,8 +114,17 @@ public final class Witness {
         next = 1 - slot
     }
 
-    /// Writes the record beside the last one. Its `sequence` must be greater.
-    public func write(_ record: WitnessRecord) throws(StorageFault) {
+    /// Writes the record beside the last one. Its `sequence` must be greater. `isShared`: other processes write to it too, and where one was
+    /// quicker and has written of more, nothing is left to write.
+    public func write(_ record: WitnessRecord, isShared: Bool = false) throws(StorageFault) {
+        if isShared {
+            while flock(descriptor.number, LOCK_EX) != 0, errno == EINTR {}
+        }
+        defer { if isShared { flock(descriptor.number, LOCK_UN) } }
+        if isShared, let (known, slot) = Witness.newest(descriptor.number) {
+            if known.database == record.database, known.sequence >= record.sequence { return }
+            next = 1 - slot
+        }
         encode(record)
         let written = words.withUnsafeBytes { pwrite(descriptor.number, $0.baseAddress, $0.count, off_t(next * Witness.slotSize)) }
         guard written == words.count * 8 else {

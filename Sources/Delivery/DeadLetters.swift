@@ -16,6 +16,10 @@ public final class DeadLetters: Sendable {
 
     fileprivate struct State {
         var file: DeadLetterFile?
+        /// This run has had the file: where it is missing now a person has taken it away.
+        var hasHadFile = false
+        /// Whether it was found damaged, and how many letters were lost by that.
+        var damage: (isFound: Bool, lost: Int) = (false, 0)
         /// Told when the oldest event came in of those that were buried, in nanoseconds since 1970.
         var onBurial: (@Sendable (Int64) -> Void)?
         /// Whether letters were removed that the file's log may still hold.
@@ -64,12 +68,11 @@ public final class DeadLetters: Sendable {
         return state.withLock { state in
             guard let kept = state.allowed(of: batch) else { return (0, nil) }
             do throws(SpoolFault) {
-                // One that was removed is made anew: what a person takes away is meant to be gone.
-                if let file = state.file, !file.isInPlace { state.file = nil }
-                if state.file == nil { state.file = try open() }
-                try state.file?.bury(
-                    kept, at: clock.wall(), provider: provider, routes: routes, levels: levels.all, reason: reason.rawValue,
-                    code: answer.code, answer: answer.message, attempts: attempts)
+                try use(&state, makes: true) { (file) throws(SpoolFault) in
+                    try file.bury(
+                        kept, at: clock.wall(), provider: provider, routes: routes, levels: levels.all, reason: reason.rawValue,
+                        code: answer.code, answer: answer.message, attempts: attempts)
+                }
                 for (provider, trouble) in state.told.sorted(by: { $0.key < $1.key }) { warn(DeadLetters.words(provider, over: trouble)) }
                 state.told = [:]
                 if let oldest = batch.entries.map(\.arrival).min() { state.onBurial?(oldest) }
@@ -97,27 +100,90 @@ public final class DeadLetters: Sendable {
         return "dead letters of \(provider) can be kept again\(lost)"
     }
 
-    private func open() throws(SpoolFault) -> DeadLetterFile? {
-        if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
+    /// Does the body with the file, if there is one or `makes`. Where it turns out to be damaged, or is taken away meanwhile, another one takes
+    /// its place, and the body is done once more.
+    @discardableResult
+    private func use<R>(
+        _ state: inout State, makes: Bool, _ body: (DeadLetterFile) throws(SpoolFault) -> R
+    ) throws(SpoolFault) -> R? {
+        do throws(SpoolFault) {
+            guard let file = try open(&state, makes) else { return nil }
+            return try body(file)
+        } catch {
+            switch error.kind {
+            case .damaged:
+                state.damage.isFound = true
+                state.file?.closeKeepingLog()
+                state.file = nil
+            // In the middle of it; so does a replay that sets a damaged file aside.
+            case .removed: break
+            default: throw error
+            }
+        }
+        guard let file = try open(&state, makes) else { return nil }
+        return try body(file)
+    }
+
+    private func open(_ state: inout State, _ makes: Bool) throws(SpoolFault) -> DeadLetterFile? {
+        // One that was removed is made anew: what a person takes away is meant to be gone.
+        if let file = state.file, !file.isInPlace { state.follow(file) }
+        if let file = state.file { return file }
+        if state.hasHadFile { try DeadLetterFile.forgetRemoved(path) }
+        if makes, let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
             do throws(SystemFault) {
                 try makeFolder(String(path[..<slash]), mode: 0o700)
             } catch {
                 throw SpoolFault(.failed, "\(path): \(error)")
             }
         }
-        let file = try DeadLetterFile(path, at: clock.wall(), cipher: cipher)
-        if let damaged = file?.setAside { warn("\(path): was damaged; it was set aside as \(damaged)") }
+        let file = try DeadLetterFile(path, makes: makes, mends: true, at: clock.wall(), cipher: cipher, say: warn)
+        state.file = file
+        if file != nil { state.hasHadFile = true }
+        if let loss = file?.loss {
+            state.damage.isFound = true
+            state.damage.lost += loss.events
+        }
         return file
     }
+
+    /// The run begins: what has become of the letters of earlier ones is told by this one.
+    public func begin() {
+        guard divert == nil else { return }
+        state.withLock { state in
+            do throws(SpoolFault) {
+                _ = try open(&state, false)
+            } catch {
+                // Whoever needs the file is told of any other fault.
+                if error.kind == .damaged { state.damage.isFound = true }
+                if error.kind == .damaged { warn("\(error)") }
+            }
+        }
+    }
+
+    /// The run is over: what a person has taken away by now is no loss for the next one.
+    public func end() {
+        checkPlace()
+        state.withLock { $0.file = nil }
+    }
+
+    /// Notices that a person has taken the file away.
+    public func checkPlace() {
+        state.withLock { state in
+            guard let file = state.file, !file.isInPlace else { return }
+            state.follow(file)
+            try? DeadLetterFile.forgetRemoved(path)
+        }
+    }
+
+    /// Whether the file was found damaged in this run, and how many letters were lost by that.
+    public var damage: (isFound: Bool, lost: Int) { state.withLock { $0.damage } }
 
     /// Destroys what may not go any more by what is on record now.
     public func sweep(_ check: SecondCheck, _ routes: RunNames) throws(SpoolFault) -> Swept {
         guard divert == nil else { return Swept() }
         return try state.withLock { (state) throws(SpoolFault) in
-            if let file = state.file, !file.isInPlace { state.file = nil }
-            var file = state.file
-            if file == nil { file = try DeadLetterFile(path, makes: false, cipher: cipher) }
-            let found = try file?.sweep(check, routes) ?? (events: 0, bytes: 0)
+            let found =
+                try use(&state, makes: false) { (file) throws(SpoolFault) in try file.sweep(check, routes) } ?? (events: 0, bytes: 0)
             var swept = Swept()
             swap(&swept, &state.refused)
             swept.events += found.events
@@ -134,12 +200,10 @@ public final class DeadLetters: Sendable {
     public func expire(_ most: (_ provider: String, _ route: String) -> Int64?) throws(SpoolFault) -> (events: Int, due: Int64?) {
         guard divert == nil else { return (0, nil) }
         return try state.withLock { (state) throws(SpoolFault) in
-            if let file = state.file, !file.isInPlace { state.file = nil }
-            var file = state.file
-            if file == nil { file = try DeadLetterFile(path, makes: false, cipher: cipher) }
-            guard let file else { return (0, nil) }
             let now = clock.wall()
-            var (events, due) = try file.expire(at: now, most: most)
+            let expired = try use(&state, makes: false) { (file) throws(SpoolFault) in (file, try file.expire(at: now, most: most)) }
+            guard let (file, (events, next)) = expired else { return (0, nil) }
+            var due = next
             if events > 0 || state.isUntidy {
                 do throws(SpoolFault) {
                     try file.tidy()
@@ -156,10 +220,20 @@ public final class DeadLetters: Sendable {
     }
 
     /// Opens the file anew with the next event, since it may have been moved away.
-    public func reopen() { state.withLock { $0.file = nil } }
+    public func reopen() {
+        state.withLock { state in
+            if let file = state.file, !file.isInPlace { state.follow(file) }
+            state.file = nil
+        }
+    }
 }
 
 extension DeadLetters.State {
+    fileprivate mutating func follow(_ removed: DeadLetterFile) {
+        removed.followRemoved()
+        file = nil
+    }
+
     /// The batch, or what of it may be kept; nil: nothing.
     fileprivate mutating func allowed(of batch: Batch) -> Batch? {
         guard case .refused(let indices)? = check?.check(batch) else { return batch }

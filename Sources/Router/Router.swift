@@ -229,6 +229,7 @@ public final class Router: Sendable {
         for post in roster.posts { post.lane.checkStore() }
         options.registry?.checkPlace()
         if let fault = holds?.checkPlace() { leave(fault) }
+        deadLetters.checkPlace()
     }
 
     /// Delivers no more: what is left goes to the dead letters.
@@ -271,6 +272,7 @@ public final class Router: Sendable {
             }
             registry.note(time: options.clock.wall())
         }
+        deadLetters.begin()
         letterKeeper.adopt(roster.current.plan)
         for post in roster.posts { post.lane.start() }
         holds?.resume()
@@ -297,6 +299,7 @@ public final class Router: Sendable {
         tellUnkept()
         holds?.close()
         letterKeeper.end()
+        deadLetters.end()
         acks?.close(by: options.clock.now() + .seconds(1), options.clock)
         for log in faults { log.sumUp() }
         let account = account(faults)
@@ -347,10 +350,12 @@ public final class Router: Sendable {
     private func account(_ logs: [FaultLog]) -> Account {
         let total = totals.withLock { $0 }
         let rejected = logs.reduce(0) { $0 + $1.count }
+        let letters = deadLetters.damage
         return Account(
             received: total.tally.events + total.tally.duplicates + rejected, rejected: rejected,
             unkeptRejects: logs.reduce(0) { $0 + $1.unkept },
-            inputFault: total.inputFault, stateFault: gone.fault, consent: total.consent,
+            inputFault: total.inputFault, stateFault: gone.fault, lettersAreDamaged: letters.isFound, damagedLetters: letters.lost,
+            consent: total.consent,
             routes: names.all, ownRoutes: Set(roster.routes.map(Int.init) + total.heldRoutes).sorted(), verdicts: total.tally,
             judged: total.judged,
             held: holds?.status ?? HeldStatus(),

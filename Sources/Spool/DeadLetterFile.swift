@@ -1,5 +1,6 @@
 // Events that were given up, with what was said of them, until they are sent again or thrown away. One file of SQLite's, which
-// several processes may share: a router that buries and a command that looks or replays.
+// several processes may share: a router that buries and a command that looks or replays. It promises that no letter is given out whose
+// checksum is wrong, and that a damaged file is set aside by who may write to it, and what is lost is told.
 
 internal import Database
 public import Platform
@@ -43,11 +44,28 @@ public struct DeadLetterCount: Sendable, Equatable {
 public final class DeadLetterFile: @unchecked Sendable {
     public static let name = "dead-letters.sqlite"
     /// The mark is "SWYD".
-    private static let format = FileFormat(
-        application: 0x5357_5944, version: 2, tables: tables, upgrades: ["ALTER TABLE letters ADD COLUMN level TEXT DEFAULT ''"])
+    static let kind = GuardedKind(
+        format: FileFormat(application: 0x5357_5944, version: 3, tables: tables, provenSince: 3), tables: guarded, events: 1,
+        noun: "dead letters",
+        upgrade: { (database, version) throws(StorageFault) in
+            if version < 2 { try database.run("ALTER TABLE letters ADD COLUMN level TEXT DEFAULT ''") }
+        })
+
+    /// Of each row there is a checksum. The order stays: the file counts by it.
+    private static let guarded = [
+        GuardedTable("about", key: ["name"], ["value"]),
+        GuardedTable(
+            "letters", key: ["id"],
+            ["at", "provider", "route", "reason", "attempts", "code", "answer", "arrival", "subjects", "sealed", "event", "level"],
+            indexes: [.init("letters_by_provider", ["provider"])]),
+    ]
+    /// A condition of statements that give letters out: a damaged row is a fault.
+    private static let isWhole = guarded.whole("letters")
+
     private static let tables = """
         CREATE TABLE about (  -- one row for each thing to know of the file
-          name TEXT PRIMARY KEY, value
+          name TEXT PRIMARY KEY, value,
+          checksum INTEGER  -- here and in all tables: over the other columns of the row
         ) WITHOUT ROWID;
         CREATE TABLE letters (  -- events that were given up
           id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -58,39 +76,47 @@ public final class DeadLetterFile: @unchecked Sendable {
           subjects BLOB NOT NULL,  -- 16 bytes for each
           sealed INTEGER NOT NULL,  -- 1: event is encrypted
           event BLOB NOT NULL,
-          level TEXT DEFAULT ''  -- of consent, that it was admitted under; '': it demanded none; NULL: as much as there is
+          level TEXT DEFAULT '',  -- of consent, that it was admitted under; '': it demanded none; NULL: as much as there is
+          checksum INTEGER
         );
         CREATE INDEX letters_by_provider ON letters (provider, id);
         """
 
-    let database: Database
+    let file: GuardedFile
+    var database: Database { file.database }
     private let cipher: Cipher?
-    /// Where a damaged file was put that stood in this one's place.
-    public let setAside: String?
 
-    /// Opens the file, or makes it when `makes`; nil: there is none.
-    /// One that is damaged is put aside when another may be made. `now`: nanoseconds since 1970.
-    public init?(_ path: String, makes: Bool = true, at now: Int64 = 0, cipher: Cipher? = nil, vfs: String? = nil) throws(SpoolFault) {
-        if !makes, !Salvage.exists(path) { return nil }
+    /// Opens the file, or makes it when `makes`; nil: there is none. `mends`: one that is damaged or has vanished is set aside, and what can be
+    /// read of it is taken over, which `say` is told; otherwise it is a fault and stays as it is. `verifies`: all of it is read first. `now`:
+    /// nanoseconds since 1970.
+    public init?(
+        _ path: String, makes: Bool = true, mends: Bool? = nil, verifies: Bool = true, at now: Int64 = 0, cipher: Cipher? = nil,
+        vfs: String? = nil, say: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws(SpoolFault) {
+        var options = ProvenFile.Options()
+        options.vfs = vfs
+        options.patience = 10_000
+        options.warn = say
+        let use: GuardedFile.Use = makes ? .make : mends == true ? .mend : .open
+        let found = try GuardedFile.open(path, DeadLetterFile.kind, use, verifies: verifies, options, at: now)
+        guard let found else { return nil }
+        file = found
         self.cipher = cipher
-        do throws(SpoolFault) {
-            database = try DeadLetterFile.open(path, makes, vfs)
-            setAside = nil
-        } catch {
-            guard makes, error.kind == .damaged else { throw error }
-            setAside = try Salvage.setAside(path, at: now)
-            database = try DeadLetterFile.open(path, makes, vfs)
-        }
     }
 
-    private static func open(_ path: String, _ makes: Bool, _ vfs: String?) throws(SpoolFault) -> Database {
-        if makes { try makePrivate(path) }
-        let database = try Database(path, makes: makes, vfs: vfs, patience: 10_000)
-        try database.settle(as: format, isSynced: false)
-        return database
-    }
+    /// A person has taken the file away while it is open: it gets what its log holds still, and is closed.
+    public func followRemoved() { file.followRemoved() }
 
-    public func close() { database.close() }
+    /// That is no loss, and nothing tells of it any more.
+    public static func forgetRemoved(_ path: String) throws(SpoolFault) { try GuardedFile.forgetRemoved(path) }
+
+    /// What was lost, when the file was found damaged.
+    public var loss: FileLoss? { file.loss }
+
+    public func close() { file.close() }
+
+    /// It turned out to be damaged: nothing of it changes any more, so that the next opening finds it as it is.
+    public func closeKeepingLog() { file.closeKeepingLog() }
 
     /// Keeps all events of the batch, or none.
     /// `routes` and `levels`: the names that the numbers of its entries stand for.
@@ -98,7 +124,7 @@ public final class DeadLetterFile: @unchecked Sendable {
         _ batch: Batch, at now: Int64, provider: String, routes: [String], levels: [String] = [], reason: String, code: Int,
         answer: String, attempts: Int
     ) throws(SpoolFault) {
-        try database.transaction { () throws(SpoolFault) in
+        try file.transaction { () throws(SpoolFault) in
             let insert = try database.statement(
                 """
                 INSERT INTO letters (at, provider, route, reason, attempts, code, answer, arrival, subjects, sealed, event, level)
@@ -146,7 +172,7 @@ public final class DeadLetterFile: @unchecked Sendable {
         let select = try database.statement(
             """
             SELECT id, at, arrival, provider, route, reason, attempts, code, answer, sealed, event, subjects, level FROM letters
-            WHERE \(choice.condition) AND id > ?3 ORDER BY id LIMIT ?4
+            WHERE \(choice.condition) AND id > ?3 AND \(DeadLetterFile.isWhole) ORDER BY id LIMIT ?4
             """
         ).bind(1, choice.since).bind(2, choice.provider ?? "").bind(3, id).bind(4, most)
         defer { select.reset() }
@@ -169,7 +195,7 @@ public final class DeadLetterFile: @unchecked Sendable {
         of subjects: Set<SubjectKey>, after id: Int64
     ) throws(SpoolFault) -> (found: [DeadLetter], next: Int64?) {
         let select = try database.statement(
-            "SELECT id, subjects FROM letters WHERE id > ?1 ORDER BY id LIMIT \(DeadLetterFile.sweepLetters)"
+            "SELECT id, subjects FROM letters WHERE id > ?1 AND \(DeadLetterFile.isWhole) ORDER BY id LIMIT \(DeadLetterFile.sweepLetters)"
         ).bind(1, id)
         var hits: [Int64] = []
         var seen = 0
@@ -203,7 +229,7 @@ public final class DeadLetterFile: @unchecked Sendable {
     }
 
     public func remove(_ ids: [Int64]) throws(SpoolFault) {
-        try database.transaction { () throws(SpoolFault) in
+        try file.transaction { () throws(SpoolFault) in
             for id in ids { try database.statement("DELETE FROM letters WHERE id = ?1").bind(1, id).run() }
         }
     }
@@ -218,8 +244,8 @@ public final class DeadLetterFile: @unchecked Sendable {
         while true {
             let select = try database.statement(
                 """
-                SELECT id, route, subjects, length(event), level, arrival FROM letters WHERE id > ?1 ORDER BY id
-                LIMIT \(DeadLetterFile.sweepLetters)
+                SELECT id, route, subjects, length(event), level, arrival FROM letters
+                WHERE id > ?1 AND \(DeadLetterFile.isWhole) ORDER BY id LIMIT \(DeadLetterFile.sweepLetters)
                 """
             ).bind(1, last)
             var gone: [Int64] = []
@@ -277,7 +303,7 @@ public final class DeadLetterFile: @unchecked Sendable {
 
     /// How many there were, and when the first of the others came in.
     private func expire(_ provider: String, _ route: String, until end: Int64) throws(SpoolFault) -> (count: Int, first: Int64?) {
-        try database.transaction { () throws(SpoolFault) in
+        try file.transaction { () throws(SpoolFault) in
             try database.statement("DELETE FROM letters WHERE provider = ?1 AND route = ?2 AND arrival <= ?3")
                 .bind(1, provider).bind(2, route).bind(3, end).run()
             let count = Int(try database.number("SELECT changes()") ?? 0)
@@ -308,10 +334,5 @@ public final class DeadLetterFile: @unchecked Sendable {
     public func clearGaps() throws(SpoolFault) { try database.clearGaps() }
 
     /// Gives back the space of what was removed, and leaves nothing of it in the log.
-    public func tidy() throws(SpoolFault) {
-        try database.run("PRAGMA incremental_vacuum")
-        if try database.number("PRAGMA wal_checkpoint(TRUNCATE)") == 1 {
-            throw SpoolFault(.taken, "\(database.path): somebody is reading it, so its log cannot be emptied")
-        }
-    }
+    public func tidy() throws(SpoolFault) { try file.tidy() }
 }

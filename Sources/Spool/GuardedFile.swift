@@ -85,6 +85,8 @@ final class GuardedFile {
         // Nobody else opens it meanwhile, who would take a file that is being rebuilt for one that a kill left.
         let lock = FolderLock(of: path)
         defer { withExtendedLifetime(lock) {} }
+        // A link, a folder, a file of somebody else: nothing is made or mended there.
+        if use != .open, Salvage.exists(path) { try makePrivate(path) }
         var damage: Damage
         do throws(StorageFault) {
             switch try opening(path, kind, verifies, options, admit) {
@@ -169,11 +171,18 @@ final class GuardedFile {
         StorageFault(.damaged, damage.words + "; the next router that starts there sets it aside and takes over what can be read of it")
     }
 
-    /// Whether the file was removed, while its witness still tells of it, by somebody who may do so: then there is nothing to tell of.
+    /// Somebody who may do so has moved the file away that is open: what its log holds goes into it, wherever it is, and it is closed.
+    func followRemoved() {
+        if !Salvage.exists(database.path) { _ = try? database.number("PRAGMA wal_checkpoint(TRUNCATE)") }
+        database.closeKeepingLog()
+    }
+
+    /// Where nothing of the file is left but its witness, and that is no loss, nothing tells of it any more.
     static func forgetRemoved(_ path: String) throws(StorageFault) {
         let lock = FolderLock(of: path)
         defer { withExtendedLifetime(lock) {} }
-        guard !Salvage.exists(path), !Salvage.exists(path + "-wal") else { return }
+        var log = stat()
+        guard !Salvage.exists(path), stat(path + "-wal", &log) != 0 || log.st_size == 0 else { return }
         if case .missing = Witness.look(Witness.path(beside: path)) { return }
         try ProvenFile.destroy(path)
     }

@@ -91,7 +91,8 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
     let hidden = plan.hidden
     let say: @Sendable (String) -> Void = { Console.say(hidden.masked($0)) }
     let folder = Loading.stateFolder(arguments["--state"])
-    guard let file = try letters(arguments, cipher: plan.state.encrypt.map { Cipher(plan.keys[$0].secret) }) else {
+    let cipher = plan.state.encrypt.map { Cipher(plan.keys[$0].secret) }
+    guard let file = try letters(arguments, cipher: cipher, mends: !options.isDryRun, say) else {
         say("there are no dead letters in \(printable(folder))")
         return ExitCode.delivered
     }
@@ -114,7 +115,7 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
     file.close()
     if let fault = options.ledger?.fault { say(fault.description) }
     try Console.show(arguments.has("--json") ? json(accounts) : text(accounts, options.isDryRun))
-    let isWhole = accounts.allSatisfy { $0.failed == 0 && $0.left == 0 }
+    let isWhole = file.loss == nil && accounts.allSatisfy { $0.failed == 0 && $0.left == 0 }
     return isWhole ? ExitCode.delivered : ExitCode.undelivered
 }
 
@@ -173,10 +174,13 @@ func moment(_ text: String) -> Int64? {
     return isOver ? (date[0] < 1970 ? .min : .max) : nanoseconds
 }
 
-private func letters(_ arguments: Arguments, cipher: Cipher?) throws -> DeadLetterFile? {
-    let folder = Loading.stateFolder(arguments["--state"])
+/// `mends`: a damaged file is set aside, which `say` is told; otherwise it is a failure.
+private func letters(
+    _ arguments: Arguments, cipher: Cipher?, mends: Bool = false, _ say: @escaping @Sendable (String) -> Void = { _ in }
+) throws -> DeadLetterFile? {
+    let path = Loading.stateFolder(arguments["--state"]) + "/" + DeadLetterFile.name
     do throws(SpoolFault) {
-        return try DeadLetterFile(folder + "/" + DeadLetterFile.name, makes: false, cipher: cipher)
+        return try DeadLetterFile(path, makes: false, mends: mends, at: Clock.system.wall(), cipher: cipher, say: say)
     } catch {
         throw StateFailure(error.description)
     }

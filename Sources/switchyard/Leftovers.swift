@@ -27,9 +27,16 @@ struct Leftovers {
     /// One line for each, with the way out.
     var lines: [String] { spools.map(words) + [held, ledger].compactMap(\.self) }
 
-    /// For each provider that is gone, what of it is among the dead letters. They were told when they were given up.
+    /// For each provider that is gone, what of it is among the dead letters. They were told when they were given up. What is wrong with a
+    /// damaged file is told too.
     var letters: [String] {
-        guard let file = try? DeadLetterFile(folder + "/" + DeadLetterFile.name, makes: false) else { return [] }
+        let opened: DeadLetterFile?
+        do throws(StorageFault) {
+            opened = try DeadLetterFile(folder + "/" + DeadLetterFile.name, makes: false)
+        } catch {
+            return error.kind == .damaged ? [printable(error.description)] : []
+        }
+        guard let file = opened else { return [] }
         defer { file.close() }
         var counts: [(provider: String, events: Int)] = []
         for count in (try? file.counts()) ?? [] where !plan.providers.contains(where: { $0.name == count.provider }) {

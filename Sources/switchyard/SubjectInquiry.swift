@@ -146,7 +146,8 @@ struct SubjectInquiry {
     }
 
     private mutating func lookIntoDeadLetters(after row: Int64) throws(StorageFault) -> Int64? {
-        guard let file = try DeadLetterFile(folder + "/" + DeadLetterFile.name, makes: false, cipher: cipher) else { return nil }
+        let path = folder + "/" + DeadLetterFile.name
+        guard let file = try DeadLetterFile(path, makes: false, verifies: row == 0, cipher: cipher) else { return nil }
         defer { file.close() }
         let (found, next) = try file.letters(of: subjects, after: row)
         for letter in found {

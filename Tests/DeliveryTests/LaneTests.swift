@@ -226,7 +226,7 @@ struct LaneTests {
         #expect(deadLetters(in: fixture.deadLetterFile).count == 1)
         let mode = try FileManager.default.attributesOfItem(atPath: fixture.deadLetterFile)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        #expect(fixture.said.withLock { $0.contains { $0.contains("was damaged; it was set aside as") } })
+        #expect(fixture.said.withLock { $0.contains { $0.contains("; it was set aside as \(fixture.deadLetterFile).damaged-") } })
     }
 
     @Test("does not follow a symbolic link to keep dead letters")

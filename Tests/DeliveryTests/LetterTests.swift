@@ -1,9 +1,11 @@
 // What a lane does with dead letters that cannot be kept, by its plan.
 
 import Configuration
+import Database
 import Foundation
 import Platform
 import Spool
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -158,5 +160,58 @@ struct LetterWordsTests {
                 "its lane holds them and hands nothing over until they are kept (dead_letters: block); make room on the disk"))
         #expect(lines[1].hasSuffix("events lost: 2, and more may follow"))
         #expect(lines[2] == "dead letters of out can be kept again; events lost meanwhile: 3")
+    }
+
+    private func letters(_ path: String) -> DeadLetters {
+        DeadLetters(path: path, clock: .system, warn: { line in said.withLock { $0.append(line) } })
+    }
+
+    @Test("that a person takes away from a run are no loss, but where their file is missing or empty at the start they are told of")
+    func takenAway() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/dead-letters.sqlite"
+        let first = letters(path)
+        first.begin()
+        #expect(!FileManager.default.fileExists(atPath: path))
+        for event in ["a", "b"] {
+            #expect(bury(first, [event], isLost: true) == 0)
+            try FileManager.default.moveItem(atPath: path, toPath: path + "-" + event)
+        }
+        // Whatever notices it first.
+        first.checkPlace()
+        #expect(bury(first, ["c", "d"], isLost: true) == 0)
+        #expect(!first.damage.isFound && said.withLock { $0 } == [])
+        #expect(deadLetters(in: path).count == 2)
+        for event in ["a", "b"] { #expect(deadLetters(in: path + "-" + event).count == 1, "it has gone with all that it held") }
+        first.reopen()
+        for isThere in [true, false] {
+            if isThere {
+                #expect(truncate(path, 0) == 0)
+            } else {
+                try FileManager.default.removeItem(atPath: path)
+            }
+            try? FileManager.default.removeItem(atPath: path + "-wal")
+            let next = letters(path)
+            next.begin()
+            #expect(next.damage == (true, isThere ? 2 : 1))
+            #expect(said.withLock { $0.count == 1 && $0[0].contains("dead letters are lost") }, "\(said.withLock { $0 })")
+            said.withLock { $0 = [] }
+            #expect(bury(next, ["e"], isLost: true) == 0)
+        }
+    }
+
+    @Test("whose file turns out to be damaged in a run are told, set aside, and kept again at once")
+    func damagedInARun() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/dead-letters.sqlite"
+        let letters = letters(path)
+        #expect(bury(letters, ["a"], isLost: true) == 0 && bury(letters, ["b"], isLost: true) == 0)
+        let shell = try Database(path, makes: false)
+        try shell.run("UPDATE letters SET route = 'a' WHERE id = 1")
+        shell.close()
+        #expect(try letters.expire { _, _ in 0 }.events == 1, "the one that is whole is too old")
+        #expect(letters.damage == (true, 1) && said.withLock { $0.count == 1 && $0[0].contains("1 of 2 dead letters are lost") })
+        #expect(bury(letters, ["c"], isLost: true) == 0)
+        #expect(deadLetters(in: path).count == 1)
     }
 }

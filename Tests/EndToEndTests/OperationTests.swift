@@ -252,6 +252,42 @@ struct ReplayTests {
         #expect(yard.lines("taken") == events, "each once")
     }
 
+    @Test("that were damaged are told and kept aside, never replayed and never listed as sound, and whoever finds that ends with 69")
+    func damaged() throws {
+        let events = (1...3).map { "{\"n\":\($0),\"text\":\"planted-\($0)\"}" }
+        func spoil(_ yard: Yard) throws {
+            // Whoever closes the file last brings its log into it.
+            #expect(try yard.command("dead-letters").code == 0)
+            let file = yard.path("state/dead-letters.sqlite")
+            var bytes = try #require(FileManager.default.contents(atPath: file))
+            let at = try #require(bytes.range(of: Data("planted-2".utf8)))
+            bytes[at.upperBound - 1] = UInt8(ascii: "7")
+            try bytes.write(to: URL(fileURLWithPath: file))
+        }
+        let yard = try refused(events)
+        try spoil(yard)
+        for words in [["dead-letters"], ["dead-letters", "--events"], ["replay", "--dry-run"]] {
+            let told = try yard.run(words + ["--state", yard.path("state")])
+            #expect(told.code == 69 && told.text == "" && told.errors.contains("of table letters is damaged"), "\(words): \(told.errors)")
+        }
+        #expect(try yard.command("check").text.contains("of table letters is damaged"))
+        try routes(yard, takes: true)
+        var result = try yard.command("replay")
+        #expect(result.code == 69 && result.text == "out: 2 letters, 2 delivered\n", "\(result.errors)")
+        #expect(result.errors.contains("2 dead letters were read from it, 1 of 3 dead letters are lost"), "\(result.errors)")
+        #expect(yard.lines("taken") == [events[0], events[2]])
+        #expect(try yard.command("replay").code == 0)
+        // A run that begins finds it as well.
+        let other = try refused(events)
+        try spoil(other)
+        try routes(other, takes: true)
+        result = try other.run(["run", "--stats", "json"], input: "{}\n")
+        #expect(result.code == 69 && result.errors.contains("\"dead_letters_damaged\":1"), "\(result.errors)")
+        #expect(other.lines("taken").count == 1)
+        #expect(try other.command("dead-letters", "--events").lines == [events[0], events[2]])
+        #expect(try other.run(["run"], input: "{}\n").code == 0)
+    }
+
     @Test("that fail again stay, and the exit code says so")
     func failsAgain() throws {
         let yard = try refused(["{\"n\":1}", "{\"n\":2}"])
