@@ -87,7 +87,7 @@ struct SpoolDamageTests {
         try FileManager.default.removeItem(atPath: yard.path("state/spool-far.sqlite-wal"))
         let out = #""out": { "plugin": "file", "path": "other.ndjson" }"#
         func queue(_ name: String) -> String {
-            #""\(name)": { "plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "100MB" } } }"#
+            #""\#(name)": { "plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "100MB" } } }"#
         }
         func plan(_ providers: String...) -> String {
             "{ \"providers\": { \(providers.joined(separator: ", ")) }, \"routes\": [ { \"to\": [\"out\"] } ] }"
