@@ -210,14 +210,26 @@ public final class ProvenFile {
     public static func destroy(_ path: String) throws(StorageFault) {
         let place = Witness.path(beside: path)
         var record = WitnessRecord(application: 0, version: 0, database: 0, sequence: 1)
-        if case .found(let known) = Witness.look(place) { record = known }
+        var witness: Witness?
+        if case .found(let known) = Witness.look(place) {
+            record = known
+            witness = try Witness(place)
+        }
         record.sequence &+= 1
         record.isDestroyed = true
-        _ = try Witness(place, making: record)
-        syncFolder(of: path)
+        if let witness {
+            // In its place: on a full disk there is no room for another, and this is what makes some.
+            try witness.write(record)
+            try witness.sync()
+        } else {
+            _ = try Witness(place, making: record)
+            syncFolder(of: path)
+        }
         // What a rebuild that was cut off has left would take the place of the file.
         try removeDraft(of: path)
         try remove(path)
+        // After a loss of power the witness is not gone before the file is.
+        syncFolder(of: path)
         guard unlink(place) == 0 || errno == ENOENT else { throw StorageFault(.failed, "\(place): cannot be removed: \(SystemFault())") }
     }
 

@@ -294,6 +294,15 @@ struct ProvenFileTests {
         }
     }
 
+    @Test("that is destroyed needs no room for that: the witness that is there says so")
+    func destroysInPlace() throws {
+        let sound = try killed()
+        // Whoever makes a new file stumbles over this.
+        try FileManager.default.createDirectory(atPath: sound.path + "/x.witness.new", withIntermediateDirectories: false)
+        try ProvenFile.destroy(sound.file)
+        #expect(sound.files == ["x.witness.new"])
+    }
+
     @Test("is rebuilt from what can be read, with the damaged one aside, and told of before, wherever a kill cuts it off")
     func rebuilds() throws {
         for isMissing in [false, true] {
