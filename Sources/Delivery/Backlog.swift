@@ -26,10 +26,35 @@ struct Backlog: ~Copyable {
     /// A batch as it was made of rows. Its rows stay, or what is left of them, until every event has its fate.
     struct Origin {
         var rows: [Int64]
+        /// How many events each of the rows has in the store.
+        var counts: [Int]
         let batch: Batch
         var left: Int
         /// By event; empty while all of them are waiting.
         var isSettled: [Bool] = []
+        /// The same when it was last rewritten as one row; empty while it never was.
+        var wasSettled: [Bool] = []
+
+        /// Where these of its events stand in the store.
+        func places(of events: [Int]) -> [SpoolPlace] {
+            var places: [SpoolPlace] = []
+            var (row, start) = (0, 0)
+            var rank = 0
+            var next = 0
+            for event in events {
+                if wasSettled.isEmpty {
+                    while event >= start + counts[row] { (row, start) = (row + 1, start + counts[row]) }
+                    places.append(SpoolPlace(row: rows[row], index: event - start))
+                } else {
+                    while next < event {
+                        if !wasSettled[next] { rank += 1 }
+                        next += 1
+                    }
+                    places.append(SpoolPlace(row: rows[0], index: rank))
+                }
+            }
+            return places
+        }
     }
 
     /// What of an origin a batch in the queue is.
@@ -148,8 +173,8 @@ struct Backlog: ~Copyable {
         var removedBytes: Int
         var changed: Set<Int64>
         var tried: [Int64: (attempts: Int, first: Int64)]
-        /// By origin that is rewritten as one row: its others, which are removed.
-        var merged: [Int64: [Int64]] = [:]
+        /// Origins that are rewritten as one row, as they were before.
+        var merged: [Int64: Origin] = [:]
     }
     private var commit: Commit?
 
@@ -184,10 +209,12 @@ struct Backlog: ~Copyable {
         work.remove = begun.removals
         for id in begun.changed {
             guard let origin = origins[id] else { continue }
-            work.rewrite.append((id, origin.batch.subset(origin.isSettled.indices.filter { !origin.isSettled[$0] })))
-            begun.merged[id] = Array(origin.rows.dropFirst())
+            let left = origin.isSettled.indices.filter { !origin.isSettled[$0] }
+            work.rewrite.append((id, origin.batch.subset(left)))
+            work.left[id] = origin.places(of: left)
+            begun.merged[id] = origin
             work.remove += origin.rows.dropFirst()
-            origins[id]!.rows = [id]
+            (origins[id]!.rows, origins[id]!.counts, origins[id]!.wasSettled) = ([id], [left.count], origin.isSettled)
         }
         commit = begun
         return work
@@ -229,8 +256,12 @@ struct Backlog: ~Copyable {
         }
         removals = failed.removals + removals
         removedBytes += failed.removedBytes
-        for (id, others) in failed.merged {
-            if origins[id] == nil { removals += others } else { origins[id]!.rows += others }
+        for (id, before) in failed.merged {
+            if origins[id] == nil {
+                removals += before.rows.dropFirst()
+            } else {
+                (origins[id]!.rows, origins[id]!.counts, origins[id]!.wasSettled) = (before.rows, before.counts, before.wasSettled)
+            }
         }
         changed.formUnion(failed.changed.filter { origins[$0] != nil })
         tried.merge(failed.tried) { new, _ in new }
@@ -306,7 +337,8 @@ struct Backlog: ~Copyable {
         guard let first = gathered.first else { return }
         var batch = first.batch
         if gathered.count > 1 { batch = Batch(joining: gathered.map(\.batch)) }
-        origins[first.id] = Origin(rows: gathered.map(\.id), batch: batch, left: batch.count)
+        origins[first.id] = Origin(
+            rows: gathered.map(\.id), counts: gathered.map(\.batch.count), batch: batch, left: batch.count)
         gathered.removeAll(keepingCapacity: true)
         (gatheredEvents, gatheredBytes, began, isUrgent) = (0, 0, nil, false)
         seal(batch, Share(origin: first.id), first.attempts, first.firstTried)

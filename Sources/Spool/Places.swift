@@ -4,8 +4,14 @@ internal import Database
 public import Platform
 
 extension SpoolFile {
-    public func checkPlace() throws(SpoolFault) { try database.checkPlace() }
-    public func letGo() { database.letGo() }
+    public func checkPlace() throws(SpoolFault) {
+        // It is not there on purpose.
+        if !isRenewing { try database.checkPlace() }
+    }
+    public func letGo() {
+        isLetGo = true
+        database.letGo()
+    }
 }
 
 extension HeldFile {

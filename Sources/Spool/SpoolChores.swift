@@ -53,6 +53,7 @@ extension StateFolder {
         isClosed = true
         guard kept > 0 else {
             try ProvenFile.destroy(from)
+            SettledFile.remove(SettledFile.path(beside: from))
             return move
         }
         move.left = "\(from): is not removed, since \(grouped(Int(kept))) batches that are damaged are kept in its table 'damaged'"
@@ -62,7 +63,9 @@ extension StateFolder {
     /// Destroys the spool of a provider, and every event in it, also one of which only the witness is left.
     public func destroySpool(of provider: String) throws(SpoolFault) {
         try checkSpool(of: provider)
-        try ProvenFile.destroy(StateFolder.spool(of: provider, in: path))
+        let file = StateFolder.spool(of: provider, in: path)
+        try ProvenFile.destroy(file)
+        SettledFile.remove(SettledFile.path(beside: file))
     }
 
     /// That there is one, whatever its state.

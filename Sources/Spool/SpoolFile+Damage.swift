@@ -33,11 +33,13 @@ extension SpoolFile {
     /// A rebuild that has failed, for want of room perhaps, is tried again before anything else is done; and no row of the new file is looked
     /// at before its names are known, since without them each would pass for damaged.
     func rebuildIfDamaged() throws(SpoolFault) {
+        if isRenewing { try renew() }
         if let damage {
             let new = try SpoolRebuild.rebuild(path, options, damage, reader, say)
             self.damage = nil
             file = new.file
             isKnown = false
+            noteAnew()
             if let loss = new.loss { lose(loss) }
         }
         guard !isKnown else { return }
@@ -53,7 +55,7 @@ extension SpoolFile {
     /// Rows that are damaged wait for a person in a table of their own.
     func setAside(_ rows: [Int64]) throws(SpoolFault) {
         let before = file.proof
-        try file.transaction { () throws(SpoolFault) in
+        try transaction { () throws(SpoolFault) in
             for row in rows {
                 try database.statement(
                     "INSERT OR REPLACE INTO damaged SELECT id, events, sealed, entries, payload FROM batches WHERE id = ?1"

@@ -1,5 +1,5 @@
 // How rows come back from a spool file, in the order of their numbers. A row whose checksum is wrong, or that makes no sense, is set aside
-// and never given out. Where no rows are left, the sums must say so too.
+// and never given out, and neither is what is owed (SpoolFile+Owed.swift). Where no rows are left, the sums must say so too.
 
 internal import Database
 public import Platform
@@ -7,7 +7,8 @@ public import Platform
 
 extension SpoolFile {
     public func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow] {
-        try mended { () throws(SpoolFault) in
+        if try isWithoutFile() { return [] }
+        return try mended { () throws(SpoolFault) in
             let rows = try rows(after: row, most: bytes)
             if rows.isEmpty { try verifySums() }
             return rows
@@ -31,6 +32,7 @@ extension SpoolFile {
             let id = select.int(0)
             guard id > last else { throw SpoolFault(.damaged, "\(path): its rows are out of order") }
             last = id
+            if isHidden(id) { continue }
             // Not believed before the row is.
             let size = Int(min(max(0, select.int(2)), 1 << 40))
             if !rows.isEmpty, held + size > bytes { break }
@@ -38,6 +40,7 @@ extension SpoolFile {
                 damaged.append(id)
                 continue
             }
+            guard let batch = try seen(id, batch) else { continue }
             held += batch.bytes.count
             var whole = SpoolRow(id: id, batch: batch)
             if !select.isNull(12) {
@@ -47,6 +50,7 @@ extension SpoolFile {
                 whole.attempts = Int(clamping: select.int(9))
                 whole.firstTried = select.int(10)
             }
+            if let tried = owed.tried[id] { (whole.attempts, whole.firstTried) = (tried.attempts, tried.first) }
             rows.append(whole)
             if held >= bytes { break }
         }

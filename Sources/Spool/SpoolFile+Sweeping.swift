@@ -9,6 +9,7 @@ extension SpoolFile {
     private static let sweepRows = 256
 
     public func sweep(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept {
+        if try isWithoutFile() { return SpoolSwept() }
         try rebuildIfDamaged()
         let before = file
         do throws(SpoolFault) {
@@ -32,6 +33,7 @@ extension SpoolFile {
         while try select.step() {
             seen += 1
             swept.next = select.int(0)
+            if isHidden(select.int(0)) { continue }
             // The checksum covers the events too, and is verified where something is destroyed. What is damaged is set aside when it is read.
             guard let index = reader.index(select, checksum: nil) else { continue }
             guard let finds = index.finds(broom) else {
@@ -56,7 +58,8 @@ extension SpoolFile {
             let left = finds.left(of: found.batch.count)
             if left.isEmpty { work.remove.append(id) } else { work.rewrite.append((id, found.batch.subset(left))) }
         }
-        if !work.isEmpty { try commit(work) }
+        // Whoever waits for the receipt waits until the file is rid of them.
+        if !work.isEmpty { try store(work) }
         return swept
     }
 }

@@ -7,12 +7,25 @@ public import Platform
 
 extension SpoolFile {
     public func commit(_ work: SpoolWork) throws(SpoolFault) {
+        let isRecord = work.insert.isEmpty
+        if isRecord, try isWithoutFile() { return }
         try rebuildIfDamaged()
+        if isRecord, noteAtOnce(work) { return }
+        do throws(SpoolFault) {
+            try store(work)
+        } catch {
+            guard error.kind == .full, isRecord else { throw error }
+            try note(work, error)
+        }
+    }
+
+    /// The same without the way out for what is only to be recorded: when it returns, the file has it.
+    func store(_ work: SpoolWork) throws(SpoolFault) {
         let growth = work.insert.reduce(0) { $0 + $1.batch.bytes.count }
         if growth > 0 { try options.budget?.allow(growth) }
         let before = (routes, levels)
         do throws(SpoolFault) {
-            try file.transaction { () throws(SpoolFault) in
+            try transaction { () throws(SpoolFault) in
                 for row in work.remove { try take(row, deleting: true) }
                 for (row, batch) in work.rewrite {
                     // One that was lost to damage meanwhile comes back with what is left of it.
@@ -21,10 +34,7 @@ extension SpoolFile {
                 }
                 for (row, batch) in work.insert { try put(batch, row, SpoolFile.insert, isNew: true) }
                 for (row, attempts, first) in work.tried {
-                    try database.statement("INSERT OR REPLACE INTO tries VALUES (?1,?2,?3,?4)").bind(1, row).bind(2, attempts).bind(
-                        3, first
-                    )
-                    .bind(4, RowReader.checksum(ofTry: row, Int64(attempts), first)).run()
+                    try putTries(row, attempts, first)
                 }
                 file.proof.digest = routes.digest &+ levels.digest
             }
@@ -36,13 +46,18 @@ extension SpoolFile {
         tellBudget()
     }
 
-    private static let insert = "INSERT INTO batches VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"
-    private static let update =
+    func putTries(_ row: Int64, _ attempts: Int, _ first: Int64) throws(SpoolFault) {
+        try database.statement("INSERT OR REPLACE INTO tries VALUES (?1,?2,?3,?4)").bind(1, row).bind(2, attempts).bind(3, first)
+            .bind(4, RowReader.checksum(ofTry: row, Int64(attempts), first)).run()
+    }
+
+    static let insert = "INSERT INTO batches VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"
+    static let update =
         "UPDATE batches SET events=?2,bytes=?3,arrival=?4,routes=?5,sealed=?6,entries=?7,payload=?8,checksum=?9 WHERE id=?1"
 
     /// Takes a row out of the sums, and out of the file if asked to; whether it was there.
     @discardableResult
-    private func take(_ row: Int64, deleting: Bool) throws(SpoolFault) -> Bool {
+    func take(_ row: Int64, deleting: Bool, keepsTries: Bool = false) throws(SpoolFault) -> Bool {
         let find = try database.statement("SELECT routes FROM batches WHERE id = ?1").bind(1, row)
         let isThere = try find.step()
         let parts = isThere ? SpoolFile.parts(find.text(0)) : []
@@ -53,11 +68,11 @@ extension SpoolFile {
         }
         guard deleting else { return isThere }
         try database.statement("DELETE FROM batches WHERE id = ?1").bind(1, row).run()
-        try database.statement("DELETE FROM tries WHERE id = ?1").bind(1, row).run()
+        if !keepsTries { try database.statement("DELETE FROM tries WHERE id = ?1").bind(1, row).run() }
         return isThere
     }
 
-    private func put(_ batch: Batch, _ row: Int64, _ sql: String, isNew: Bool) throws(SpoolFault) {
+    func put(_ batch: Batch, _ row: Int64, _ sql: String, isNew: Bool) throws(SpoolFault) {
         let parts = try parts(of: batch)
         index.removeAll()
         let reader = reader

@@ -1,6 +1,6 @@
 // A lane's spool as a file of SQLite's. It promises that what a commit has taken is there after the process was killed (or,
 // where `power` is asked for, after the machine went down), that what was removed is overwritten, that no row is given out whose checksum
-// is wrong, and that damage, and what vanished by it, is told with numbers and set aside, never thrown away in silence.
+// is wrong, that what was confirmed does not come again although there was no room to record it, and that damage, and what vanished by it, is told with numbers and set aside, never thrown away in silence.
 
 internal import Database
 internal import Events
@@ -41,6 +41,17 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     /// What stands beside the rows was read.
     var isKnown = true
     var index = ByteBuffer()
+    /// Where it is noted what was confirmed while there is no room for that; nil: there was no room for that either.
+    var settled: SettledFile?
+    var owed = Owed()
+    /// While there was no room a moment ago: when the file itself is tried again.
+    var recordAgain: Instant?
+    /// Whether it was said that something is owed.
+    var isOwing = false
+    /// Its place is another's by now: nothing is made there.
+    var isLetGo = false
+    /// The file is closed, all of it was settled, and another takes its place before anything else is done.
+    var isRenewing = false
 
     /// Opens the file, or makes it. One that is damaged is set aside, and what can be read of it is taken over.
     public init(path: String, names: RunNames, options: Options = Options(), say: @escaping @Sendable (String) -> Void) throws(SpoolFault) {
@@ -51,10 +62,15 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         self.options = options
         self.say = say
         let reader = RowReader(routes: routes, levels: levels, cipher: options.cipher)
-        (file, loss) = try SpoolFile.open(path, options, reader, say)
+        let noted = SettledFile.look(SettledFile.path(beside: path))
+        let found: Damage?
+        (file, loss, found) = try SpoolFile.open(path, options, reader, say)
         do throws(SpoolFault) {
+            // Before anything is written: what was noted counts until then.
+            try takeNoted(noted, after: found)
             try readAbout()
             try verifySums()
+            try payIfRoom()
         } catch {
             do throws(SpoolFault) {
                 guard error.kind == .damaged else { throw error }
@@ -68,7 +84,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
 
     private static func open(
         _ path: String, _ options: Options, _ reader: RowReader, _ say: @escaping @Sendable (String) -> Void
-    ) throws(SpoolFault) -> (ProvenFile, SpoolLoss?) {
+    ) throws(SpoolFault) -> (ProvenFile, SpoolLoss?, Damage?) {
         var damage: Damage
         var old: Int64?
         do throws(SpoolFault) {
@@ -84,10 +100,10 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
                     old = version
                 })
             switch opening {
-            case .absent: return (try ProvenFile(making: path, as: SpoolSchema.format, options.proven(say)), nil)
+            case .absent: return (try ProvenFile(making: path, as: SpoolSchema.format, options.proven(say)), nil, nil)
             case .open(let file):
                 if let old { say("\(path): was of form \(old), without checksums; it was taken over as it is") }
-                return (file, nil)
+                return (file, nil, nil)
             case .damaged(let found): damage = found
             }
         } catch {
@@ -95,7 +111,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
             damage = Damage(error.description)
         }
         let new = try SpoolRebuild.rebuild(path, options, damage, reader, say)
-        return (new.file, new.loss)
+        return (new.file, new.loss, damage)
     }
 
     /// Reads what stands beside the rows.
@@ -107,7 +123,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         }
         let application = SpoolSchema.format.application
         if try database.admits(options.cipher, sealing: "batches", application: application) {
-            try file.transaction { () throws(SpoolFault) in try database.note(options.cipher, application: application) }
+            try transaction { () throws(SpoolFault) in try database.note(options.cipher, application: application) }
         }
         tellBudget()
     }
@@ -115,16 +131,23 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     /// What waits, with what is about to be told as lost.
     public var contents: SpoolContents {
         var contents = SpoolContents()
-        for count in file.proof.counts where count.left > 0 {
+        for count in file.proof.counts where count.left > 0 && !isRenewing {
             contents.events += Int(count.left)
             if let known = routes.run(Proof.number(ofKey: count.key)) { contents.routes[known, default: 0] += Int(count.left) }
         }
-        contents.bytes = bytes + (loss?.bytes ?? 0)
+        contents.bytes = bytes
+        contents.rows = (try? database.number("SELECT count(*) FROM batches")).flatMap { $0 }.map(Int.init) ?? 0
+        if !owed.isEmpty, let seen = try? seenSums() {
+            contents.rows = seen.rows
+            contents.routes = seen.sums.mapValues(\.events)
+            contents.events = seen.sums.values.reduce(0) { $0 + $1.events }
+            contents.bytes = seen.sums.values.reduce(0) { $0 + $1.bytes }
+        }
+        contents.bytes += loss?.bytes ?? 0
         for (route, count) in loss?.routes ?? [:] {
             contents.events += count
             contents.routes[route, default: 0] += count
         }
-        contents.rows = (try? database.number("SELECT count(*) FROM batches")).flatMap { $0 }.map(Int.init) ?? 0
         contents.lastRow = lastRow
         contents.oldest = oldest
         return contents
@@ -132,15 +155,16 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
 
     /// The greatest number that a row ever had.
     var lastRow: Int64 { file.proof.last }
-    private var bytes: Int { file.proof.counts.reduce(0) { $0 + Int($1.bytes) } }
+    private var bytes: Int { isRenewing ? 0 : file.proof.counts.reduce(0) { $0 + Int($1.bytes) } }
 
     /// When the first of all events came in, if its row can be believed.
     private var oldest: Int64? {
-        guard let first = try? database.statement("SELECT \(RowReader.columns), batches.checksum FROM batches ORDER BY id LIMIT 1") else {
+        guard let first = try? database.statement("SELECT \(RowReader.columns), batches.checksum FROM batches ORDER BY id") else {
             return nil
         }
         defer { first.reset() }
-        guard (try? first.step()) == true, reader.batch(first, checksum: 8) != nil else { return nil }
+        repeat { guard (try? first.step()) == true else { return nil } } while isHidden(first.int(0))
+        guard reader.batch(first, checksum: 8) != nil else { return nil }
         return first.int(3)
     }
 
@@ -161,6 +185,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
 
     public func tidy() throws(SpoolFault) {
         try rebuildIfDamaged()
+        if !owed.isEmpty { try transaction { () throws(SpoolFault) in } }
         // In steps, so that what comes in meanwhile does not wait long.
         for _ in 0..<64 where (try database.number("PRAGMA freelist_count") ?? 0) > 64 {
             try database.run("PRAGMA incremental_vacuum(256)")

@@ -19,6 +19,8 @@ public final class SpoolLook {
     private let reader: RowReader
     /// The column that has a row's checksum; nil: the file is of the form before.
     private let checksum: Int32?
+    /// What was confirmed is not found, whether there was room to record it or not.
+    private let owed: Owed
 
     /// How many rows are looked at in one go.
     private static let rows = 256
@@ -29,8 +31,15 @@ public final class SpoolLook {
         switch sight.state {
         case .absent: return nil
         case .damaged(let damage): throw SpoolFault(.damaged, damage.words)
-        case .old(let old, _): (database, checksum) = (old, nil)
-        case .whole(let whole, _): (database, checksum) = (whole, 8)
+        case .old(let old, _): (database, checksum, owed) = (old, nil, Owed())
+        case .whole(let whole, let proof):
+            (database, checksum) = (whole, 8)
+            do throws(SpoolFault) {
+                owed = try whole.owed(proof)
+            } catch {
+                whole.closeKeepingLog()
+                throw error
+            }
         }
         self.cipher = cipher
         let application = checksum == nil ? nil : SpoolSchema.format.application
@@ -70,6 +79,7 @@ public final class SpoolLook {
         while held < bytes, try select.step() {
             seen += 1
             page.next = select.int(0)
+            if owed.gone.contains(select.int(0)) { continue }
             guard let batch = try batch(select, subjects) else {
                 page.unreadable += 1
                 continue
@@ -90,6 +100,9 @@ public final class SpoolLook {
             throw SpoolFault(.foreign, "\(database.path): its events are encrypted; name the key in state.encrypt (-c FILE)")
         }
         guard let index = reader.index(row, checksum: checksum) else { return nil }
-        return index.holds(subjects) ? reader.batch(row, checksum: checksum) : Batch(Parcel())
+        guard index.holds(subjects) else { return Batch(Parcel()) }
+        let batch = reader.batch(row, checksum: checksum)
+        guard let batch, let places = owed.rewritten[row.int(0)] else { return batch }
+        return batch.subset(places.map(\.index).filter { $0 < batch.count })
     }
 }

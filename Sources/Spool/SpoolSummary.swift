@@ -34,14 +34,36 @@ public struct SpoolSummary: Sendable, Equatable {
                 defer { database.closeKeepingLog() }
                 events = proof.counts.reduce(0) { $0 + Int($1.left) }
                 bytes = proof.counts.reduce(0) { $0 + Int($1.bytes) }
-                try readOldest(database)
+                let owed = try database.owed(proof)
+                try leaveOut(owed, database)
+                try readOldest(database, owed)
             }
         } catch {
             fault = error.description
         }
     }
 
-    private mutating func readOldest(_ database: Database) throws(SpoolFault) {
-        oldest = events > 0 ? try database.number("SELECT arrival FROM batches ORDER BY id LIMIT 1") : nil
+    /// What was confirmed does not wait, whether there was room to record it or not. The bytes of a row that is settled in part are there.
+    private mutating func leaveOut(_ owed: Owed, _ database: Database) throws(SpoolFault) {
+        for range in owed.gone.ranges {
+            let find = try database.statement("SELECT routes FROM batches WHERE id BETWEEN ?1 AND ?2").bind(1, range.lowerBound)
+                .bind(2, range.upperBound)
+            defer { find.reset() }
+            while try find.step() {
+                for part in SpoolFile.parts(find.text(0)) { (events, bytes) = (events - part.events, bytes - part.bytes) }
+            }
+        }
+        for part in owed.parts.values { events -= part.settled.reduce(0) { $0 + $1.nonzeroBitCount } }
+    }
+
+    private mutating func readOldest(_ database: Database, _ owed: Owed = Owed()) throws(SpoolFault) {
+        guard events > 0 else { return }
+        let all = try database.statement("SELECT id, arrival FROM batches ORDER BY id")
+        defer { all.reset() }
+        while try all.step() {
+            if owed.gone.contains(all.int(0)) { continue }
+            oldest = all.int(1)
+            return
+        }
     }
 }

@@ -12,7 +12,8 @@ public protocol SpoolStore: AnyObject, Sendable {
     func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow]
     /// Looks at some rows behind that one, in order, and destroys their events that are to go.
     func sweep(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept
-    /// Does all of it, in one transaction, or nothing.
+    /// Does all of it, in one transaction, or nothing. What only records what became of rows may be noted elsewhere where there is no room
+    /// for that, and is done as well: whoever opens the store finds it so.
     func commit(_ work: SpoolWork) throws(SpoolFault)
     /// Events that turned out to be damaged since the last call: they are set aside and will not be read.
     func takeLoss() -> SpoolLoss?
@@ -57,9 +58,23 @@ public struct SpoolWork: Sendable {
     /// How often the events of a row were tried, and when first, in nanoseconds since 1970.
     public var tried: [(id: Int64, attempts: Int, firstTried: Int64)] = []
     public var remove: [Int64] = []
+    /// Of rows of `rewrite`: where each of their events stood in the rows as they were, of which some may be in `remove`. Where it is said,
+    /// what is settled can be noted also on a disk that has no room for what is left.
+    public var left: [Int64: [SpoolPlace]] = [:]
 
     public init() {}
     public var isEmpty: Bool { insert.isEmpty && rewrite.isEmpty && tried.isEmpty && remove.isEmpty }
+}
+
+/// An event of a row.
+public struct SpoolPlace: Sendable, Hashable {
+    public var row: Int64
+    public var index: Int
+
+    public init(row: Int64, index: Int) {
+        self.row = row
+        self.index = index
+    }
 }
 
 public struct SpoolContents: Sendable, Equatable {

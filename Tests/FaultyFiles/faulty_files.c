@@ -29,6 +29,8 @@ struct faulty_disk {
   int64_t calls, fail_at;
   enum faulty_kind kind;
   int stays, has_failed, watches, open_files;
+  enum faulty_room room;
+  int fills;
   struct image *images;
 };
 
@@ -37,6 +39,7 @@ struct file {
   struct faulty_disk *disk;
   struct image *image;
   sqlite3_file *real;
+  int was_empty, fills;
 };
 
 static sqlite3_vfs *real;
@@ -55,6 +58,18 @@ static int fails(struct faulty_disk *disk) {
 }
 
 static int code(struct faulty_disk *disk, int io) { return disk->kind == FAULTY_IO ? io : SQLITE_FULL; }
+
+/* Whether there is no room for the file to be that long. */
+static int finds_no_room(sqlite3_file *file, int64_t size) {
+  struct faulty_disk *disk = disk_of(file);
+  pthread_mutex_lock(&disk->lock);
+  enum faulty_room room = disk->room;
+  int is_new = ((struct file *)file)->was_empty && ((struct file *)file)->fills == disk->fills;
+  pthread_mutex_unlock(&disk->lock);
+  if (room == FAULTY_ROOM || (room == FAULTY_ROOM_FOR_NEW && is_new)) return 0;
+  sqlite3_int64 now = 0;
+  return inner(file)->pMethods->xFileSize(inner(file), &now) == SQLITE_OK && size > now;
+}
 
 /* Images */
 
@@ -184,6 +199,7 @@ static int file_write(sqlite3_file *file, const void *bytes, int size, sqlite3_i
     }
     return code(disk_of(file), SQLITE_IOERR_WRITE);
   }
+  if (finds_no_room(file, offset + size)) return SQLITE_FULL;
   note(image, offset, bytes, size);
   return inner(file)->pMethods->xWrite(inner(file), bytes, size, offset);
 }
@@ -250,9 +266,12 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *out, int f
     free(file->real);
     return result;
   }
+  sqlite3_int64 size = 0;
+  file->was_empty = file->real->pMethods->xFileSize(file->real, &size) == SQLITE_OK && size == 0;
   file->base.pMethods = &methods;
   pthread_mutex_lock(&disk->lock);
   disk->open_files++;
+  file->fills = disk->fills;
   pthread_mutex_unlock(&disk->lock);
   return SQLITE_OK;
 }
@@ -332,6 +351,13 @@ void faulty_disk_destroy(struct faulty_disk *disk) {
 }
 
 const char *faulty_disk_name(struct faulty_disk *disk) { return disk->name; }
+
+void faulty_disk_fill(struct faulty_disk *disk, enum faulty_room room) {
+  pthread_mutex_lock(&disk->lock);
+  disk->room = room;
+  disk->fills++;
+  pthread_mutex_unlock(&disk->lock);
+}
 
 void faulty_disk_arm(struct faulty_disk *disk, int64_t at, enum faulty_kind what, int all) {
   pthread_mutex_lock(&disk->lock);

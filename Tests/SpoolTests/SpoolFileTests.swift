@@ -112,7 +112,7 @@ struct SpoolFileTests {
         let folder = Folder()
         let file = try spool(folder)
         try file.commit(.insert((1, ["x"])))
-        #expect(folder.files.count == 4)
+        #expect(folder.files.count == 5)
         for name in folder.files { #expect(folder.mode(name) == 0o600, "\(name)") }
     }
 

@@ -13,6 +13,14 @@ public final class FaultyDisk: @unchecked Sendable {
         case short
     }
 
+    /// Whether files can grow.
+    public enum Room: Sendable {
+        case enough
+        /// Only those that are opened from now on, and are empty then, can.
+        case forNewFiles
+        case none
+    }
+
     private let disk: OpaquePointer
     /// For the options of whoever opens a file on it.
     public let name: String
@@ -31,6 +39,11 @@ public final class FaultyDisk: @unchecked Sendable {
 
     /// Counts calls from 0, and fails none.
     public func heal() { faulty_disk_arm(disk, -1, FAULTY_IO, 0) }
+
+    /// From now on there is so much room.
+    public func leave(_ room: Room) {
+        faulty_disk_fill(disk, room == .enough ? FAULTY_ROOM : room == .none ? FAULTY_NO_ROOM : FAULTY_ROOM_FOR_NEW)
+    }
 
     /// How many calls there were that can fail: open, write, sync, truncate, delete, read.
     public var calls: Int64 { faulty_disk_calls(disk) }

@@ -4,6 +4,9 @@
 
 enum faulty_kind { FAULTY_IO, FAULTY_FULL, FAULTY_SHORT };
 
+/* Whether files can grow: all, those that were opened since then and were empty, or none. */
+enum faulty_room { FAULTY_ROOM, FAULTY_ROOM_FOR_NEW, FAULTY_NO_ROOM };
+
 /* A disk of its own: tests that have one each run at the same time. `FaultyDisk` of TestSupport holds one. */
 struct faulty_disk;
 struct faulty_disk *faulty_disk_make(void);
@@ -13,6 +16,8 @@ void faulty_disk_destroy(struct faulty_disk *disk);
 const char *faulty_disk_name(struct faulty_disk *disk);
 /* From now on counts calls from 0, and fails the one with the number `at` (never: -1), and all after it if `stays`. */
 void faulty_disk_arm(struct faulty_disk *disk, int64_t at, enum faulty_kind kind, int stays);
+/* From now on there is so much room; at first there is room for all. */
+void faulty_disk_fill(struct faulty_disk *disk, enum faulty_room room);
 /* How many calls there were that can fail: open, write, sync, truncate, delete, read. */
 int64_t faulty_disk_calls(struct faulty_disk *disk);
 /* From now on remembers what is written and not yet synced. */

@@ -1,0 +1,42 @@
+// A set of row numbers, kept as ranges without gaps. Rows leave a spool nearly in order, so that a few ranges hold many rows.
+
+struct RowSet: Sendable, Equatable {
+    /// In order; there is a number between any two.
+    private(set) var ranges: [ClosedRange<Int64>] = []
+
+    var isEmpty: Bool { ranges.isEmpty }
+    var count: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound + 1) } }
+
+    /// The first range that ends at the row or behind it.
+    private func index(of row: Int64) -> Int {
+        var (low, high) = (0, ranges.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if ranges[middle].upperBound < row { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The range that the row is in.
+    func range(around row: Int64) -> ClosedRange<Int64>? {
+        let place = index(of: row)
+        return place < ranges.count && ranges[place].contains(row) ? ranges[place] : nil
+    }
+
+    func contains(_ row: Int64) -> Bool { range(around: row) != nil }
+
+    mutating func insert(_ row: Int64) {
+        let place = index(of: row)
+        if place < ranges.count, ranges[place].contains(row) { return }
+        let joinsLast = place > 0 && row > .min && ranges[place - 1].upperBound == row - 1
+        let joinsNext = place < ranges.count && row < .max && ranges[place].lowerBound == row + 1
+        switch (joinsLast, joinsNext) {
+        case (true, true):
+            ranges[place - 1] = ranges[place - 1].lowerBound...ranges[place].upperBound
+            ranges.remove(at: place)
+        case (true, false): ranges[place - 1] = ranges[place - 1].lowerBound...row
+        case (false, true): ranges[place] = row...ranges[place].upperBound
+        case (false, false): ranges.insert(row...row, at: place)
+        }
+    }
+}

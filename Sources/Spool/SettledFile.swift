@@ -1,0 +1,222 @@
+// Room that is set aside on the disk for what was confirmed, for when the disk is so full that not even a removal can be recorded in the
+// spool: `spool-NAME.settled`. The file has its full size from the beginning and is written in place.
+//
+// It holds facts: that these rows of the spool are settled, or these events of a row. Each fact has a slot of its own with a checksum over
+// all of it and its place, so that damage to one costs that one. Nothing but numbers is in it. A fact stays true, since no row's number is
+// given twice; but only those count that were written since the spool's last transaction, which stands in them: each transaction takes
+// over all of them, so that they need not be cleared, and a kill between the two changes nothing.
+//
+// A slot is overwritten only by a fact that says the same and more, or when what it says is said elsewhere. So a kill at any moment leaves
+// all that was noted before. A write that was torn by a loss of power costs a fact: these events are sent again.
+
+internal import Database
+internal import Glibc
+internal import Platform
+
+enum SettledFact: Hashable, Sendable {
+    /// All of these rows.
+    case rows(ClosedRange<Int64>)
+    /// Events of a row that had this checksum: bit 0 of the mask is event 64 × `block`.
+    case events(row: Int64, checksum: Int64, block: Int, mask: UInt64)
+
+    /// Whether the other says nothing that this one does not say.
+    func covers(_ other: SettledFact) -> Bool {
+        switch (self, other) {
+        case (.rows(let all), .rows(let some)): all.contains(some.lowerBound) && all.contains(some.upperBound)
+        case (.rows(let all), .events(let row, _, _, _)): all.contains(row)
+        case (.events(let row, let sum, let block, let mask), .events(let otherRow, let otherSum, let otherBlock, let otherMask)):
+            row == otherRow && sum == otherSum && block == otherBlock && mask & otherMask == otherMask
+        case (.events, .rows): false
+        }
+    }
+}
+
+/// Since when a fact counts.
+struct SettledMark: Equatable, Sendable {
+    /// The number of the database, as in `Proof.database`.
+    var database: Int64
+    /// How many transactions had been done when it was written.
+    var sequence: Int64
+}
+
+/// What is found in such a file.
+struct SettledSight: Sendable {
+    struct Found: Sendable {
+        var slot: Int
+        var mark: SettledMark
+        var fact: SettledFact
+    }
+    var found: [Found] = []
+    /// Why some of it, or all, cannot be used.
+    var damage: String?
+    /// Whether it can be written in place.
+    var hasSize = true
+}
+
+final class SettledFile {
+    static let slots = 1024
+    private static let words = 8
+    private static let slotSize = words * 8
+    private static let size = slots * slotSize
+    /// "SWYSETL1"
+    private static let magic: UInt64 = 0x5357_5953_4554_4c31
+
+    let path: String
+    private let descriptor: Descriptor
+    private var mark: SettledMark
+    /// What counts.
+    private var facts = [SettledFact?](repeating: nil, count: SettledFile.slots)
+
+    /// `x.settled` beside `x.sqlite`.
+    static func path(beside database: String) -> String {
+        (database.hasSuffix(".sqlite") ? String(database.dropLast(7)) : database) + ".settled"
+    }
+
+    // MARK: - Reading
+
+    /// Looks at the place, and changes nothing; nil: there is no such file.
+    static func look(_ path: String) -> SettledSight? {
+        let number = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard number >= 0 else {
+            return errno == ENOENT ? nil : SettledSight(damage: "\(path): cannot be read: \(SystemFault())", hasSize: false)
+        }
+        let descriptor = Descriptor(owning: number)
+        var words = [UInt64](repeating: 0, count: size / 8)
+        let count = words.withUnsafeMutableBytes { pread(descriptor.number, $0.baseAddress, $0.count, 0) }
+        guard count >= 0 else { return SettledSight(damage: "\(path): cannot be read: \(SystemFault())", hasSize: false) }
+        var sight = SettledSight()
+        var damaged = 0
+        for slot in 0..<slots {
+            let slice = words[slot * SettledFile.words..<(slot + 1) * SettledFile.words].map { UInt64(littleEndian: $0) }
+            if slice.allSatisfy({ $0 == 0 }) { continue }
+            if let found = decode(slice, slot) { sight.found.append(found) } else { damaged += 1 }
+        }
+        var status = stat()
+        sight.hasSize = fstat(descriptor.number, &status) == 0 && Int(status.st_size) == size
+        if damaged > 0 || !sight.hasSize {
+            sight.damage = "\(path): is damaged: \(grouped(sight.found.count)) of its records can be used, \(grouped(damaged)) cannot"
+            if !sight.hasSize { sight.damage! += ", and it does not have its size" }
+        }
+        return sight
+    }
+
+    private static func decode(_ words: [UInt64], _ slot: Int) -> SettledSight.Found? {
+        guard words[0] == magic, words[7] == checksum(words[..<7], slot) else { return nil }
+        let mark = SettledMark(database: Int64(bitPattern: words[1]), sequence: Int64(bitPattern: words[2]))
+        let (first, last) = (Int64(bitPattern: words[4]), Int64(bitPattern: words[5]))
+        if words[3] == 0 {
+            guard first <= last else { return nil }
+            return SettledSight.Found(slot: slot, mark: mark, fact: .rows(first...last))
+        }
+        guard words[3] <= 1 << 32 else { return nil }
+        return SettledSight.Found(
+            slot: slot, mark: mark, fact: .events(row: first, checksum: last, block: Int(words[3] - 1), mask: words[6]))
+    }
+
+    private static func encode(_ fact: SettledFact, _ mark: SettledMark, _ slot: Int) -> [UInt64] {
+        var words = [magic, UInt64(bitPattern: mark.database), UInt64(bitPattern: mark.sequence)]
+        switch fact {
+        case .rows(let rows): words += [0, UInt64(bitPattern: rows.lowerBound), UInt64(bitPattern: rows.upperBound), 0]
+        case .events(let row, let sum, let block, let mask):
+            words += [UInt64(block) + 1, UInt64(bitPattern: row), UInt64(bitPattern: sum), mask]
+        }
+        words.append(checksum(words[...], slot))
+        return words.map(\.littleEndian)
+    }
+
+    private static func checksum(_ words: ArraySlice<UInt64>, _ slot: Int) -> UInt64 {
+        var sum = RowChecksum(SpoolSchema.format.application, table: "settled", row: Int64(slot))
+        for word in words { sum.add(Int64(bitPattern: word)) }
+        return UInt64(bitPattern: sum.value)
+    }
+
+    // MARK: - Making and opening
+
+    /// Makes an empty one, or replaces the one that is there.
+    init(making path: String, _ mark: SettledMark) throws(SpoolFault) {
+        self.path = path
+        self.mark = mark
+        let draft = path + ".new"
+        let number = open(draft, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard number >= 0 else { throw SpoolFault(errno == ENOSPC ? .full : .failed, "\(draft): cannot be made: \(SystemFault())") }
+        descriptor = Descriptor(owning: number)
+        // A place that was only promised may need room when it is written to for the first time.
+        let code = posix_fallocate(number, 0, off_t(SettledFile.size))
+        let zeros = [UInt8](repeating: 0, count: SettledFile.size)
+        guard code == 0, pwrite(number, zeros, zeros.count, 0) == zeros.count, fsync(number) == 0, rename(draft, path) == 0 else {
+            let fault = SystemFault(code: code == 0 ? errno : code)
+            unlink(draft)
+            throw SpoolFault(fault.code == ENOSPC ? .full : .failed, "\(path): cannot be made: \(fault)")
+        }
+    }
+
+    /// Opens the one that is there, in which these facts count.
+    init(_ path: String, _ mark: SettledMark, counting found: [SettledSight.Found]) throws(SpoolFault) {
+        self.path = path
+        self.mark = mark
+        let number = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        guard number >= 0 else { throw SpoolFault(.failed, "\(path): cannot be opened: \(SystemFault())") }
+        descriptor = Descriptor(owning: number)
+        for one in found where one.mark == mark { facts[one.slot] = one.fact }
+    }
+
+    /// Whether its name still leads to it.
+    var isInPlace: Bool { FilePlace(path) != nil && FilePlace(path) == FilePlace(descriptor.number) }
+
+    // MARK: - Writing
+
+    /// Notes all of these facts, which say all that earlier ones with the same mark said. `isSynced`: the disk has them when it returns.
+    func note(_ wanted: [SettledFact], _ now: SettledMark, isSynced: Bool) throws(SpoolFault) {
+        if now != mark {
+            mark = now
+            for slot in facts.indices { facts[slot] = nil }
+        }
+        let all = Set(wanted)
+        let there = Set(facts.compactMap(\.self))
+        let new = wanted.filter { !there.contains($0) }
+        if new.isEmpty { return }
+        var old = facts.indices.filter { facts[$0].map { !all.contains($0) } ?? false }
+        var free = facts.indices.filter { facts[$0] == nil }[...]
+        for fact in new {
+            let slot: Int
+            if let place = old.firstIndex(where: { fact.covers(facts[$0]!) }) {
+                slot = old.remove(at: place)
+            } else if let next = free.popFirst() {
+                slot = next
+            } else {
+                throw SpoolFault(.full, "\(path): is full too")
+            }
+            try put(SettledFile.encode(fact, mark, slot), slot)
+            facts[slot] = fact
+        }
+        for slot in old { facts[slot] = nil }
+        if isSynced, fdatasync(descriptor.number) != 0 { throw SpoolFault(.failed, "\(path): cannot be synced: \(SystemFault())") }
+    }
+
+    /// Forgets all that it holds, and notes these facts.
+    func restart(_ wanted: [SettledFact], _ now: SettledMark) throws(SpoolFault) {
+        guard wanted.count <= SettledFile.slots else { throw SpoolFault(.full, "\(path): is full too") }
+        mark = now
+        var words = [UInt64](repeating: 0, count: SettledFile.size / 8)
+        for slot in facts.indices {
+            facts[slot] = slot < wanted.count ? wanted[slot] : nil
+            guard let fact = facts[slot] else { continue }
+            words.replaceSubrange(slot * SettledFile.words..<(slot + 1) * SettledFile.words, with: SettledFile.encode(fact, now, slot))
+        }
+        try put(words, 0)
+        guard fdatasync(descriptor.number) == 0 else { throw SpoolFault(.failed, "\(path): cannot be synced: \(SystemFault())") }
+    }
+
+    private func put(_ words: [UInt64], _ slot: Int) throws(SpoolFault) {
+        let written = words.withUnsafeBytes { pwrite(descriptor.number, $0.baseAddress, $0.count, off_t(slot * SettledFile.slotSize)) }
+        guard written == words.count * 8 else {
+            throw SpoolFault(errno == ENOSPC ? .full : .failed, "\(path): cannot be written: \(SystemFault())")
+        }
+    }
+
+    /// What is no longer needed with the spool that it stands beside.
+    static func remove(_ path: String) {
+        unlink(path)
+        unlink(path + ".new")
+    }
+}
