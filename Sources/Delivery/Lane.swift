@@ -14,6 +14,8 @@ public final class Lane: Sendable {
         /// To record what became of some.
         case records
         case reads
+        /// To destroy what may not stay.
+        case sweeps
     }
 
     /// What a lane tells the one who runs it.

@@ -125,16 +125,18 @@ extension LaneState {
         // What makes room is done also while there is none, unless it has just failed for want of room itself.
         let mayRecord = mayStore || isFull && recordAgain.map { $0 <= now } ?? true
         // A deletion makes room.
-        if mayRecord, let sweeping, let row = sweeping.row {
+        let maySweep = mayRecord && (sweepAgain.map { $0 <= now } ?? true) && !(isEnding && sweepFailures >= LaneState.lastTries)
+        if maySweep, let sweeping, let row = sweeping.row {
             self.sweeping?.isAsked = true
             return .sweep(after: max(row, backlog.position), broom(sweeping.isForWithdrawal ? check : nil, at: now))
         }
         // However much there is to do: somebody waits until what was destroyed has left the file.
-        if mayRecord, let sweeping, !sweeping.isStored {
+        if mayRecord, let sweeping, sweeping.row == nil, !sweeping.isStored {
             if let work = backlog.work(at: now, onlyRecords: !mayStore) { return .commit(work) }
             self.sweeping?.isStored = true
         }
-        if mayStore, sweeping?.isStored ?? false, isUntidy, tidyAt.map({ $0 <= now }) ?? true { return .tidy(clearsGaps: true) }
+        let isSwept = sweeping.map { $0.row == nil } ?? true
+        if mayStore, isSwept, sweeping?.isStored ?? false, isUntidy, tidyAt.map({ $0 <= now }) ?? true { return .tidy(clearsGaps: true) }
         let readsOn = !isEnding && phase != .stopped && backlog.hasMore && (toDrop > 0 || wantsRows)
         if readsOn, mayStore || isFull, readAgain.map({ $0 <= now }) ?? true {
             let room = max(plan.batch.bytes, plan.queue.memory / 2 - heldBytes)
@@ -146,8 +148,11 @@ extension LaneState {
         // When the store may be asked again and there is nothing to ask it, there is nothing to wait for either.
         var again = mayStore ? nil : storeAgain
         if isFull, !mayStore, backlog.hasRecords || sweeping != nil, let recordAgain { again = again.map { min($0, recordAgain) } }
+        if sweeping?.row != nil, let sweepAgain, sweepFailures < LaneState.lastTries || !isEnding {
+            again = again.map { min($0, sweepAgain) } ?? sweepAgain
+        }
         if readsOn, mayStore || isFull, let readAgain { again = again.map { min($0, readAgain) } ?? readAgain }
-        if isUntidy {
+        if isUntidy, isSwept {
             let at = tidyAt ?? (sweeping == nil ? now + .seconds(1) : now)
             tidyAt = at
             if at <= now { return .tidy(clearsGaps: sweeping != nil) }
@@ -155,6 +160,10 @@ extension LaneState {
         }
         return .wait(until: again)
     }
+
+    /// What was confirmed cannot be recorded, since there is no room even for that: what is handed over now would be handed over again
+    /// after a kill, so nothing is until it can be.
+    var isUnrecorded: Bool { recordFailures > 0 && !isStoreGone }
 
     /// Rows are read while what is in memory leaves room for them.
     private var wantsRows: Bool { heldBytes - backlog.unstoredBytes <= plan.queue.memory / 2 }
@@ -175,7 +184,7 @@ extension LaneState {
         if failedAct == .rows, !hasStored {
             // There may be room now for what waits.
             if let again = storeAgain { storeAgain = min(again, now + plan.retry.first) }
-        } else if failedAct != .reads {
+        } else if failedAct != .reads, failedAct != .sweeps {
             endFault(&effects)
         }
         var settled: [Receipt] = []
@@ -184,10 +193,11 @@ extension LaneState {
         return effects
     }
 
-    /// What became of stored events could be recorded.
-    mutating func hasRecorded(_ effects: inout [Effect]) {
-        (recordAgain, recordFailures) = (nil, 0)
-        if failedAct == .records { endFault(&effects) }
+    /// What may not stay could be destroyed, as far as it was looked through.
+    mutating func hasSwept(_ effects: inout [Effect]) {
+        if sweepFailures > 0 { effects.append(.storing(nil, .sweeps)) }
+        (sweepAgain, sweepFailures) = (nil, 0)
+        if failedAct == .sweeps { endFault(&effects) }
     }
 
     private mutating func endFault(_ effects: inout [Effect]) {
@@ -205,7 +215,13 @@ extension LaneState {
     }
 
     /// What may not stay could not be destroyed.
-    mutating func sweepFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] { failed(.records, fault, at: now) }
+    mutating func sweepFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
+        guard fault.kind == .full else { return failed(.sweeps, fault, at: now) }
+        // The rest goes on, and makes room.
+        sweepFailures += 1
+        sweepAgain = now + (phase == .ended ? LaneState.lastPause : backoff.wait(after: min(sweepFailures, 6), &chance))
+        return sweepFailures == 1 ? [.storing(fault, .sweeps)] : []
+    }
 
     private mutating func failed(_ act: Lane.StoreAct, _ fault: SpoolFault, at now: Instant) -> [Effect] {
         if fault.kind == .removed, !isStoreGone { return storeGone(fault, at: now) }

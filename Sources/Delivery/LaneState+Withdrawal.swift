@@ -58,7 +58,7 @@ extension LaneState {
     /// The thread that has the store went through some rows. `next`: where it goes on; nil: there are no more.
     mutating func swept(_ rows: SpoolSwept, at now: Instant) -> [Effect] {
         var effects: [Effect] = []
-        hasRecorded(&effects)
+        hasSwept(&effects)
         guard var sweeping else { return effects }
         for (route, count) in rows.routes {
             account.settle(route, .withdrawn, count)

@@ -163,6 +163,9 @@ struct LaneState: ~Copyable {
     /// When rows may be read again, and how often in a row that failed.
     var readAgain: Instant?
     var readFailures = 0
+    /// When it may be tried again to destroy what may not stay, and how often in a row there was no room for that.
+    var sweepAgain: Instant?
+    var sweepFailures = 0
     var isStoreClosed = false
     /// Its files were removed or moved away.
     var isStoreGone = false
@@ -415,13 +418,14 @@ struct LaneState: ~Copyable {
         guard inFlight.count < mostInFlight else { return nil }
         if let probe = breakerUntil, now < probe { return nil }
         if isPaused(at: now) { return nil }
+        if isUnrecorded { return nil }
         return candidates.first { queue[$0].notBefore.map { $0 <= now } ?? true }
     }
 
     private func nextInstant() -> Instant? {
         var soonest = assembly.deadline
         for due in [backlog.deadline, ageDue].compactMap(\.self) { soonest = soonest.map { min($0, due) } ?? due }
-        guard inFlight.count < mostInFlight else { return soonest }
+        guard inFlight.count < mostInFlight, !isUnrecorded else { return soonest }
         for index in candidates {
             // A breaker or a pause holds back what waits; when nothing does, there is nothing to wake up for.
             let times = [queue[index].notBefore, breakerUntil, pausedUntil].compactMap(\.self)

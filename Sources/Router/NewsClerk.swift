@@ -51,10 +51,11 @@ struct NewsClerk: Sendable {
             say("\(lane.name): \(failures) failures in a row, its breaker is open: one batch at a time probes")
         // What is lost by damage is told by itself.
         case .storing(let fault?, let act):
-            if fault.kind != .damaged { say("\(lane.name): \(failure(of: act)): \(fault); \(course(of: act, lane))") }
+            if fault.kind != .damaged { say("\(lane.name): \(failure(of: act)): \(fault); \(course(of: act, fault, lane))") }
         case .storing(nil, .rows): say("\(lane.name): its events are kept on disk again")
         case .storing(nil, .records): say("\(lane.name): what became of its events is recorded again")
         case .storing(nil, .reads): say("\(lane.name): its events on disk are read again")
+        case .storing(nil, .sweeps): say("\(lane.name): what may not stay on disk is destroyed again")
         case .damaged(let loss): say("\(lane.name): \(loss.words)")
         case .gone(let fault): storeGone(fault)
         case .left(let count):
@@ -70,14 +71,17 @@ struct NewsClerk: Sendable {
         case .rows: "its events cannot be kept on disk"
         case .records: "what became of its events cannot be recorded on disk"
         case .reads: "its events on disk cannot be read"
+        case .sweeps: "what may not stay on disk cannot be destroyed"
         }
     }
 
-    private func course(of act: Lane.StoreAct, _ lane: Lane) -> String {
+    private func course(of act: Lane.StoreAct, _ fault: SpoolFault, _ lane: Lane) -> String {
         switch act {
         case .rows: lane.drops ? "what finds no room in memory is dropped and counted" : "they wait in memory, nothing is lost"
+        case .records where fault.kind == .full: "nothing more of what waits is handed over until it can be"
         case .records: "it is tried again; after a kill those that were delivered would come again"
         case .reads: "they stay there, and it is tried again"
+        case .sweeps: "none of it is handed over, and it is tried again"
         }
     }
 

@@ -251,13 +251,79 @@ struct DurableStateTests {
         _ = desk.bench.complete(.init(.delivered), at: 0)
         #expect(desk.disk() == "commit -1 failed; storing no room")
         #expect(desk.disk() == "wait")
+        #expect(desk.disk(at: 100_000) == "commit -1 failed")
+        #expect(!desk.disk(at: 100_000).hasPrefix("commit"))
+        desk.store.fail(nil)
+        #expect(desk.disk(at: 300_000) == "commit -1; storing again")
+        #expect(desk.store.events == ["b"])
+    }
+
+    @Test("while what was confirmed cannot be recorded for want of room, nothing more is handed over, and it goes on when it can")
+    func handsNothingOver() {
+        var plan = durable(events: 1)
+        plan.ordered = false
+        let desk = Desk(plan, concurrency: 2)
+        _ = desk.take(["a", "b", "c", "d"])
+        desk.settle()
+        desk.store.fail(SpoolFault(.full, "no room"), records: true)
+        #expect(desk.bench.step(at: 0) == "deliver a")
         #expect(desk.bench.step(at: 0) == "deliver b")
         _ = desk.bench.complete(.init(.delivered), at: 0)
+        #expect(desk.disk() == "commit -1 failed; storing no room")
+        #expect(desk.bench.step(at: 0) == "wait")
+        _ = desk.bench.complete(.init(.delivered), index: 0, at: 0)
+        #expect(desk.bench.step(at: 0) == "wait")
         #expect(desk.disk() == "wait", "what is new to be recorded does not begin it again")
         #expect(desk.disk(at: 100_000) == "commit -2 failed")
+        #expect(desk.bench.step(at: 100_000) == "wait")
         desk.store.fail(nil)
         #expect(desk.disk(at: 300_000) == "commit -2; storing again")
-        #expect(desk.store.events.isEmpty)
+        #expect(desk.bench.step(at: 300_000) == "deliver c")
+    }
+
+    @Test("a lane that ends while nothing can be recorded does not try for ever")
+    func endsUnrecorded() {
+        let desk = Desk(durable(events: 1))
+        _ = desk.take(["a", "b"])
+        desk.settle()
+        desk.store.fail(SpoolFault(.full, "no room"), records: true)
+        _ = desk.bench.step(at: 0)
+        _ = desk.bench.complete(.init(.delivered), at: 0)
+        #expect(desk.disk() == "commit -1 failed; storing no room")
+        desk.giveUp()
+        var steps: [String] = []
+        for time in 1...10 where steps.last?.hasPrefix("close") != true { steps.append(desk.disk(at: Int64(time) * 100_000)) }
+        #expect(steps.last?.hasPrefix("close") == true && steps.count <= 4, "\(steps)")
+    }
+
+    @Test("says where each event that is left of a rewritten row stood in the rows as they were, also after one that failed")
+    func placesOfWhatIsLeft() throws {
+        let store = MemoryStore()
+        let first = Desk(durable(events: 2), store: store)
+        _ = first.take(["a", "b", "c", "d"])
+        first.settle()
+        let desk = Desk(durable(events: 4), store: store)
+        desk.settle()
+        #expect(desk.bench.step(at: 0) == "deliver a b c d")
+        _ = desk.bench.complete(
+            .init(.delivered, events: [1: .retry(Answer("busy"), after: nil), 3: .retry(Answer("busy"), after: nil)]), at: 0)
+        func left(_ time: Int64, fails: Bool = false) throws -> [SpoolPlace] {
+            guard case .commit(let work) = desk.bench.state.diskStep(at: instant(time)) else { return [] }
+            if fails {
+                _ = desk.bench.state.storeFailed(SpoolFault(.failed, "no disk"), at: instant(time))
+            } else {
+                try store.commit(work)
+                _ = desk.bench.state.committed(at: instant(time))
+            }
+            return try #require(work.left[1])
+        }
+        let places = [SpoolPlace(row: 1, index: 1), SpoolPlace(row: 2, index: 1)]
+        #expect(try left(0, fails: true) == places)
+        #expect(try left(100_000) == places)
+        #expect(desk.bench.step(at: 200_000) == "deliver b d attempt 2")
+        _ = desk.bench.complete(.init(.delivered, events: [1: .retry(Answer("busy"), after: nil)]), at: 200_000)
+        #expect(try left(200_000) == [SpoolPlace(row: 1, index: 1)])
+        #expect(store.events == ["d"])
     }
 
     @Test("what cannot be recorded for want of room does not keep a lane that has ended from its end")
@@ -290,10 +356,11 @@ struct DurableStateTests {
         let told = Monitor<[Bool]>([])
         _ = desk.bench.state.sweep(at: instant(0)) { swept in told.withLock { $0.append(swept.isCut) } }
         #expect(desk.disk() == "sweep")
-        #expect(desk.bench.describe(desk.bench.state.sweepFailed(full, at: instant(0))) == ["storing no room"])
+        #expect(desk.bench.describe(desk.bench.state.sweepFailed(full, at: instant(0))) == ["storing sweeps no room"])
         #expect(desk.disk() == "wait")
-        #expect(desk.bench.step(at: 0) == "deliver a")
+        #expect(desk.bench.step(at: 0) == "deliver a", "the rest goes on, and makes room")
         _ = desk.bench.complete(.init(.delivered), at: 0)
+        #expect(desk.disk() == "commit -1")
         desk.bench.state.drain()
         #expect(desk.bench.step(at: 0) == "flush")
         _ = desk.bench.state.flushed(.delivered)

@@ -96,7 +96,7 @@ final class Bench {
             case .dropping: "dropping"
             case .opened(let failures): "opened \(failures)"
             case .acknowledge(let receipts): "acknowledge \(receipts.count)"
-            case .storing(let fault, let act): "storing \(act == .reads ? "reads " : "")\(fault?.description ?? "again")"
+            case .storing(let fault, let act): "storing \(act == .reads ? "reads " : act == .sweeps ? "sweeps " : "")\(fault?.description ?? "again")"
             case .damaged(let loss): "damaged \(loss.words)"
             case .gone(let fault): "gone \(fault)"
             case .left(let count): "left \(count)"
