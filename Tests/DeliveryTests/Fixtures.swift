@@ -96,7 +96,8 @@ final class Bench {
             case .dropping: "dropping"
             case .opened(let failures): "opened \(failures)"
             case .acknowledge(let receipts): "acknowledge \(receipts.count)"
-            case .storing(let fault, let act): "storing \(act == .reads ? "reads " : act == .sweeps ? "sweeps " : "")\(fault?.description ?? "again")"
+            case .storing(let fault, let act):
+                "storing \(act == .reads || act == .sweeps ? "\(act) " : "")\(fault?.description ?? "again")"
             case .damaged(let loss): "damaged \(loss.words)"
             case .gone(let fault): "gone \(fault)"
             case .left(let count): "left \(count)"
