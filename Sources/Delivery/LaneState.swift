@@ -419,6 +419,8 @@ struct LaneState: ~Copyable {
         if let probe = breakerUntil, now < probe { return nil }
         if isPaused(at: now) { return nil }
         if isUnrecorded { return nil }
+        // One that cannot be kept stays in the queue, in front of all others.
+        if plan.ordered, plan.deadLetters == .block, isBurying { return nil }
         return candidates.first { queue[$0].notBefore.map { $0 <= now } ?? true }
     }
 

@@ -52,6 +52,19 @@ struct LetterStateTests {
         #expect(bench.step(at: 100_000) == "deliver b")
     }
 
+    @Test("and that keeps order hands over nothing behind one that is on its way to them")
+    func ordered() {
+        var plan = blocking()
+        plan.ordered = true
+        let bench = Bench(plan)
+        bench.take(["a", "b"], at: 0)
+        #expect(bench.step(at: 0) == "deliver a")
+        #expect(bench.complete(refused, at: 0) == ["bury a rejected no 1"])
+        #expect(bench.step(at: 0) == "wait")
+        bench.buried()
+        #expect(bench.step(at: 0) == "deliver b")
+    }
+
     @Test("is full as a queue is whose provider takes nothing, so that its source waits")
     func fills() {
         let bench = heldBench(blocking(memory: 4))

@@ -12,7 +12,8 @@ public struct DescriptorsLeft: Error {
 /// Runs the body with no free descriptor, with one, and so on, until it does without an error; then it has to have failed once at least.
 /// Thrown when a body that fails has not left as many of them free as there were.
 public func withFewDescriptors(_ body: () throws -> Void) throws {
-    var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+    // What the process was given at its start counts too.
+    var limit = rlimit(rlim_cur: 256, rlim_max: 256)
     guard setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { throw SystemFault() }
     var held = takeAll()
     for free in 0...32 {
@@ -26,6 +27,7 @@ public func withFewDescriptors(_ body: () throws -> Void) throws {
             held += left
             guard left.count == free else { throw DescriptorsLeft(free: free, left: left.count) }
         }
+        guard held.count > free else { break }
         for one in held.suffix(free + 1) { close(one) }
         held.removeLast(free + 1)
     }
