@@ -35,12 +35,14 @@ extension LaneState {
             burial.isSettled = true
         }
         unburied += 1
+        if !burial.isSettled { unsettled += 1 }
         effects.append(.bury(burial))
     }
 
     /// A burial has been carried out; `lost` events could not be kept, because of the fault. Only what is kept may leave the disk.
     mutating func buried(_ burial: Burial, lost: Int, _ fault: SpoolFault? = nil, at now: Instant) {
         unburied -= 1
+        if !burial.isSettled { unsettled -= 1 }
         if burial.isSettled {
             account.lost += lost
             if let share = burial.share, lost == 0 { backlog.release(share) }

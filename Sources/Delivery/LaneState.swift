@@ -131,6 +131,8 @@ struct LaneState: ~Copyable {
     /// Deliveries that were given up at their deadline and not ended since: the provider may still be reading their events.
     var unanswered: Set<UInt64> = []
     var unburied = 0
+    /// How many of these burials settle their events only when they are done.
+    var unsettled = 0
     /// Events that were given up and cannot be kept as dead letters, with `dead_letters: block`: nothing is handed over until they are.
     var letters = Deque<Burial>()
     /// Why that is, when it is tried again, and how often in a row it failed.
@@ -413,21 +415,23 @@ struct LaneState: ~Copyable {
     /// How many batches may be under way: while the breaker is open just one, to see whether the provider is back.
     private var mostInFlight: Int { isBreakerOpen ? 1 : concurrency }
 
+    /// Whether nothing is handed over until something else has come to its end, which wakes the lane: a record of what was confirmed; or a
+    /// dead letter which, if it cannot be kept, stays in front of all others.
+    private var isHeldBack: Bool { isUnrecorded || plan.ordered && unsettled > 0 }
+
     /// The first batch that may leave now.
     private func firstReady(at now: Instant) -> Int? {
         guard inFlight.count < mostInFlight else { return nil }
         if let probe = breakerUntil, now < probe { return nil }
         if isPaused(at: now) { return nil }
-        if isUnrecorded { return nil }
-        // One that cannot be kept stays in the queue, in front of all others.
-        if plan.ordered, plan.deadLetters == .block, isBurying { return nil }
+        if isHeldBack { return nil }
         return candidates.first { queue[$0].notBefore.map { $0 <= now } ?? true }
     }
 
     private func nextInstant() -> Instant? {
         var soonest = assembly.deadline
         for due in [backlog.deadline, ageDue].compactMap(\.self) { soonest = soonest.map { min($0, due) } ?? due }
-        guard inFlight.count < mostInFlight, !isUnrecorded else { return soonest }
+        guard inFlight.count < mostInFlight, !isHeldBack else { return soonest }
         for index in candidates {
             // A breaker or a pause holds back what waits; when nothing does, there is nothing to wake up for.
             let times = [queue[index].notBefore, breakerUntil, pausedUntil].compactMap(\.self)

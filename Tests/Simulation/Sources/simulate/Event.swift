@@ -16,6 +16,8 @@ struct Event {
     var isGone = false
     /// It has its fate, but could not be kept as a dead letter: it stays where it is.
     var isUnburied = false
+    /// It was given up since it was larger than the module took.
+    var wasTooLarge = false
     /// In how many deliveries it is at the moment.
     var inHand = 0
     var firstHanded: Int64?

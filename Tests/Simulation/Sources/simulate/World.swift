@@ -208,7 +208,7 @@ final class World {
             ready.append { [self] in
                 life.burials.removeFirst()
                 if !burial.burial.isSettled, burial.lost == 0 {
-                    for number in numbers(burial.burial.batch) { try bury(number, burial.burial.reason) }
+                    for number in numbers(burial.burial.batch) { try settle(number, burial.burial.reason) }
                 }
                 let account = life.state.account.lost
                 life.state.buried(burial.burial, lost: burial.lost, at: instant)
@@ -388,7 +388,8 @@ final class World {
             case .bury(let burial):
                 let buried = numbers(burial.batch)
                 tell("buried \(buried): \(burial.reason.rawValue), \(burial.answer.message)")
-                if burial.isSettled { for number in buried { try bury(number, burial.reason) } }
+                for number in buried { try judge(number, burial.reason) }
+                if burial.isSettled { for number in buried { try settle(number, burial.reason) } }
                 let lost = setup.losesLetters && !isHealed && roll(3) == 0 ? 1 : 0
                 for number in buried where lost > 0 && burial.isSettled && burial.share != nil { events[number].isUnburied = true }
                 life.burials.append((burial, lost, now + Int64(roll(3)) * Int64(roll(300)) * World.millisecond))
@@ -406,13 +407,14 @@ final class World {
         if let words = breachOfPromise { throw Breach(words: words) }
     }
 
-    private func bury(_ number: Int, _ reason: LaneAccount.Fate) throws {
-        try settle(number, reason)
+    private func judge(_ number: Int, _ reason: LaneAccount.Fate) throws {
         switch reason {
         case .rejected:
+            // What was too large by the plan of that time stays so while its letter is tried again.
             try require(
-                events[number].isPoison || events[number].size > plan.batch.largest ?? .max,
+                events[number].isPoison || events[number].wasTooLarge || events[number].size > plan.batch.largest ?? .max,
                 "event \(number) was given up as rejected, and never was")
+            events[number].wasTooLarge = !events[number].isPoison
         case .expired:
             // Tries are kept by row: events that a new plan parted from those that were tried share their time after a restart.
             let age = now - (events[number].firstHanded ?? now)
