@@ -12,8 +12,12 @@ public struct DescriptorsLeft: Error {
 /// Runs the body with no free descriptor, with one, and so on, until it does without an error; then it has to have failed once at least.
 /// Thrown when a body that fails has not left as many of them free as there were.
 public func withFewDescriptors(_ body: () throws -> Void) throws {
-    // What the process was given at its start counts too.
-    var limit = rlimit(rlim_cur: 256, rlim_max: 256)
+    // The process may have been given any number of them at its start; there is room for enough beside these.
+    let highest = (3...65_535).last { fcntl(Int32($0), F_GETFD) >= 0 } ?? 3
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = min(limit.rlim_max, rlim_t(highest + 64))
+    limit.rlim_max = limit.rlim_cur
     guard setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { throw SystemFault() }
     var held = takeAll()
     for free in 0...32 {
@@ -27,7 +31,6 @@ public func withFewDescriptors(_ body: () throws -> Void) throws {
             held += left
             guard left.count == free else { throw DescriptorsLeft(free: free, left: left.count) }
         }
-        guard held.count > free else { break }
         for one in held.suffix(free + 1) { close(one) }
         held.removeLast(free + 1)
     }
