@@ -38,27 +38,6 @@ public struct BatchOutcome: Sendable, Equatable {
     }
 }
 
-extension BatchOutcome {
-    /// The same with every message put into other words.
-    public func saying(_ words: (String) -> String) -> BatchOutcome {
-        BatchOutcome(batch.saying(words), events: events.mapValues { $0.saying(words) })
-    }
-}
-
-extension Outcome {
-    func saying(_ words: (String) -> String) -> Outcome {
-        func said(_ answer: Answer) -> Answer { Answer(code: answer.code, words(answer.message)) }
-        return switch self {
-        case .delivered: .delivered
-        case .rejected(let answer): .rejected(said(answer))
-        case .retry(let answer, let after): .retry(said(answer), after: after)
-        case .unknown(let answer): .unknown(said(answer))
-        case .fault(let answer): .fault(said(answer))
-        case .closed(let answer): .closed(said(answer))
-        }
-    }
-}
-
 public protocol Provider: AnyObject, Sendable {
     /// Begins to deliver the batch; `done` is called once, from any thread, also before this returns.
     func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void)
