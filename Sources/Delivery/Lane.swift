@@ -217,8 +217,7 @@ public final class Lane: Sendable {
     }
 
     private func destinationLeft(_ answer: Answer) {
-        carryOut(telling { $0.close(answer) })
-        endWatch()
+        carryOut(telling { $0.leave(answer) })
     }
 
     // MARK: - The lane's thread

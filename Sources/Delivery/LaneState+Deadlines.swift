@@ -49,6 +49,7 @@ extension LaneState {
             guard let waiting = rest(of: waiting) else { continue }
             again(waiting, Answer("no answer within \(plan.deadline.configured)"), after: nil, at: now, &effects)
         }
+        effects += goOnLeaving()
         if let call = calling, call.due <= now {
             calling?.passed += 1
             calling?.due = now + plan.deadline

@@ -20,9 +20,22 @@ extension LaneState {
         return outcome.answer.map { [.failing($0, again: .zero)] } ?? []
     }
 
-    /// The destination is gone for good. What is in memory only has nowhere to go and is not kept, since its reader chose to leave: it
+    /// The destination is gone for good, as the provider said of itself or of a batch. Nothing more is handed over, and what is in its
+    /// hands ends first, since its reader may have had that before it left.
+    mutating func leave(_ answer: Answer) -> [Effect] {
+        guard inFlight.isEmpty else {
+            leaving = leaving ?? answer
+            return []
+        }
+        return close(leaving ?? answer)
+    }
+
+    /// Something that was in the provider's hands has ended: perhaps the last that was waited for.
+    mutating func goOnLeaving() -> [Effect] { leaving.map { leave($0) } ?? [] }
+
+    /// Nothing is in the hands of a provider whose destination is gone. What is in memory only has nowhere to go and is not kept, since its reader chose to leave: it
     /// counts as undelivered, or as unknown where it may have arrived. What is on disk stays there.
-    mutating func close(_ answer: Answer) -> [Effect] {
+    private mutating func close(_ answer: Answer) -> [Effect] {
         guard phase != .ended, phase != .stopped else { return [] }
         isClosedByProvider = true
         if isDurable {

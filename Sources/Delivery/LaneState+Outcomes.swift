@@ -22,7 +22,7 @@ extension LaneState {
         }
         // Afterwards, since what ends while the lane is paused is no further failure.
         if case .retry(_, let after?) = outcome.batch { pause(for: after, at: now) }
-        return effects
+        return effects + goOnLeaving()
     }
 
     /// Of a batch in which some events have an outcome of their own. The others are its rest, which is treated as any batch.
@@ -51,7 +51,7 @@ extension LaneState {
                 apply(group.outcome, to: part, isVerdictOnEvents: !group.isRefusedRest, at: now, &effects)
             }
         }
-        if case .closed(let answer) = outcome.batch { effects += close(answer) }
+        if case .closed(let answer) = outcome.batch { effects += leave(answer) }
         if groups.allSatisfy(\.outcome.isSettled), outcome.batch.isSettled { noteSuccess(&effects) }
     }
 
@@ -92,7 +92,7 @@ extension LaneState {
         }
         // What the provider did not take may not wait on if its subject has refused meanwhile.
         guard let waiting = rest(of: waiting) else {
-            if case .closed(let answer) = outcome { effects += close(answer) }
+            if case .closed(let answer) = outcome { effects += leave(answer) }
             return
         }
         switch outcome {
@@ -113,7 +113,7 @@ extension LaneState {
             again(waiting, answer, after: plan.retry.most, forever: true, at: now, &effects)
         case .closed(let answer):
             queue.prepend(waiting)
-            effects += close(answer)
+            effects += leave(answer)
         }
     }
 

@@ -90,6 +90,8 @@ struct LaneState: ~Copyable {
     var failure: Answer?
     /// Whether the destination went away: what was left had nowhere to go.
     var isClosedByProvider = false
+    /// The provider's destination is gone, while something is in its hands: the lane ends with that.
+    var leaving: Answer?
     /// Bytes of events that are neither settled nor given up.
     var heldBytes = 0
 
@@ -225,6 +227,7 @@ struct LaneState: ~Copyable {
         assembly.limits = plan.batch
         backlog.adopt(plan.batch)
         guard isNewProvider else { return }
+        leaving = nil
         isBreakerOpen = false
         breakerUntil = nil
         pausedUntil = nil
@@ -346,6 +349,7 @@ struct LaneState: ~Copyable {
         case .flushing, .stopped: return .wait(until: nil)
         case .open, .draining: break
         }
+        if leaving != nil { return .wait(until: nil) }
         if let due = ageDue, due <= now { lookForAged(at: now) }
         sealWhatIsDue(at: now, always: phase == .draining)
         if !letters.isEmpty {

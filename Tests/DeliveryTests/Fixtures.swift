@@ -87,6 +87,9 @@ final class Bench {
         return describe(state.completed(tokens[place], outcome, at: instant(time)))
     }
 
+    /// The provider says, while it is asked nothing, that its destination is gone.
+    func leave(_ words: String) -> [String] { describe(state.leave(Answer(words))) }
+
     func describe(_ effects: [LaneState.Effect]) -> [String] {
         effects.map { effect in
             switch effect {

@@ -281,13 +281,46 @@ struct UnknownTests {
         #expect(bench.giveUp("time is up") == ["bury a unknown busy 2"])
     }
 
-    @Test("when a provider closes the lane, what is in its hands is unknown, and what waits is not delivered")
+    @Test("when a provider's destination is gone, what is in its hands ends first, and what waits is not delivered")
     func closed() {
-        let bench = Bench(plan(events: 1, ordered: false), concurrency: 2)
-        bench.take(["a", "b", "c"], at: 0)
-        _ = (bench.step(at: 0), bench.step(at: 0))
-        #expect(bench.complete(.init(.closed(Answer("gone"))), index: 0, at: 1) == ["closed gone"])
-        #expect(bench.account() == "3 taken, 1 unknown, 2 undelivered, 0 waiting")
+        for isOneRefused in [true, false] {
+            let bench = Bench(plan(events: 1, ordered: false), concurrency: 2)
+            bench.take(["a", "b", "c", "d"], at: 0)
+            _ = (bench.step(at: 0), bench.step(at: 0))
+            if isOneRefused {
+                #expect(bench.complete(.init(.closed(Answer("gone"))), index: 0, at: 1) == [])
+            } else {
+                #expect(bench.leave("gone") == [])
+                #expect(bench.complete(.init(.retry(Answer("busy"), after: nil)), index: 0, at: 1) == ["failing busy"])
+            }
+            #expect(bench.step(at: 100_000) == "wait", "nothing more is handed over")
+            #expect(bench.complete(.init(.delivered), index: 1, at: 1).last == "closed gone")
+            #expect(bench.step(at: 1) == "end")
+            #expect(bench.account() == "4 taken, 1 delivered, 3 undelivered, 0 waiting")
+        }
+    }
+
+    @Test("and where that does not end, its deadline does")
+    func closedWhileHanging() {
+        var plan = plan(events: 1)
+        plan.deadline = .milliseconds(100)
+        let bench = Bench(plan)
+        bench.take(["a", "b"], at: 0)
+        _ = bench.step(at: 0)
+        #expect(bench.leave("gone") == [])
+        #expect(bench.expire(at: 100).last == "closed gone")
+        #expect(bench.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
+    }
+
+    @Test("but not where another provider has taken its place meanwhile")
+    func closedAndReplaced() {
+        let bench = Bench(plan(events: 1))
+        bench.take(["a", "b"], at: 0)
+        _ = bench.step(at: 0)
+        #expect(bench.leave("gone") == [])
+        bench.state.adopt(bench.state.plan, concurrency: nil, isNewProvider: true)
+        #expect(bench.complete(.init(.delivered), at: 1) == [])
+        #expect(bench.step(at: 1) == "deliver b")
     }
 
     @Test("what a provider refused is refused, and what it took is delivered, whatever came before")
