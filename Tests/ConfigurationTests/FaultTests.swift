@@ -1,5 +1,6 @@
 // What is said of broken files, and what never is.
 
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -66,7 +67,7 @@ struct FaultTests {
     func flips() {
         var random = Seeded(state: 7)
         let bytes = Array(good.utf8)
-        for _ in 0..<3000 {
+        for _ in 0..<rounds(3000) {
             var broken = bytes
             for _ in 0...Int.random(in: 0..<3, using: &random) {
                 let at = Int.random(in: 0..<broken.count, using: &random)

@@ -244,7 +244,7 @@ struct DamageTests {
 
     @Test(
         "by any of 240 random damages to its main file, its log or both is a fault, or tells what it told",
-        arguments: 0..<(isSanitized ? 2 : 8))
+        arguments: 0..<rounds(8))
     func random(seed: Int) throws {
         let killed = try Killed()
         var faults = 0

@@ -128,7 +128,7 @@ struct ModelTests {
 
     @Test(
         "agrees with it after every step, and so does a table that only follows the changes",
-        arguments: 0..<(isSanitized ? 20 : 60) as Range<UInt64>)
+        arguments: 0..<rounds(60) as Range<UInt64>)
     func agrees(seed: UInt64) throws {
         // It never waits for the real disk.
         let disk = FaultyDisk()
@@ -205,7 +205,7 @@ struct ModelTests {
         #expect(live(Folder(inMemory: true), disk).fault == nil)
         let calls = disk.calls
         try #require(calls > 100)
-        for call in 0..<calls {
+        for call in places(below: calls) {
             let folder = Folder(inMemory: true)
             disk.fail(at: call, kind, stays: stays)
             let (stored, perhaps, fault) = live(folder, disk)
@@ -223,7 +223,7 @@ struct ModelTests {
     @Test("has all that it has acknowledged after the power failed, whatever the disk had not written yet")
     func powerCut() throws {
         let disk = FaultyDisk()
-        for seed in 0..<120 as Range<UInt64> {
+        for seed in 0..<rounds(120) as Range<UInt64> {
             let folder = Folder(inMemory: true)
             disk.heal()
             try open(folder, on: disk).close()

@@ -1,5 +1,6 @@
 import Configuration
 import Events
+import TestSupport
 import Testing
 
 @testable import Policy
@@ -405,7 +406,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         let words = [
             "operations", "analytics", "analytixs", "research", "resaerch", "an\\u0061lytics", "else", String(repeating: "long", count: 50),
         ]
-        for _ in 0..<3000 {
+        for _ in 0..<rounds(3000) {
             let names = (0..<Int.random(in: 0..<5, using: &random)).map { _ in "\"\(words.randomElement(using: &random)!)\"" }
             let list = "[\(names.joined(separator: ","))]"
             let level = ["none", "essential", "standard", "detailed", "broken"].randomElement(using: &random)!

@@ -1,5 +1,6 @@
 import Configuration
 import Events
+import TestSupport
 import Testing
 
 @testable import Policy
@@ -122,7 +123,7 @@ struct SeenIDsTests {
         var chance = SystemLikeChance(state: UInt64(most))
         let seen = seen(most, seconds: 300)
         var model: [(id: Int?, time: Int64, sighting: SeenIDs.Sighting)] = []
-        for step in 0..<20_000 {
+        for step in 0..<rounds(20_000) {
             let time = Int64(step) * 1_000_000_000
             let id = Int(chance.next() % UInt64(most * 3))
             model.removeAll { time - $0.time >= 300_000_000_000 }

@@ -1,6 +1,7 @@
 import Configuration
 import Events
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Policy
@@ -173,7 +174,7 @@ private struct Gatehouse {
 
     // MARK: - Against a slow model
 
-    @Test("of any subjects and signals is what a slow model says", arguments: 0..<20 as Range<UInt64>)
+    @Test("of any subjects and signals is what a slow model says", arguments: 0..<rounds(20) as Range<UInt64>)
     func model(seed: UInt64) {
         var chance = Seeded(state: seed)
         let gate = Gatehouse()

@@ -1,5 +1,6 @@
 import Configuration
 import Events
+import TestSupport
 import Testing
 
 @testable import Policy
@@ -10,7 +11,7 @@ import Testing
 
     @Test("edited events are what the model makes of them, byte for byte where nothing was touched", arguments: [false, true])
     func edits(isSpaced: Bool) {
-        for seed in 0..<200 {
+        for seed in 0..<rounds(200) {
             var generator = Generator(random: Seeded(state: UInt64(seed)), isSpaced: isSpaced)
             var plan = plan(providers: 4)
             plan.routes = (0..<3).map { i in
@@ -55,7 +56,7 @@ import Testing
 
     @Test("steps do to events what they do to the model, one after the other, between splices", arguments: [false, true])
     func steps(isSpaced: Bool) {
-        for seed in 0..<300 {
+        for seed in 0..<rounds(300) {
             var generator = Generator(random: Seeded(state: UInt64(seed) + 10_000), isSpaced: isSpaced)
             var transforms: [TransformPlan] = []
             for _ in 0..<Int.random(in: 1...3, using: &generator.random) {

@@ -1,5 +1,6 @@
 // `scrub` against the oracle, on random events with planted finds.
 
+import TestSupport
 import Testing
 
 @testable import Redaction
@@ -8,7 +9,7 @@ import Testing
     @Test(arguments: 1...4) func `what comes out is what the oracle says`(_ seed: Int) throws {
         var planter = Planter(chance: Seeded(state: UInt64(seed)))
         var kinds: Set<String> = []
-        for _ in 0..<120 {
+        for _ in 0..<rounds(120) {
             let line = planter.object()
             let expected = ScrubOracle.replaced(Array(line.utf8))
             let outcome = try scrubbed(line)
@@ -23,7 +24,7 @@ import Testing
 
     @Test(arguments: 1...2) func `what is left when members are dropped is what the oracle leaves`(_ seed: Int) throws {
         var planter = Planter(chance: Seeded(state: UInt64(100 + seed)))
-        for _ in 0..<120 {
+        for _ in 0..<rounds(120) {
             let line = planter.object()
             let outcome = try scrubbed(line, Scrub(action: .drop))
             #expect(Tree(outcome.line).text == Tree(line).pruned.text, "\(line)")

@@ -1,6 +1,7 @@
 import Database
 import Foundation
 import Platform
+import TestSupport
 import Testing
 
 @testable import Policy
@@ -86,7 +87,7 @@ struct DamageTests {
         #expect(again.contents.events == 2)
     }
 
-    @Test("bytes at random never bring it down", arguments: 0..<40 as Range<UInt64>)
+    @Test("bytes at random never bring it down", arguments: 0..<rounds(40) as Range<UInt64>)
     func fuzz(seed: UInt64) throws {
         let folder = Folder()
         let path = try filled(folder)

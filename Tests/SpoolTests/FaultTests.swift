@@ -63,7 +63,7 @@ struct FaultTests {
         #expect(live(Folder(inMemory: true), disk).fault == nil)
         let calls = disk.calls
         try #require(calls > 100)
-        for call in 0..<calls {
+        for call in places(below: calls) {
             let folder = Folder(inMemory: true)
             disk.fail(at: call, kind, stays: stays)
             let (stored, perhaps, fault) = live(folder, disk)
@@ -107,7 +107,7 @@ struct FaultTests {
     @Test("with durability 'power' everything stored is there after the power failed, whatever the disk had not written yet")
     func powerCut() throws {
         let disk = FaultyDisk()
-        for seed in 0..<120 as Range<UInt64> {
+        for seed in 0..<rounds(120) as Range<UInt64> {
             let folder = Folder(inMemory: true)
             // The first commit makes the file; from then on power may fail at any call.
             disk.heal()

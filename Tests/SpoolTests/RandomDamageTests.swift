@@ -56,7 +56,7 @@ struct RandomDamageTests {
 
     @Test(
         "never gives out a wrong event, never brings the process down, and never says nothing",
-        arguments: 0..<(isSanitized ? 50 : 230) as Range<UInt64>)
+        arguments: 0..<rounds(230) as Range<UInt64>)
     func damage(seed: UInt64) throws {
         let originals = (1...40).map { "\($0): row-\($0)-" + String(repeating: $0 > 20 ? "y" : "x", count: 900) }
         let folder = try Self.sound.get().killed()

@@ -114,7 +114,7 @@ struct SettledTests {
         #expect(full.words.contains("is recorded again"))
     }
 
-    @Test("is as the lane knows it, after any steps and a kill between any two of them", arguments: 0..<30 as Range<UInt64>)
+    @Test("is as the lane knows it, after any steps and a kill between any two of them", arguments: 0..<rounds(30) as Range<UInt64>)
     func model(seed: UInt64) throws {
         var chance = Vandal(seed)
         let full = try Full(rows: 30)
@@ -172,7 +172,7 @@ struct SettledTests {
         }
     }
 
-    @Test("comes again at worst where what is noted is damaged, and nothing else is lost", arguments: 0..<230 as Range<UInt64>)
+    @Test("comes again at worst where what is noted is damaged, and nothing else is lost", arguments: 0..<rounds(230) as Range<UInt64>)
     func damage(seed: UInt64) throws {
         let full = try Full()
         // So that they lie in many slots.
