@@ -9,8 +9,11 @@ import Router
 
 enum Signals {
     fileprivate struct State: Sendable {
-        /// What the signals end; nil: it is still being prepared.
-        var target: Target?
+        /// What the signals end, a run or a replay; neither: it is still being prepared.
+        var router: Router?
+        var replay: Replay?
+        /// How long what the provider of the replay has in its hands may take.
+        var grace = Duration.zero
         /// What else is to be done when the run is told to end; it must not wait.
         var ending: @Sendable () -> Void = {}
         var reload: @Sendable () -> Void = {}
@@ -21,11 +24,6 @@ enum Signals {
         var underWay = 0
         /// How many reopenings were asked for since one began.
         var reopens = 0
-    }
-    fileprivate enum Target: Sendable {
-        case router(Router)
-        /// How long what its provider has in its hands may take.
-        case replay(Replay, Duration)
     }
     private static let taken: [Int32] = [SIGINT, SIGTERM, SIGHUP]
     private static let state = Monitor(State())
@@ -55,7 +53,7 @@ enum Signals {
         say: @escaping @Sendable (String) -> Void
     ) {
         state.withLock { state in
-            state.target = .router(router)
+            state.router = router
             state.ending = ending
             state.reload = reload
             state.say = say
@@ -65,7 +63,7 @@ enum Signals {
     /// From now on SIGINT and SIGTERM end the replay.
     static func serve(_ replay: Replay, within time: Duration, say: @escaping @Sendable (String) -> Void) {
         state.withLock { state in
-            state.target = .replay(replay, time)
+            (state.replay, state.grace) = (replay, time)
             state.say = say
         }
     }
@@ -84,33 +82,33 @@ enum Signals {
     }
 
     private static func act(on number: Int32) {
-        guard let target = state.withLock({ $0.target }) else { return endByDefault(number) }
-        if number == SIGHUP {
-            guard case .router(let router) = target else { return endByDefault(number) }
-            return reopen(router)
-        }
+        let (router, replay, grace) = state.withLock { ($0.router, $0.replay, $0.grace) }
+        if number == SIGHUP, let router { return reopen(router) }
+        guard number != SIGHUP, router != nil || replay != nil else { return endByDefault(number) }
         let (count, ending, say) = state.withLock { state in
             state.ends += 1
             if state.ends <= 2 { state.underWay += 1 }
             return (state.ends, state.ending, state.say)
         }
-        switch (count, target) {
-        case (1, .router(let router)):
-            ending()
-            router.stopReading()
-            aside { say("ending: delivering what was read; again to end at once") }
-        case (1, .replay(let replay, let time)):
-            replay.stop(within: time)
-            aside { say("ending: nothing more is sent, what the provider has in its hands is awaited; again to end at once") }
-        case (2, .router(let router)):
-            aside {
-                router.hurry()
-                say("ending at once")
+        if count > 2 { _exit(ExitCode.undelivered) }
+        let isFirst = count == 1
+        if let router {
+            if isFirst {
+                ending()
+                router.stopReading()
             }
-        case (2, .replay(let replay, _)):
-            replay.stop(within: .zero)
-            aside { say("ending at once") }
-        default: _exit(ExitCode.undelivered)
+            aside {
+                if !isFirst { router.hurry() }
+                say(isFirst ? "ending: delivering what was read; again to end at once" : "ending at once")
+            }
+        } else if let replay {
+            replay.stop(within: isFirst ? grace : .zero)
+            aside {
+                say(
+                    isFirst
+                        ? "ending: nothing more is sent, what the provider has in its hands is awaited; again to end at once"
+                        : "ending at once")
+            }
         }
     }
 

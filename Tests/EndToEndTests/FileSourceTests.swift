@@ -70,7 +70,7 @@ struct FileSourceTests {
         let text = "\(title) \(String(repeating: "0", count: 16 - digits.count))\(digits)\n"
         try yard.write(text, to: "state/files-logs.places")
         let result = try yard.run([])
-        #expect(result.code == 69 && result.text == "", "\(result.text)")
+        #expect(result.code == 69 && result.text == "", "\(result.code): \(result.text)\(result.errors)")
         #expect(result.errors.contains("files-logs.places: is of version 3, this program knows 2; run the newer program"))
         #expect(yard.read("state/files-logs.places") == text)
     }
