@@ -95,6 +95,12 @@ public final class Router: Sendable {
     let workshop: Workshop
     let say: @Sendable (String) -> Void
 
+    /// Who is told when a lane has closed. The roster has the lanes and the inbox knows them, so that these must not keep either.
+    private struct Audience {
+        weak var roster: Roster?
+        weak var inbox: Inbox?
+    }
+
     /// How the run ends: when it is to be over, and whether it is.
     struct Ending {
         /// How long draining may take once it was told to end, by the plan of the day.
@@ -121,14 +127,14 @@ public final class Router: Sendable {
         let gone = Departure(say: say)
         self.gone = gone
         let names = options.names ?? RunNames(plan.routes.map(\.name))
-        // The lanes tell of one that has closed before there is a roster to tell; they start later.
-        let later = Monitor<Roster?>(nil)
-        let inbox = Monitor<Inbox?>(nil)
+        // The lanes tell of one that has closed before there is anybody to tell; they start later.
+        let audience = Monitor(Audience())
         let laneClosed: @Sendable (Lane) -> Int = { lane in
-            let left = later.withLock { $0 }?.note(gone: lane) ?? 0
+            let (roster, inbox) = audience.withLock { ($0.roster, $0.inbox) }
+            let left = roster?.note(gone: lane) ?? 0
             if left == 0 {
                 stop.raise()
-                inbox.withLock { $0 }?.close()
+                inbox?.close()
             }
             return left
         }
@@ -147,7 +153,7 @@ public final class Router: Sendable {
         let first = workshop.generation(1, plan, posts, routes: plan.routes.indices.map { UInt16($0) })
         workshop.settle(on: first)
         let roster = Roster(first)
-        later.withLock { $0 = roster }
+        audience.withLock { $0.roster = roster }
         self.workshop = workshop
         self.roster = roster
         self.options = options
@@ -182,7 +188,7 @@ public final class Router: Sendable {
             turns = Turns(Inflow(Router.reader(plan, options, stop, onPause)))
         } else {
             let made = Inbox(limits: options.inbox, clock: options.clock, onPause: onPause)
-            inbox.withLock { $0 = made }
+            audience.withLock { $0.inbox = made }
             self.inbox = made
             turns = Turns(Inflow(made))
         }
