@@ -99,10 +99,7 @@ struct FrameFuzzer: Fuzzer {
             guard outcome.events.keys.allSatisfy((0..<FrameFuzzer.eventCount).contains) else {
                 return .unexplained("it tells of an event that its batch does not have")
             }
-            _ = outcome.saying { words in
-                texts.append(words)
-                return words
-            }
+            texts = ([outcome.batch] + outcome.events.values).compactMap(words)
         case .closed: break
         }
         // Nothing in it may be passed over: text is repaired and cut, everything else takes the bytes that it took.
@@ -110,6 +107,13 @@ struct FrameFuzzer: Fuzzer {
             return .unexplained("\(bytes.count - body.bytes.count) bytes were passed over")
         }
         return texts.allSatisfy { ForeignText.harmless($0) == $0 } ? .valid : .unexplained("its text could move a cursor")
+    }
+
+    private func words(_ outcome: Outcome) -> String? {
+        switch outcome {
+        case .delivered: nil
+        case .rejected(let answer), .retry(let answer, _), .unknown(let answer), .fault(let answer), .closed(let answer): answer.message
+        }
     }
 
     private func judgeToModule(_ kind: UInt32, _ bytes: [UInt8]) -> Comparison {
