@@ -144,7 +144,12 @@ extension LaneState {
         }
         // On a full disk what was delivered is still removed, so that room comes back.
         if mayRecord, let work = backlog.work(at: now, onlyRecords: !mayStore) { return .commit(work) }
-        if isEnding, isProviderClosed || givenUpFor != nil || isClosedByProvider, !backlog.hasWork, !isBurying { return .close }
+        if isEnding, isProviderClosed || givenUpFor != nil || isClosedByProvider, !backlog.hasWork, !isBurying {
+            // What is left is said to wait on disk, so its place is looked at last of all.
+            if account.totalWaiting == 0 || !canStore || isPlaceChecked { return .close }
+            isPlaceChecked = true
+            return .check
+        }
         // When the store may be asked again and there is nothing to ask it, there is nothing to wait for either.
         var again = mayStore ? nil : storeAgain
         if isFull, !mayStore, backlog.hasRecords || sweeping != nil, let recordAgain { again = again.map { min($0, recordAgain) } }

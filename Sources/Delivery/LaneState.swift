@@ -175,6 +175,8 @@ struct LaneState: ~Copyable {
     var isStoreGone = false
     /// Whether the store is to look whether they are where they were.
     var mustCheckPlace = false
+    /// Whether it has looked at the very end.
+    var isPlaceChecked = false
     /// The lane ended while nothing could be stored: the store is only to be closed.
     var isStoreGivenUp = false
     /// Whether something was removed since the spool was tidied up.

@@ -459,6 +459,7 @@ struct DurableStateTests {
         _ = desk.take(["c"])
         desk.giveUp()
         #expect(desk.disk() == "commit +c")
+        #expect(desk.disk() == "check")
         #expect(desk.disk() == "close; left 3")
         #expect(desk.bench.isOver)
         #expect(store.events == ["a", "b", "c"])

@@ -24,6 +24,8 @@ struct GoneTests {
         let bench: Bench
         let store = MemoryStore()
         var acknowledged = 0
+        /// What it finds when it looks.
+        var isThere = true
 
         init(_ plan: DeliveryPlan = durable()) { bench = Bench(plan, contents: SpoolContents()) }
 
@@ -48,7 +50,9 @@ struct GoneTests {
                     } catch {
                         said += tell(bench.state.storeFailed(error, at: instant(0)))
                     }
-                case .check: said.append("check")
+                case .check:
+                    said.append("check")
+                    if !isThere { said += tell(bench.state.storeGone(removed, at: instant(0))) }
                 case .close: return said + tell(bench.state.storeClosed())
                 case .tidy: _ = bench.state.tidied(isDone: true, at: instant(0))
                 case .read, .sweep, .wait: return said
@@ -97,6 +101,19 @@ struct GoneTests {
         #expect(
             line.settle() == ["damaged an event that waited is lost with the files of its queue, unless those were only moved"])
         #expect(line.bench.account() == "2 taken, 1 delivered, 1 damaged, 0 waiting")
+    }
+
+    @Test("looks for it before it calls what is left kept for the next run, whether anybody else has noticed or not")
+    func looksAtTheEnd() {
+        for isThere in [true, false] {
+            let line = Line()
+            line.isThere = isThere
+            _ = line.take(["a", "b"])
+            #expect(line.settle() == [])
+            _ = line.bench.giveUp("time is up")
+            let lost = "damaged 2 events that waited are lost with the files of its queue, unless those were only moved"
+            #expect(line.settle() == (isThere ? ["check", "left 2"] : ["check", "gone \(removed)", lost]))
+        }
     }
 
     @Test("that spills loses also what was in memory alone when its time is up")

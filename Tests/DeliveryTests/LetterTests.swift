@@ -108,7 +108,7 @@ struct LetterStateTests {
             #expect(bench.account() == "1 taken, 1 waiting")
             #expect(bench.laneAccount.lost == 0)
             #expect(bench.heldBytes == 0)
-            guard case .close = bench.state.diskStep(at: instant(0)) else {
+            guard case .check = bench.state.diskStep(at: instant(0)), case .close = bench.state.diskStep(at: instant(0)) else {
                 Issue.record("something is still to be stored or removed")
                 return
             }
