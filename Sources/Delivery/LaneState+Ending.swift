@@ -33,8 +33,8 @@ extension LaneState {
     /// Something that was in the provider's hands has ended: perhaps the last that was waited for.
     mutating func goOnLeaving() -> [Effect] { leaving.map { leave($0) } ?? [] }
 
-    /// Nothing is in the hands of a provider whose destination is gone. What is in memory only has nowhere to go and is not kept, since its reader chose to leave: it
-    /// counts as undelivered, or as unknown where it may have arrived. What is on disk stays there.
+    /// Nothing is in the hands of a provider whose destination is gone. What is in memory only has nowhere to go and is not kept, since
+    /// its reader chose to leave: it counts as undelivered, or as unknown where it may have arrived. What is on disk stays there.
     private mutating func close(_ answer: Answer) -> [Effect] {
         guard phase != .ended, phase != .stopped else { return [] }
         isClosedByProvider = true
