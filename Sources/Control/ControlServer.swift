@@ -29,20 +29,25 @@ public final class ControlServer: Sendable {
 
     static let mostConnections = 32
 
-    /// Makes the socket in a folder that is this process's alone; one that an earlier router left there is replaced. `patience`: how long
-    /// a connection may take to ask, and again to listen.
+    /// Makes the socket in a folder that is this process's alone; one that an earlier router left there is replaced. It gets its name when
+    /// it already takes connections, so whoever sees the name can connect. `patience`: how long a connection may take to ask, and again
+    /// to listen.
     public init(folder: String, clock: Clock = .system, patience: Duration = .seconds(5), handler: @escaping Handler) throws(ControlFault) {
-        let place = try SocketPlace(in: folder)
-        path = place.path
+        let place = try SocketPlace(in: folder, name: SocketPlace.unfinished)
+        path = folder + "/" + SocketPlace.name
         port = nil
         let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-        guard number >= 0 else { throw ControlFault(.failed, "\(place.path): \(SystemFault())") }
+        guard number >= 0 else { throw ControlFault(.failed, "\(path): \(SystemFault())") }
         listener = Descriptor(owning: number)
         // Before it has a name, so that there is no moment in which others may use it.
         fchmod(number, 0o600)
         unlink(place.path)
-        guard place.withAddress({ bind(number, $0, $1) }) == 0, chmod(place.path, 0o600) == 0, listen(number, 64) == 0 else {
-            throw ControlFault(.failed, "\(place.path): the control socket cannot be made: \(SystemFault())")
+        guard place.withAddress({ bind(number, $0, $1) }) == 0, chmod(place.path, 0o600) == 0, listen(number, 64) == 0,
+            rename(place.path, path) == 0
+        else {
+            let fault = SystemFault()
+            unlink(place.path)
+            throw ControlFault(.failed, "\(path): the control socket cannot be made: \(fault)")
         }
         wakeUp = Descriptor(owning: cplatform_eventfd())
         self.clock = clock

@@ -23,6 +23,8 @@ public struct ControlFault: Error, Sendable, Equatable, CustomStringConvertible 
 
 struct SocketPlace {
     static let name = "control.sock"
+    /// What the socket is called until it answers.
+    static let unfinished = "control.sock.new"
 
     let path: String
     var address = sockaddr_un()
@@ -34,8 +36,8 @@ struct SocketPlace {
         init(_ number: Int32) { descriptor = Descriptor(owning: number) }
     }
 
-    init(in folder: String) throws(ControlFault) {
-        path = folder + "/" + SocketPlace.name
+    init(in folder: String, name: String = SocketPlace.name) throws(ControlFault) {
+        path = folder + "/" + name
         address.sun_family = sa_family_t(AF_UNIX)
         let room = MemoryLayout.size(ofValue: address.sun_path) - 1
         var short = path
@@ -43,7 +45,7 @@ struct SocketPlace {
             let number = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             guard number >= 0 else { throw ControlFault(errno == ENOENT ? .nobody : .failed, "\(path): \(SystemFault())") }
             self.folder = OpenFolder(number)
-            short = "/proc/self/fd/\(number)/" + SocketPlace.name
+            short = "/proc/self/fd/\(number)/" + name
             guard access("/proc/self/fd/\(number)", F_OK) == 0 else {
                 throw ControlFault(
                     .failed,

@@ -69,6 +69,43 @@ struct ControlServerTests {
         server.close()
     }
 
+    /// What happened in a folder, one name after the other.
+    private final class FolderEvents {
+        private let number = inotify_init1(Int32(IN_NONBLOCK))
+        init(_ folder: String) { #expect(inotify_add_watch(number, folder, UInt32(IN_CREATE | IN_MOVED_TO)) >= 0) }
+        deinit { close(number) }
+
+        /// Whether a file came to its name complete, by a rename, or was made under it; by its name.
+        func names() -> [String: Bool] {
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            var names: [String: Bool] = [:]
+            while case let count = read(number, &bytes, bytes.count), count > 0 {
+                bytes[..<count].withUnsafeBytes { all in
+                    var offset = 0
+                    while offset < count {
+                        let event = all.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+                        let start = offset + MemoryLayout<inotify_event>.size
+                        let name = all[start..<start + Int(event.len)].prefix { $0 != 0 }
+                        names[String(decoding: name, as: UTF8.self)] = event.mask & UInt32(IN_MOVED_TO) != 0
+                        offset = start + Int(event.len)
+                    }
+                }
+            }
+            return names
+        }
+    }
+
+    @Test("has its name only when it takes connections, so whoever waits for the name can connect at once")
+    func namedWhenReady() throws {
+        let folder = Folder()
+        let events = FolderEvents(folder.path)
+        let server = try ControlServer(folder: folder.path) { _, answer in answer(Response(200, "ready")) }
+        #expect(events.names() == ["control.sock.new": false, "control.sock": true])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["control.sock"])
+        server.start()
+        server.close()
+    }
+
     @Test("takes the place of one that a killed router left behind")
     func leftBehind() throws {
         let folder = Folder()
