@@ -130,8 +130,10 @@ struct HTTPEndToEndTests {
         #expect(letters.count == 10 && letters.allSatisfy { $0.contains(#""reason":"unknown""#) })
     }
 
-    @Test("a server that always answers before it has read is named once, and retry.for bounds it")
-    func alwaysEarly() throws {
+    /// A server that answers each request when it has read its head, and one batch for it of more than the two systems hold.
+    private func sendEarly(
+        retry: String, _ arguments: [String] = [], untilRequests count: Int = 0
+    ) throws -> (code: Int32, errors: [Substring], letters: [String]) {
         let server = Server(receiveBuffer: 2048) { server, connection in
             guard let head = connection.head() else { return }
             server.note(head)
@@ -140,20 +142,36 @@ struct HTTPEndToEndTests {
         }
         defer { server.close() }
         let folder = TemporaryFolder()
-        // More than the two systems hold of it.
         let delivery =
-            #""delivery": { "retry": { "first": "1ms", "most": "2ms", "for": "50ms" }, "queue": { "memory": "64MB" }, "#
+            #""delivery": { "retry": { "first": "1ms", "most": "2ms", \#(retry) }, "queue": { "memory": "64MB" }, "#
             + #""batch": { "events": 20, "bytes": "32MB" } }"#
         folder.write("routes.json", routes(#""url": "\#(server.url)", \#(delivery)"#))
         let pad = String(repeating: "x", count: 800_000)
-        let result = try run([], in: folder, input: (0..<20).map { "{\"n\":\($0),\"pad\":\"\(pad)\"}\n" }.joined())
+        let input = (0..<20).map { "{\"n\":\($0),\"pad\":\"\(pad)\"}\n" }.joined()
+        let result = try run(arguments, in: folder, input: input) { server.wait(requests: count) }
+        return (result.code, result.errors.split(separator: "\n"), deadLetters(in: folder.path + "/state/dead-letters.sqlite"))
+    }
+
+    @Test("a server that always answers before it has read is named once, however often it is asked")
+    func alwaysEarly() throws {
+        let result = try sendEarly(retry: #""for": "1h""#, ["--drain", "1ms"], untilRequests: 5)
         #expect(result.code == 69)
-        #expect(result.errors.contains("provider collector: 20 taken: 20 unknown"), "\(result.errors)")
-        let named = result.errors.split(separator: "\n").filter {
+        let named = result.errors.filter {
             $0.contains("answered 204 before it was sent the whole body") && $0.contains("its events wait")
         }
         #expect(named.count == 1, "\(result.errors)")
-        #expect(deadLetters(in: folder.path + "/state/dead-letters.sqlite").count == 20)
+        #expect(result.letters.count == 20)
+    }
+
+    @Test("retry.for bounds how long a server is asked that always answers before it has read")
+    func boundedEarly() throws {
+        let result = try sendEarly(retry: #""for": "50ms""#)
+        #expect(result.code == 69)
+        #expect(result.errors.contains { $0.hasPrefix("provider collector: 20 taken: 20 unknown") }, "\(result.errors)")
+        #expect(
+            result.errors.contains { $0.contains("20 events unknown: ") && $0.contains("answered 204 before it was sent the whole body") },
+            "\(result.errors)")
+        #expect(result.letters.count == 20)
     }
 
     @Test("with one event a request the refused one ends alone in the dead letters at once")
