@@ -197,17 +197,15 @@ public final class Process: Sendable {
 
     /// This program where it is the router, or else (in a test) the router beside it.
     private static func router() throws(SystemFault) -> String {
-        let own = "/proc/self/exe"
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = buffer.withUnsafeMutableBytes { readlink(own, $0.bindMemory(to: CChar.self).baseAddress!, $0.count) }
+        let count = buffer.withUnsafeMutableBytes { readlink(OwnProgram.link, $0.bindMemory(to: CChar.self).baseAddress!, $0.count) }
         guard count > 0 else { throw SystemFault() }
         let path = String(decoding: buffer[..<count], as: UTF8.self)
         let slash = path.lastIndex(of: "/") ?? path.startIndex
-        // Also after its file was replaced by a newer one the link leads to the program that runs.
-        if ["/switchyard", "/switchyard (deleted)"].contains(String(path[slash...])) { return own }
+        if ["/switchyard", "/switchyard (deleted)"].contains(String(path[slash...])) { return OwnProgram.path }
         let beside = String(path[..<slash] + "/switchyard")
         // Where there is none beside it, this is the router under another name.
-        return access(beside, X_OK) == 0 ? beside : own
+        return access(beside, X_OK) == 0 ? beside : OwnProgram.path
     }
 
     private static func startSupervisor(_ descriptors: [Int32]) throws(SystemFault) -> Int32 {

@@ -72,8 +72,7 @@ public final class IsolatedInstance: Provider, Sendable {
     public convenience init(
         _ module: Module, _ plan: ProviderPlan, hiding hidden: HiddenTexts, log: @escaping @Sendable (LogLevel, String) -> Void
     ) throws(ModuleFault) {
-        // Also after the file was replaced by a newer one this leads to the program that runs.
-        try self.init(module, plan, hiding: hidden, executable: "/proc/self/exe", clock: .system, log: log)
+        try self.init(module, plan, hiding: hidden, executable: OwnProgram.path, clock: .system, log: log)
     }
 
     /// `executable` is the router's program, or in a test one that knows the same word. `halfFrame`: nil is as the deadline has it.

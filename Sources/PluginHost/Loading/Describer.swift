@@ -21,7 +21,7 @@ public struct Describer: Sendable {
 
     /// In a process of its own for each module. `executable` is the router's program, or in a test one that knows the same word.
     public static func process(
-        executable: String = "/proc/self/exe", patience: Duration = .seconds(10), clock: Clock = .system
+        executable: String = OwnProgram.path, patience: Duration = .seconds(10), clock: Clock = .system
     ) -> Describer {
         Describer(executable: executable, patience: patience, clock: clock)
     }
