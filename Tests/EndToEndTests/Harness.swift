@@ -26,10 +26,11 @@ final class Yard {
     var deadLetters: [String] { TestSupport.deadLetters(in: path("state/dead-letters.sqlite")) }
 
     /// Starts the router here. Its streams are pipes unless others are given.
-    func start(_ arguments: [String] = [], environment: [String: String] = [:], input: FileHandle? = nil, output: FileHandle? = nil) throws
-        -> Run
-    {
-        try Run(self, arguments, environment, input, output)
+    func start(
+        _ arguments: [String] = [], environment: [String: String] = [:], input: FileHandle? = nil, output: FileHandle? = nil,
+        executable: String = Run.executable
+    ) throws -> Run {
+        try Run(self, arguments, environment, input, output, executable)
     }
 
     /// Runs it to its end on this input.
@@ -76,12 +77,13 @@ final class Run: @unchecked Sendable {
         fatalError("there is no switchyard beside \(CommandLine.arguments[0])")
     }()
 
-    fileprivate init(_ yard: Yard, _ arguments: [String], _ environment: [String: String], _ input: FileHandle?, _ output: FileHandle?)
-        throws
-    {
+    fileprivate init(
+        _ yard: Yard, _ arguments: [String], _ environment: [String: String], _ input: FileHandle?, _ output: FileHandle?,
+        _ executable: String
+    ) throws {
         self.yard = yard
         Glibc.signal(SIGPIPE, SIG_IGN)
-        process.executableURL = URL(fileURLWithPath: Run.executable)
+        process.executableURL = URL(fileURLWithPath: executable)
         process.arguments = arguments
         process.currentDirectoryURL = URL(fileURLWithPath: yard.folder)
         process.environment = ["STATE_DIRECTORY": yard.path("state")].merging(Sanitizer.environment) { $1 }.merging(environment) { $1 }

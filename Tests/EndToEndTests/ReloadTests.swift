@@ -166,6 +166,27 @@ struct ReloadTests {
         #expect(yard.lines("3.ndjson") == ["{\"n\":1}"])
     }
 
+    @Test("describes and isolates a new module also when the router's own file was removed meanwhile")
+    func withoutItsFile() throws {
+        let yard = try Yard(routes: files(["out": "out.ndjson"]))
+        let copy = yard.path("switchyard")
+        try FileManager.default.copyItem(atPath: Run.executable, toPath: copy)
+        let modules = (Run.executable as NSString).deletingLastPathComponent
+        let run = try yard.start(["run"], environment: ["SWITCHYARD_PLUGINS": modules], executable: copy)
+        waitUntil("the control socket") { access(yard.path("state/control.sock"), F_OK) == 0 }
+        unlink(copy)
+        try yard.write(
+            #"""
+            { "providers": { "out": { "plugin": "file", "path": "out.ndjson" },
+                             "apart": { "plugin": "console", "format": "ndjson", "isolate": true } },
+              "routes": [ { "to": ["out", "apart"] } ] }
+            """#, to: "routes.json")
+        #expect(try yard.command("reload").text == "routes.json was taken over: kept out; added apart\n")
+        let result = run.finish(feeding: Data("{\"n\":1}\n".utf8))
+        #expect(result.code == 0 && result.lines == ["{\"n\":1}"], "\(result.errors)")
+        #expect(yard.lines("out.ndjson") == ["{\"n\":1}"])
+    }
+
     @Test("lets a removed provider deliver what it has, and go")
     func removed() throws {
         let yard = try Yard(routes: files(["gone": "gone.ndjson", "out": "out.ndjson"]))

@@ -72,7 +72,7 @@ public final class IsolatedInstance: Provider, Sendable {
     public convenience init(
         _ module: Module, _ plan: ProviderPlan, hiding hidden: HiddenTexts, log: @escaping @Sendable (LogLevel, String) -> Void
     ) throws(ModuleFault) {
-        try self.init(module, plan, hiding: hidden, executable: OwnProgram.path, clock: .system, log: log)
+        try self.init(module, plan, hiding: hidden, executable: OwnProgram.link, clock: .system, log: log)
     }
 
     /// `executable` is the router's program, or in a test one that knows the same word. `halfFrame`: nil is as the deadline has it.
@@ -209,7 +209,7 @@ public final class IsolatedInstance: Provider, Sendable {
             (socket) throws(SystemFault) -> (ErrorPipe?, Process) in
             func process(_ streams: [Int32], keeping names: [String]) throws(SystemFault) -> Process {
                 try Process(
-                    executable, [HostedModule.command],
+                    OwnProgram.found(executable), [HostedModule.command],
                     environment: Process.cleanEnvironment(
                         plan.environment.map { ($0.name, $0.value) }, keeping: Process.runtimeVariables + names),
                     memory: plan.memory, descriptors: streams + [socket])

@@ -21,7 +21,7 @@ public struct Describer: Sendable {
 
     /// In a process of its own for each module. `executable` is the router's program, or in a test one that knows the same word.
     public static func process(
-        executable: String = OwnProgram.path, patience: Duration = .seconds(10), clock: Clock = .system
+        executable: String = OwnProgram.link, patience: Duration = .seconds(10), clock: Clock = .system
     ) -> Describer {
         Describer(executable: executable, patience: patience, clock: clock)
     }
@@ -95,7 +95,7 @@ public struct Describer: Sendable {
             var process: Int32 = 0
             let streams = [-1, -1, theirErrors.number, library.number, theirAnswer.number]
             let error = withExtendedLifetime((theirAnswer, theirErrors)) {
-                cplatform_spawn(&process, executable, words, variables, streams, Int32(streams.count))
+                cplatform_spawn(&process, OwnProgram.found(executable), words, variables, streams, Int32(streams.count))
             }
             guard error == 0 else { throw SystemFault(code: error) }
             return (answer, errors, process)
