@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Waits until something holds that another process brings about.
@@ -166,7 +167,10 @@ struct ReloadTests {
         #expect(yard.lines("3.ndjson") == ["{\"n\":1}"])
     }
 
-    @Test("describes and isolates a new module also when the router's own file was removed meanwhile")
+    @Test(
+        "describes and isolates a new module also when the router's own file was removed meanwhile",
+        // The leaks that a module may have are excused by the names of functions, which are read from that file at the end.
+        .enabled(if: !isSanitized, "a sanitizer reads the file that is gone"))
     func withoutItsFile() throws {
         let yard = try Yard(routes: files(["out": "out.ndjson"]))
         let copy = yard.path("switchyard")
