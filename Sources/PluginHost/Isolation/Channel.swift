@@ -5,7 +5,8 @@ internal import Platform
 
 final class Channel: Sendable {
     private let descriptor: Descriptor
-    private let sending = Monitor(())
+    /// Of whole frames. A value of no size lies where the object begins, and the thread sanitizer takes its change for one of the object.
+    private let sending = Monitor(0)
     private let patience: Duration?
     private let clock: Clock
 
