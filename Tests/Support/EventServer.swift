@@ -94,23 +94,27 @@ public final class EventServer: Sendable {
     private func serve(_ connection: Int32, _ act: @Sendable (Int) -> Act) {
         var pending: [UInt8] = []
         while let request = next(connection, &pending) {
-            let number = state.withLock { state in
+            let number = state.withLock { $0.requests.count }
+            let act = act(number)
+            // Whoever has waited for the request finds its events taken.
+            let answer = state.withLock { state -> String? in
                 state.requests.append(request)
-                return state.requests.count - 1
+                switch act {
+                case .take, .takeSilently: return take(request.lines, &state)
+                case .reset, .takeAfter, .answer: return nil
+                }
             }
             state.wake()
-            switch act(number) {
-            case .take: send(connection, take(request.lines))
-            case .takeSilently:
-                _ = take(request.lines)
-                return
+            switch act {
+            case .take: if let answer { send(connection, answer) }
+            case .takeSilently: return
             case .reset:
                 var option: (on: Int32, seconds: Int32) = (1, 0)
                 setsockopt(connection, SOL_SOCKET, SO_LINGER, &option, 8)
                 return
             case .takeAfter(let wait):
                 wait()
-                send(connection, take(request.lines))
+                send(connection, state.withLock { take(request.lines, &$0) })
             case .answer(let status, let headers, let body):
                 send(connection, "HTTP/1.1 \(status)\r\n\(headers)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
             }
@@ -118,9 +122,9 @@ public final class EventServer: Sendable {
     }
 
     /// The answer.
-    private func take(_ lines: [String]) -> String {
+    private func take(_ lines: [String], _ state: inout State) -> String {
         let faults = lines.map(rejects)
-        state.withLock { $0.taken += zip(lines, faults).filter { $0.1 == nil }.map(\.0) }
+        state.taken += zip(lines, faults).filter { $0.1 == nil }.map(\.0)
         let results = faults.map { fault in
             fault.map { "{\"status\":\"rejected\",\"error\":\(jsonQuoted($0))}" } ?? "{\"status\":\"accepted\"}"
         }
