@@ -77,6 +77,7 @@ final class Rig: @unchecked Sendable {
         let said = said
         router = Router(plan, outlets: stores.map { Outlet(provider: $0, concurrency: 1) }, options: options) { line in
             said.withLock { $0.append(line) }
+            said.wake()
         }
         let router = router
         let account = account
@@ -150,7 +151,9 @@ struct RouterTests {
         let rig = Rig(stores)
         rig.send("{\"n\":1}\n")
         for store in stores { store.wait(for: 1) }
-        for store in stores { store.leave() }
+        stores[0].leave()
+        rig.said.wait(while: { $0.isEmpty })
+        stores[1].leave()
         let account = rig.finish(endingInput: false)
         #expect(!account.isComplete)
         #expect(!account.lostSome)
