@@ -83,6 +83,8 @@ final class Run: @unchecked Sendable {
     ) throws {
         self.yard = yard
         Glibc.signal(SIGPIPE, SIG_IGN)
+        // A shell, or nohup, ignores these for what runs in the background, and a program would inherit that from the tests.
+        for number in [SIGHUP, SIGINT, SIGQUIT] { Glibc.signal(number, SIG_DFL) }
         process.executableURL = URL(fileURLWithPath: executable)
         process.arguments = arguments
         process.currentDirectoryURL = URL(fileURLWithPath: yard.folder)
