@@ -130,4 +130,4 @@ deb: ## Build a Debian package in .build/deb: the program, its modules, unit, so
 	@Scripts/deb.sh
 
 clean: ## Remove everything that was built
-	@rm -rf .build .build-* Fuzz/.build Benchmarks/Scanner/.build
+	@rm -rf .build .build-*

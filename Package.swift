@@ -20,8 +20,27 @@ let lean: [SwiftSetting] =
         ])
     ]
 
-func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: lean)
+/// What is built besides the program: "checks", the fuzzers and the simulations, which look inside of the modules in an optimised
+/// build, or "benchmarks", programs that measure a module alone. Both need libraries that the program does without.
+let extras = Context.environment["SWITCHYARD_EXTRAS"] ?? ""
+
+/// The settings of a module of the program.
+let settings = lean + (extras == "checks" ? [.unsafeFlags(["-enable-testing"])] : [])
+
+func module(_ name: String, in room: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/\(room)/\(name)", swiftSettings: settings)
+}
+
+/// Code in C of the project's own, or a look-up of a library that is loaded when it is first needed.
+func native(_ name: String, in room: String = "System", _ dependencies: [Target.Dependency] = [], links libraries: [String] = []) -> Target
+{
+    .target(
+        name: name, dependencies: dependencies, path: "Sources/\(room)/\(name)",
+        linkerSettings: libraries.isEmpty ? nil : libraries.map { .linkedLibrary($0) })
+}
+
+func library(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
+    .systemLibrary(name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -33,7 +52,7 @@ func adapter(_ name: String, _ dependencies: [Target.Dependency] = [], hasCases:
     // The cases of the contract lie beside it; see Tests/Contract.
     .target(
         name: name, dependencies: ["PluginKit"] + dependencies, path: "Plugins/\(name)", exclude: hasCases ? ["contract.json"] : [],
-        swiftSettings: lean)
+        swiftSettings: settings)
 }
 
 func adapterProduct(_ name: String) -> Product {
@@ -60,69 +79,77 @@ let package = Package(
                 "Router", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Policy",
                 "Configuration", "Expressions", "Database", "Events", "Platform", "CPlatform",
             ],
-            swiftSettings: lean,
+            path: "Sources/Command", swiftSettings: settings,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
         module(
-            "Router",
+            "Router", in: "Flow",
             ["Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform"]),
-        module("Control", ["Platform", "CPlatform"]),
-        module("Sending", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
-        module("Listener", ["Ingest", "Configuration", "Dialects", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
-        module("Ingest", ["Configuration", "Events", "Platform", "CPlatform"]),
-        module("PluginHost", ["Delivery", "Policy", "Configuration", "Platform", "CPlatform", "CExit", "CSwitchyardPlugin"]),
-        module("Delivery", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
-        module("Spool", ["Policy", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
+        module("Control", in: "Inspect", ["Platform", "CPlatform"]),
+        module("Sending", in: "Inspect", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
+        module("Listener", in: "Flow", ["Ingest", "Configuration", "Dialects", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
+        module("Ingest", in: "Flow", ["Configuration", "Events", "Platform", "CPlatform"]),
+        module("PluginHost", in: "Flow", ["Delivery", "Policy", "Configuration", "Platform", "CPlatform", "CExit", "CSwitchyardPlugin"]),
+        module("Delivery", in: "Flow", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
+        module("Spool", in: "Flow", ["Policy", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
         // Who consented to what, on disk.
-        module("Ledger", ["Policy", "Events", "Database", "Platform", "CJansson", "CCrypto"]),
-        module("Policy", ["Signals", "Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
-        module("Configuration", ["Redaction", "Expressions", "Events", "CJansson"]),
+        module("Ledger", in: "Consent", ["Policy", "Events", "Database", "Platform", "CJansson", "CCrypto"]),
+        module(
+            "Policy", in: "Rules", ["Signals", "Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
+        module("Configuration", in: "Rules", ["Redaction", "Expressions", "Events", "CJansson"]),
         // Finds and masks in the strings of an event.
-        module("Redaction", ["Expressions", "Events"]),
-        module("Expressions", ["Events", "Platform", "CPlatform"]),
-        module("Events", ["CSIMD"]),
+        module("Redaction", in: "Rules", ["Expressions", "Events"]),
+        module("Expressions", in: "Rules", ["Events", "Platform", "CPlatform"]),
+        module("Events", in: "Base", ["CSIMD"]),
         // Consent as others write it.
-        module("Signals"),
+        module("Signals", in: "Consent"),
         // Request bodies of vendors' client libraries to lines of events.
-        module("Dialects", ["Events"]),
-        module("Database", ["Platform", "CSQLite", "CChecksum"]),
-        module("Platform", ["CPlatform"]),
+        module("Dialects", in: "Flow", ["Events"]),
+        module("Database", in: "Base", ["Platform", "CSQLite", "CChecksum"]),
+        module("Platform", in: "Base", ["CPlatform"]),
 
         // What the author of an adapter imports.
-        module("PluginKit", ["CSwitchyardPlugin", "CJansson", "Events", "Platform"]),
+        module("PluginKit", in: "Kits", ["CSwitchyardPlugin", "CJansson", "Events", "Platform"]),
 
-        // C: the plugin ABI, the vector intrinsics, and a module map for each system library.
-        .target(name: "CSwitchyardPlugin"),
-        .target(name: "CSIMD"),
-        .target(name: "CChecksum"),
-        .target(name: "CPlatform"),
-        // What exit is in the router's program; no module may link it.
-        .target(name: "CExit"),
-        .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
-        // Their libraries are looked up when they are first needed: no program links them.
-        .target(name: "CMicrohttpd"),
-        .target(name: "CDecoders"),
-        .target(name: "CCurlLoaded", dependencies: ["CCrypto"]),
-        .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
-        // libcrypto (libssl-dev), loaded when it is first needed.
-        .target(name: "CCrypto"),
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+        // The plugin ABI: one header, and nothing else that a module and the router share.
+        native("CSwitchyardPlugin", in: "Kits"),
 
+        // C of the project's own: vector intrinsics, checksums, system calls that Swift cannot make, and what exit is in the router's
+        // program, which no module may link.
+        native("CSIMD"),
+        native("CChecksum"),
+        native("CPlatform"),
+        native("CExit"),
+        native("CRE2", links: ["re2"]),
+        // Libraries that are loaded when they are first needed: no program links them.
+        native("CMicrohttpd"),
+        native("CDecoders"),
+        native("CCrypto"),
+        native("CCurlLoaded", ["CCrypto"]),
+        // Libraries that are linked.
+        library("CJansson", "jansson", "libjansson-dev"),
+        library("CSQLite", "sqlite3", "libsqlite3-dev"),
+        library("CCurl", "libcurl", "libcurl4-openssl-dev"),
+        library("CZlib", "zlib", "zlib1g-dev"),
+        library("CZstd", "libzstd", "libzstd-dev"),
+
+        // What several tests share: numbers by a seed, slow models of what the program does fast, faults on demand.
+        .target(name: "Seeded", path: "Tests/Seeded", swiftSettings: strict),
+        .target(
+            name: "Models", dependencies: ["Seeded", "Policy", "Redaction", "Configuration", "Expressions", "Events", "CCrypto"],
+            path: "Tests/Models", swiftSettings: strict),
         .target(name: "TestSupport", dependencies: ["FaultyFiles", "Spool", "Platform"], path: "Tests/Support", swiftSettings: strict),
         // A file system under SQLite that fails when it is told to.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
         tests("SpoolTests", ["Spool", "TestSupport", "Policy", "Configuration", "Events", "Database", "Platform"]),
         tests("DatabaseTests", ["Database", "Platform", "CChecksum"]),
-        tests("LedgerTests", ["Ledger", "TestSupport", "Policy", "Database", "Platform"]),
-        tests("EventsTests", ["Events"]),
-        tests("SignalsTests", ["Signals"]),
+        tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Policy", "Database", "Platform"]),
+        tests("EventsTests", ["Seeded", "Events"]),
+        tests("SignalsTests", ["Seeded", "Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
-        tests("RedactionTests", ["Redaction", "TestSupport", "Expressions", "Events"]),
-        tests("ConfigurationTests", ["Configuration", "TestSupport"]),
-        tests("PolicyTests", ["Policy", "TestSupport", "Configuration", "Redaction", "Expressions", "Events"]),
+        tests("RedactionTests", ["Models", "Seeded", "Redaction", "TestSupport", "Expressions", "Events"]),
+        tests("ConfigurationTests", ["Seeded", "Configuration", "TestSupport"]),
+        tests("PolicyTests", ["Models", "Seeded", "Policy", "TestSupport", "Configuration", "Redaction", "Expressions", "Events"]),
         tests("DeliveryTests", ["Delivery", "Spool", "Database", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
         tests("ListenerTests", ["Listener", "Ingest", "Configuration", "Dialects", "Events", "Platform", "CZlib", "CZstd"]),
         tests("IngestTests", ["Ingest", "Configuration", "Events", "Platform"]),
@@ -150,10 +177,11 @@ let package = Package(
         tests(
             "RouterTests",
             [
+                "Seeded",
                 "Router", "TestSupport", "FaultyFiles", "Ledger", "Spool", "Ingest", "Delivery", "Policy", "Configuration", "Events",
                 "Platform",
             ]),
-        tests("EndToEndTests", ["TestSupport", "CSQLite", "CZlib", "CZstd"]),
+        tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite", "CZlib", "CZstd"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),
@@ -163,6 +191,45 @@ let package = Package(
             adapter("NoOp", hasCases: false),
         ]
 )
+
+/// A program that is built when it is asked for, with its own settings: it is not the product.
+func program(_ name: String, in folder: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "\(folder)/\(name)",
+        swiftSettings: [.swiftLanguageMode(.v6), .enableUpcomingFeature("InternalImportsByDefault")] + more)
+}
+
+switch extras {
+case "checks":
+    package.targets += [
+        .target(name: "COracle", path: "Fuzz/COracle", linkerSettings: [.linkedLibrary("simdjson")]),
+        program(
+            "fuzz", in: "Fuzz",
+            [
+                "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Ingest", "Listener", "Delivery", "PluginHost",
+                "Exec",
+                "PluginKit", "Redaction", "Signals", "Expressions", "Policy", "CCrypto", "COracle",
+            ]),
+        program("fuzz-expressions", in: "Fuzz", ["Seeded", "Expressions", "Events"]),
+        .target(name: "Seeds", dependencies: ["Platform"], path: "Tests/Simulation/Seeds", swiftSettings: strict),
+        program(
+            "simulate", in: "Tests/Simulation", ["Seeds", "Delivery", "Spool", "Policy", "Configuration", "Platform"], strict),
+        program(
+            "promise", in: "Tests/Simulation",
+            ["Seeds", "Router", "Delivery", "Ledger", "Spool", "Policy", "Configuration", "Events", "Platform"], strict),
+    ]
+case "benchmarks":
+    package.targets += [
+        .target(
+            name: "CDocument", path: "Benchmarks/Scanner/CDocument", cxxSettings: [.unsafeFlags(["-O3"])],
+            linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(name: "Lines", dependencies: ["Seeded"], path: "Benchmarks/Scanner/Lines", swiftSettings: strict),
+        program("scanner-bench", in: "Benchmarks/Scanner", ["Lines", "Events", "CDocument"]),
+        program("scrub-bench", in: "Benchmarks/Scanner", ["Lines", "Events", "Redaction"]),
+    ]
+default: break
+}
+package.cxxLanguageStandard = .cxx17
 
 // What warns does not build: `make check` asks for it.
 if Context.environment["SWITCHYARD_WARNINGS"] == "errors" {

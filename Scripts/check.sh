@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The checks that need no run: format, imports, manifests, warnings. Run by `make check`, which puts swift on PATH.
+# The checks that need no run: format, imports, promises, warnings. Run by `make check`, which puts swift on PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,9 +14,6 @@ if grep -rnE '^[^/]*\bimport (Foundation|FoundationEssentials|Synchronization)\b
     echo "switchyard: the lines above import what the executable does without" >&2
     exit 1
 fi
-
-echo "switchyard: manifests"
-Scripts/manifests.py
 
 echo "switchyard: promises"
 Scripts/promises.py

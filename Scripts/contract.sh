@@ -26,7 +26,7 @@ failed=0
 compile() { # source, name of the module, options ...
     local source=$1 output=$folder/$2.so
     shift 2
-    cc -std=gnu11 -shared -fPIC -pthread -Wall -Wextra -Werror -Wno-unused -I Sources/CSwitchyardPlugin/include "$@" "$source" -o "$output"
+    cc -std=gnu11 -shared -fPIC -pthread -Wall -Wextra -Werror -Wno-unused -I Sources/Kits/CSwitchyardPlugin/include "$@" "$source" -o "$output"
 }
 
 hold() { # library [cases]

@@ -7,8 +7,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${1:?usage: Scripts/fuzz.sh SECONDS}
-swift build --package-path Fuzz -c release
-folder=$(swift build --package-path Fuzz -c release --show-bin-path)
+export SWITCHYARD_EXTRAS=checks
+build=(swift build --scratch-path .build-checks -c release)
+# What is loaded by name when a mask is compiled comes with them.
+for product in fuzz fuzz-expressions switchyard-patterns; do "${build[@]}" --product $product; done
+folder=$("${build[@]}" --show-bin-path)
 targets=(fuzz-expressions)
 for target in scanner event-reader descriptor library frames answers native segment otlp-protobuf otlp-json service scrub mask transforms tcf gpp; do
     targets+=("fuzz --target $target")

@@ -8,8 +8,10 @@ cd "$(dirname "$0")/.."
 
 seeds=${1:?usage: Scripts/simulate.sh SEEDS [[--consent] --seed SEED]}
 shift
-swift build --package-path Tests/Simulation --scratch-path .build-simulate -c release
-programs=$(swift build --package-path Tests/Simulation --scratch-path .build-simulate -c release --show-bin-path)
+export SWITCHYARD_EXTRAS=checks
+build=(swift build --scratch-path .build-checks -c release)
+for product in simulate promise; do "${build[@]}" --product $product; done
+programs=$("${build[@]}" --show-bin-path)
 if [ "${1:-}" = --consent ]; then
     shift
     exec "$programs/promise" "$@"

@@ -1,7 +1,7 @@
 /*
  * A provider in plain C: it counts what it is given and says the sum when the router lets go of it.
  *
- *   cc -shared -fPIC -o ~/.local/lib/switchyard/count.so count.c -I /path/to/switchyard/Sources/CSwitchyardPlugin/include
+ *   cc -shared -fPIC -o ~/.local/lib/switchyard/count.so count.c -I /path/to/switchyard/Sources/Kits/CSwitchyardPlugin/include
  *   export SWITCHYARD_PLUGINS=~/.local/lib/switchyard
  *
  * and in routes.json:  "providers": { "sum": { "plugin": "count" } }

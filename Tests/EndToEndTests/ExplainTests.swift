@@ -1,4 +1,5 @@
 import Foundation
+import Seeded
 import Testing
 
 @Suite("explain")
@@ -445,17 +446,5 @@ struct ExplainTests {
         return
             #"{"n":\#(number), "event":"\#(pick(["item_viewed", "item_viewed", "item_bought", "error_1", "page"]))",\#(user)"type":"\#(pick(["track", "track", "page"]))","#
             + #""properties":{"source":"\#(pick(["web", "app", "cli"]))"},"traits":{"role":"x"},"context":{"ip":"10.0.0.1"\#(level)}}"#
-    }
-}
-
-/// A generator whose numbers are the same in every run.
-struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-        return z ^ z >> 31
     }
 }

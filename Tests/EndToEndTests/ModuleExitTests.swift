@@ -10,7 +10,7 @@ private struct Shop {
     let yard: Yard
     private static let modules = String(#filePath.dropLast("EndToEndTests/ModuleExitTests.swift".count)) + "PluginHostTests/Modules"
     private static let header =
-        String(#filePath.dropLast("Tests/EndToEndTests/ModuleExitTests.swift".count)) + "Sources/CSwitchyardPlugin/include"
+        String(#filePath.dropLast("Tests/EndToEndTests/ModuleExitTests.swift".count)) + "Sources/Kits/CSwitchyardPlugin/include"
 
     init(_ where: String, _ bad: String = "", queue: String = "") throws {
         yard = try Yard(routes: Shop.routes(`where`, bad, queue: queue))

@@ -1,6 +1,7 @@
 // Every production of RFC 8259, valid and broken, by every way of looking ahead, behind it a page nobody may touch.
 
 import Events
+import Seeded
 import Testing
 
 @Suite("The grammar of events") struct GrammarTests {

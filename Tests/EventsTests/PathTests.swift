@@ -1,6 +1,7 @@
 // Paths as text, and the trie of the paths that rules name.
 
 import Events
+import Seeded
 import Testing
 
 @Suite("Paths") struct PathTests {

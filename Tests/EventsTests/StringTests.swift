@@ -1,5 +1,6 @@
 // Strings: UTF-8 and escapes, exhaustively where that can be afforded.
 
+import Seeded
 import Testing
 
 @testable import Events

@@ -69,18 +69,6 @@ func isEvent(_ line: [UInt8], _ paths: PathTrie = PathTrie([]), depth: Int = 512
 
 func paths(_ texts: String...) -> PathTrie { PathTrie(texts.map { try! Path(parsing: $0) }) }
 
-/// SplitMix64, so that every run draws the same.
-struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-        return z ^ z >> 31
-    }
-}
-
 /// RFC 8259 read aloud: slow and recursive, in Swift's own strings and arrays.
 struct Model {
     let text: [UInt8]

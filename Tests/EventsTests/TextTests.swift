@@ -1,5 +1,6 @@
 // Strings as text, numbers as values.
 
+import Seeded
 import Testing
 
 @testable import Events

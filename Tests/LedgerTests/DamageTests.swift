@@ -5,6 +5,7 @@ import Database
 import Foundation
 import Platform
 import Policy
+import Seeded
 import TestSupport
 import Testing
 
@@ -75,22 +76,11 @@ extension Folder {
     }
 }
 
-private struct Chance: RandomNumberGenerator {
-    var state: UInt64
-    init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state &* 0x2545_f491_4f6c_dd1d
-    }
-}
-
 /// One damage to one file.
 private enum Harm: CaseIterable {
     case flip, zero, cut, append, swap
 
-    func harm(_ data: inout Data, page: Int, head: Int, _ chance: inout Chance) {
+    func harm(_ data: inout Data, page: Int, head: Int, _ chance: inout Seeded) {
         guard data.count > head + 2 * page else { return }
         switch self {
         case .flip: data[Int.random(in: 0..<data.count, using: &chance)] ^= 1 << UInt8.random(in: 0..<8, using: &chance)
@@ -249,7 +239,7 @@ struct DamageTests {
         let killed = try Killed()
         var faults = 0
         for round in 0..<30 {
-            var chance = Chance(UInt64(seed * 1000 + round + 1))
+            var chance = Seeded(state: UInt64(seed * 1000 + round + 1))
             let harm = Harm.allCases[round % 5]
             let place = round / 5 % 3
             let folder = try killed.folder { files in

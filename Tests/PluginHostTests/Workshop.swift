@@ -84,7 +84,7 @@ final class Workshop: Sendable {
             defer { unlink(output) }
             let command =
                 ["cc", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror", "-Wno-unused"]
-                + ["-I", root + "/Sources/CSwitchyardPlugin/include", source, "-o", output] + options
+                + ["-I", root + "/Sources/Kits/CSwitchyardPlugin/include", source, "-o", output] + options
             guard run(command) == 0 else { throw ModuleFault("\(source) cannot be compiled") }
             let result = try [UInt8](Data(contentsOf: URL(filePath: output)))
             compiled[[source] + options] = result

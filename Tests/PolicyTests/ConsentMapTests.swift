@@ -1,7 +1,9 @@
 import Configuration
 import Events
+import Seeded
 import Testing
 
+@testable import Models
 @testable import Policy
 
 /// Nobody allowed anything: the example of "Consent string and vendor list formats v2".

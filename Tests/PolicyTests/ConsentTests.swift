@@ -1,8 +1,10 @@
 import Configuration
 import Events
+import Seeded
 import TestSupport
 import Testing
 
+@testable import Models
 @testable import Policy
 
 /// The section of the design: levels with purposes.

@@ -2,6 +2,7 @@ import Configuration
 import Expressions
 import Testing
 
+@testable import Models
 @testable import Policy
 
 @Suite struct EmitTests {

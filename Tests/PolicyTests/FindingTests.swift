@@ -3,9 +3,11 @@ import Events
 import Expressions
 import Foundation
 import Redaction
+import Seeded
 import TestSupport
 import Testing
 
+@testable import Models
 @testable import Policy
 
 /// What is found out must be why the verdict fell, on thousands of events.

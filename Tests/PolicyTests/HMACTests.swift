@@ -1,6 +1,8 @@
 import Configuration
+import Seeded
 import Testing
 
+@testable import Models
 @testable import Policy
 
 @Suite struct HMACTests {

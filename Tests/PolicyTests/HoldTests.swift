@@ -3,6 +3,7 @@ import Events
 import Expressions
 import Testing
 
+@testable import Models
 @testable import Policy
 
 private func holding(_ change: (inout ConsentPlan) -> Void = { _ in }) -> ConsentPlan {

@@ -1,6 +1,8 @@
 import Configuration
+import Seeded
 import Testing
 
+@testable import Models
 @testable import Policy
 
 private let second: Int64 = 1_000_000_000

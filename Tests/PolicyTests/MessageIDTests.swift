@@ -3,6 +3,7 @@ import Events
 import TestSupport
 import Testing
 
+@testable import Models
 @testable import Policy
 
 private func bench(providers: Int = 1, _ routes: RoutePlan...) -> Bench {

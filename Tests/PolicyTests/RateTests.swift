@@ -1,6 +1,7 @@
 import Configuration
 import Testing
 
+@testable import Models
 @testable import Policy
 
 private let second: Int64 = 1_000_000_000

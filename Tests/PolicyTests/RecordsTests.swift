@@ -1,9 +1,11 @@
 import Configuration
 import Events
 import Foundation
+import Seeded
 import TestSupport
 import Testing
 
+@testable import Models
 @testable import Policy
 
 private let levels: [(name: String, purposes: [String])] = [

@@ -1,7 +1,9 @@
 import Configuration
 import Events
+import Seeded
 import Testing
 
+@testable import Models
 @testable import Policy
 
 private let second: Int64 = 1_000_000_000

@@ -1,5 +1,6 @@
 import Configuration
 import Events
+import Seeded
 import Testing
 
 @testable import Policy

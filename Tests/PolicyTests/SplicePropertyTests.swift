@@ -1,8 +1,10 @@
 import Configuration
 import Events
+import Seeded
 import TestSupport
 import Testing
 
+@testable import Models
 @testable import Policy
 
 /// Random events and random transforms, against the model.

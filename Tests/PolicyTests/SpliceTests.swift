@@ -1,6 +1,7 @@
 import Configuration
 import Testing
 
+@testable import Models
 @testable import Policy
 
 @Suite struct SpliceTests {

@@ -1,6 +1,7 @@
 import Configuration
 import Events
 
+@testable import Models
 @testable import Policy
 
 /// A plan with as many providers as are named, all of them without settings.

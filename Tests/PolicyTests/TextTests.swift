@@ -5,6 +5,7 @@ import Events
 import Redaction
 import Testing
 
+@testable import Models
 @testable import Policy
 
 @Suite struct TextTests {

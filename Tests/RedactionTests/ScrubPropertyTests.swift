@@ -1,8 +1,10 @@
 // `scrub` against the oracle, on random events with planted finds.
 
+import Seeded
 import TestSupport
 import Testing
 
+@testable import Models
 @testable import Redaction
 
 @Suite struct ScrubPropertyTests {

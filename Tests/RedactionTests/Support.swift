@@ -4,22 +4,6 @@ import Events
 
 @testable import Redaction
 
-/// A generator whose numbers repeat.
-struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
-
-    mutating func below(_ n: Int) -> Int { Int.random(in: 0..<n, using: &self) }
-    mutating func pick<T>(_ list: [T]) -> T { list[below(list.count)] }
-}
-
 /// What became of an event.
 struct Outcome: Equatable {
     var line: String

@@ -2,18 +2,10 @@ import Configuration
 import Events
 import Foundation
 import Policy
+import Seeded
 import Testing
 
 @testable import Router
-
-/// Chance that is the same in every run.
-private struct Chance: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return (state ^ state >> 31) &* 0x9e37_79b9_7f4a_7c15
-    }
-}
 
 @Suite("A worker that looks ahead")
 struct LookAheadTests {
@@ -36,7 +28,7 @@ struct LookAheadTests {
         }
     }
 
-    private func lines(_ random: inout Chance) -> [String] {
+    private func lines(_ random: inout Seeded) -> [String] {
         func pick<T>(_ list: [T]) -> T { list.randomElement(using: &random)! }
         return (0..<Int.random(in: 1...12, using: &random)).map { number in
             let id = pick(["u", "v", "w", "\\u0075"])
@@ -56,7 +48,7 @@ struct LookAheadTests {
 
     @Test("judges the lines of a block as if each came alone")
     func sameAsAlone() throws {
-        var random = Chance(state: 7)
+        var random = Seeded(state: 7)
         func stand() throws -> StreamStand {
             let stand = try StreamStand(
                 streamPlan { plan in

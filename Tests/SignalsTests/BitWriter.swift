@@ -72,19 +72,3 @@ struct BitWriter {
         return text
     }
 }
-
-/// Every run of a test with the same seed is the same.
-struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ mixed >> 31
-    }
-
-    mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
-    mutating func subset(of range: ClosedRange<Int>, oneIn share: Int) -> Set<Int> { Set(range.filter { _ in below(share) == 0 }) }
-}

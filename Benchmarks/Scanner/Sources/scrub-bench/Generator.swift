@@ -1,1 +1,0 @@
-../scanner-bench/Generator.swift

@@ -1,1 +1,0 @@
-../../../../Tests/PolicyTests/JSONModel.swift

@@ -1,0 +1,133 @@
+// Frames between the router and the process of a module, both ways: one is refused, or it means what it says and no more:
+// written again it is read again as the same, its indices lie within the batch, and its text cannot move a cursor.
+
+import Delivery
+import Seeded
+
+@testable import PluginHost
+
+struct FrameFuzzer: Fuzzer {
+    private var random: Seeded
+    private let plants: Bool
+    private static let eventCount = 5
+
+    init(seed: UInt64, plants: Bool) {
+        random = Seeded(state: seed)
+        self.plants = plants
+    }
+
+    private static let answer = Answer(code: -5, "later\u{1b}[2J")
+    private static let toHost: [(UInt32, [UInt8])] = [
+        Frame.ToHost.ready(name: "a", version: "1.0"), .refused("no"), .log(.warning, "a line"), .gone("left"), .closed,
+        .ended(token: 7, BatchOutcome(.delivered)),
+        .ended(
+            token: .max,
+            BatchOutcome(
+                .retry(answer, after: .milliseconds(1500)),
+                events: [0: .rejected(answer), 2: .unknown(answer), 3: .fault(answer), 4: .rejected(answer)])),
+    ].map { ($0.encoded.kind.rawValue, $0.encoded.body.bytes) }
+
+    private static let toModule: [(UInt32, [UInt8])] = {
+        var delivery = FrameBody()
+        delivery.put(UInt64(1))
+        delivery.put(UInt32(2))
+        delivery.put(UInt32(2))
+        for end in [3, 11] as [UInt64] { delivery.put(end) }
+        for arrival in [7, 8] as [Int64] { delivery.put(arrival) }
+        var flush = FrameBody()
+        flush.put(UInt64(9))
+        let hello = Frame.Hello(path: "/modules/a.so", provider: "out", settings: Array("{}".utf8))
+        return [
+            (Frame.Kind.hello.rawValue, hello.encoded.bytes),
+            (Frame.Kind.deliver.rawValue, delivery.bytes + Array("{}\n{\"a\":1}\n".utf8)),
+            (Frame.Kind.flush.rawValue, flush.bytes), (Frame.Kind.reopen.rawValue, []), (Frame.Kind.close.rawValue, []),
+        ]
+    }()
+
+    private mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
+
+    /// Numbers at the edges are what a frame is wrong by most often.
+    private mutating func edit(_ bytes: inout [UInt8]) {
+        guard !bytes.isEmpty else {
+            if below(2) == 0 { bytes = [UInt8(below(256))] }
+            return
+        }
+        let i = below(bytes.count)
+        switch below(7) {
+        case 0: bytes[i] = UInt8(below(256))
+        case 1: bytes.insert(UInt8(below(256)), at: i)
+        case 2: bytes.remove(at: i)
+        case 3: bytes.removeSubrange(i...)
+        case 4: bytes += bytes[i...]
+        case 5:
+            for j in i..<min(bytes.count, i + 4) { bytes[j] = 0xFF }
+        default: bytes[i] = bytes[i] &+ (below(2) == 0 ? 1 : 255)
+        }
+    }
+
+    mutating func next() -> (Comparison, input: [UInt8]) {
+        let fromModule = below(2) == 0
+        let seeds = fromModule ? FrameFuzzer.toHost : FrameFuzzer.toModule
+        var (kind, bytes) = seeds[below(seeds.count)]
+        if below(16) == 0 { kind = UInt32(below(32)) }
+        for _ in 0..<below(4) { edit(&bytes) }
+        return (fromModule ? judgeToHost(kind, bytes) : judgeToModule(kind, bytes), bytes)
+    }
+
+    /// Its memory ends where the frame does.
+    private func payload(_ bytes: [UInt8]) -> Payload {
+        let payload = Payload(size: bytes.count)
+        payload.memory.copyBytes(from: bytes)
+        return payload
+    }
+
+    private func read(_ kind: UInt32, _ bytes: [UInt8]) -> Frame.ToHost? {
+        try? Frame.ToHost(kind, payload(bytes).bytes) { _ in FrameFuzzer.eventCount }
+    }
+
+    private func judgeToHost(_ kind: UInt32, _ bytes: [UInt8]) -> Comparison {
+        // The planted bug: what stands behind a frame is passed over, at some sizes.
+        let seen = plants && bytes.count % 4 == 1 && read(kind, bytes) == nil ? Array(bytes.dropLast()) : bytes
+        guard let frame = read(kind, seen) else { return .invalid }
+        let (itsKind, body) = frame.encoded
+        guard read(itsKind.rawValue, body.bytes) == frame else { return .unexplained("written again it is read as another") }
+        var texts: [String] = []
+        switch frame {
+        case .ready(let name, let version): texts = [name, version]
+        case .refused(let why), .gone(let why): texts = [why]
+        case .log(_, let line): texts = [line]
+        case .ended(_, let outcome):
+            guard outcome.events.keys.allSatisfy((0..<FrameFuzzer.eventCount).contains) else {
+                return .unexplained("it tells of an event that its batch does not have")
+            }
+            texts = ([outcome.batch] + outcome.events.values).compactMap(words)
+        case .closed: break
+        }
+        // Nothing in it may be passed over: text is repaired and cut, everything else takes the bytes that it took.
+        if texts.isEmpty, body.bytes.count != bytes.count {
+            return .unexplained("\(bytes.count - body.bytes.count) bytes were passed over")
+        }
+        return texts.allSatisfy { ForeignText.harmless($0) == $0 } ? .valid : .unexplained("its text could move a cursor")
+    }
+
+    private func words(_ outcome: Outcome) -> String? {
+        switch outcome {
+        case .delivered: nil
+        case .rejected(let answer), .retry(let answer, _), .unknown(let answer), .fault(let answer), .closed(let answer): answer.message
+        }
+    }
+
+    private func judgeToModule(_ kind: UInt32, _ bytes: [UInt8]) -> Comparison {
+        guard let frame = try? Frame.ToModule(kind, payload(bytes)) else { return .invalid }
+        guard case .deliver(_, _, let batch) = frame else { return .valid }
+        var last: UInt64 = 0
+        for end in batch.ends {
+            if end <= last { return .unexplained("its events do not follow each other") }
+            last = end
+        }
+        guard last == UInt64(batch.bytes.count), batch.ends.count == batch.arrivals.count else {
+            return .unexplained("its events are not its bytes")
+        }
+        return batch.bytes.count + 16 * batch.ends.count + 16 == bytes.count ? .valid : .unexplained("bytes were passed over")
+    }
+}

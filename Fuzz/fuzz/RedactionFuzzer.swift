@@ -1,0 +1,135 @@
+// Events with finds planted in their strings, and events that are anything: `scrub` does what the slow oracle says, and what it
+// leaves is an event in which it finds nothing more. `mask` under any of some patterns leaves an event, and the text that a
+// decoder reads from it is what the patterns make of the text before.
+
+import Events
+import Redaction
+import Seeded
+
+@testable import Models
+
+/// A scanner with the block that it reads.
+private struct EventRoom: ~Copyable {
+    private var scanner = Scanner(PathTrie([]), depth: 64)
+    private var block = Block()
+
+    /// The scanned event; nil when the line is none.
+    mutating func scan(_ line: [UInt8]) -> ScannedEvent? {
+        block.removeAll()
+        line.withUnsafeBytes { block.text.append(contentsOf: $0) }
+        block.seal()
+        return scanner.scan(block.bytes, 0)
+    }
+}
+
+/// No slots: the whole event.
+private var whole: UnsafeBufferPointer<Int> { UnsafeBufferPointer(start: nil, count: 0) }
+
+final class ScrubFuzzer: Fuzzer {
+    private var planter: Planter<Seeded>
+    private var mutator: Mutator
+    private let plants: Bool
+    private var room = EventRoom()
+    private var replacer = Scrubber(Scrub())
+    private var dropper = Scrubber(Scrub(action: .drop))
+    private var out = ByteBuffer()
+
+    init(seed: UInt64, plants: Bool) {
+        planter = Planter(chance: Seeded(state: seed))
+        mutator = Mutator(seed: seed)
+        self.plants = plants
+    }
+
+    func next() -> (Comparison, input: [UInt8]) {
+        let line = mutator.below(8) == 0 ? mutator.line() : Array(planter.object().utf8)
+        return (judge(line), line)
+    }
+
+    private func judge(_ line: [UInt8]) -> Comparison {
+        guard let event = room.scan(line) else { return .invalid }
+        let expected = ScrubOracle.replaced(Array(UnsafeBufferPointer(start: event.block, count: Int(event.end))))
+        let isFound = replacer.scrub(event, in: whole)
+        write(event, replacer.replacements)
+        let isPlanted = plants && line.count % 31 == 30
+        if isFound == expected.kinds.isEmpty || isPlanted || Array(out.bytes) != expected.line {
+            return .unexplained("scrub made \(text(out)), and should have made \(String(decoding: expected.line, as: UTF8.self)) of it")
+        }
+        _ = dropper.scrub(event, in: whole)
+        write(event, dropper.replacements)
+        guard let left = room.scan(Array(out.bytes)) else { return .unexplained("no event is left: \(text(out))") }
+        return dropper.scrub(left, in: whole) ? .unexplained("a find is left: \(text(out))") : .valid
+    }
+
+    private func write(_ event: ScannedEvent, _ replacements: borrowing Replacements) {
+        out.removeAll()
+        replacements.write(event.block, event.start, event.end, to: &out)
+    }
+}
+
+private func text(_ buffer: borrowing ByteBuffer) -> String { String(decoding: buffer.bytes, as: UTF8.self) }
+
+final class MaskFuzzer: Fuzzer {
+    private static let rules = [
+        ("[0-9]", "#"), ("(?s)(.)", "\\1"), ("x?", "-"), ("(?i)[a-f]", "<\\0\"\\\\>"), ("[^\\x00-\\x7f]", ""),
+    ]
+
+    private var planter: Planter<Seeded>
+    private let plants: Bool
+    private var room = EventRoom()
+    private var maskers: [MaskRoom]
+    private var out = ByteBuffer()
+    private var turn = 0
+
+    /// In a class, so that a list can hold it.
+    private final class MaskRoom {
+        var masker: Masker
+        init(_ mask: Mask) { masker = Masker(mask) }
+    }
+
+    init(seed: UInt64, plants: Bool) throws(MaskFault) {
+        planter = Planter(chance: Seeded(state: seed))
+        self.plants = plants
+        maskers = []
+        for rule in MaskFuzzer.rules { maskers.append(MaskRoom(try Mask(pattern: rule.0, with: rule.1))) }
+    }
+
+    func next() -> (Comparison, input: [UInt8]) {
+        let line = Array(planter.object().utf8)
+        turn = (turn + 1) % maskers.count
+        return (judge(line, maskers[turn]), line)
+    }
+
+    private func judge(_ line: [UInt8], _ one: MaskRoom) -> Comparison {
+        guard let event = room.scan(line) else { return .invalid }
+        let isChanged = one.masker.mask(event, in: whole)
+        out.removeAll()
+        one.masker.replacements.write(event.block, event.start, event.end, to: &out)
+        let made = Array(out.bytes)
+        if !isChanged, made != line { return .unexplained("nothing matched, and it became \(text(out))") }
+        guard room.scan(made) != nil else { return .unexplained("it is no event any more: \(text(out))") }
+        let before = ScrubOracle.strings(line)
+        let after = ScrubOracle.strings(made)
+        let isPlanted = plants && line.count % 31 == 30
+        guard before.count == after.count, !isPlanted else { return .unexplained("\(before.count) strings became \(after.count)") }
+        for (old, new) in zip(before, after) {
+            let letters = ScrubOracle.letters(line, old.range).map(\.value)
+            let expected = old.isKey ? letters : letters.flatMap { MaskFuzzer.masked($0, turn) }
+            guard ScrubOracle.letters(made, new.range).map(\.value) == expected else {
+                return .unexplained("rule \(turn) made \(text(out))")
+            }
+        }
+        return .valid
+    }
+
+    /// What a character becomes by a rule, said again.
+    private static func masked(_ c: UInt32, _ rule: Int) -> [UInt32] {
+        let isHalf = (0xd800..<0xe000).contains(c)
+        switch rule {
+        case 0: return (0x30...0x39).contains(c) ? [0x23] : [c]
+        case 1: return isHalf ? [0xfffd] : [c]
+        case 2: return c == 0x78 ? [0x2d] : [c]
+        case 3: return (0x61...0x66).contains(c | 0x20) && c < 0x80 ? [0x3c, c, 0x22, 0x5c, 0x3e] : [c]
+        default: return c < 0x80 ? [c] : []
+        }
+    }
+}

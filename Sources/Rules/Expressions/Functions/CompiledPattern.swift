@@ -1,0 +1,86 @@
+// Regular expressions by libre2, which never takes more than time in proportion to the text. The library is loaded when the
+// first one is compiled: a router that has none neither loads nor needs it.
+
+public import Events
+internal import Glibc
+
+public struct PatternFault: Error {
+    public var message: String
+    /// The library is not there.
+    public var isMissing = false
+}
+
+/// A pattern that matches anywhere in a text, as `matches` does. From any number of threads at once.
+public final class CompiledPattern: @unchecked Sendable {
+    /// The most spans that `find` fills: the match and nine groups.
+    public static let mostSpans = 10
+
+    private let handle: UnsafeMutableRawPointer
+    private let library: PatternLibrary
+
+    public init(_ pattern: [UInt8]) throws(PatternFault) {
+        let library = try PatternLibrary.shared.get()
+        self.library = library
+        guard pattern.count <= 4096 else { throw PatternFault(message: "a regular expression has at most 4096 bytes") }
+        var message = [CChar](repeating: 0, count: 256)
+        let handle = pattern.withUnsafeBytes { library.compile($0.baseAddress, $0.count, &message, message.count) }
+        guard let handle else {
+            let words = String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            throw PatternFault(message: "RE2 cannot read this regular expression: \(words)")
+        }
+        self.handle = handle
+    }
+
+    deinit { library.free(handle) }
+
+    func matches(_ text: [UInt8]) -> Bool {
+        text.withUnsafeBytes { library.matches(handle, $0.baseAddress, $0.count) == 1 }
+    }
+
+    /// How many groups it captures.
+    public var groups: Int { Int(library.groups(handle)) }
+
+    /// Whether it matches at or behind `from`; then `spans` holds where the leftmost match begins and ends, and then the same of
+    /// each group, `count` pairs in all, and -1 for a group that took no part.
+    public func find(_ text: Bytes, _ length: Int, from: Int, _ spans: UnsafeMutablePointer<Int>, _ count: Int) -> Bool {
+        precondition(count <= CompiledPattern.mostSpans, "too many groups")
+        return library.find(handle, text, length, from, spans, Int32(count)) == 1
+    }
+}
+
+/// The functions of `libswitchyard-patterns.so`, which `Sources/System/CRE2` makes.
+private struct PatternLibrary {
+    typealias Compile = @convention(c) (UnsafeRawPointer?, Int, UnsafeMutablePointer<CChar>?, Int) -> UnsafeMutableRawPointer?
+    typealias Matches = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer?, Int) -> Int32
+    typealias Groups = @convention(c) (UnsafeMutableRawPointer) -> Int32
+    typealias Find =
+        @convention(c) (
+            UnsafeMutableRawPointer, UnsafeRawPointer?, Int, Int, UnsafeMutablePointer<Int>, Int32
+        ) -> Int32
+    typealias Free = @convention(c) (UnsafeMutableRawPointer) -> Void
+
+    let compile: Compile
+    let matches: Matches
+    let groups: Groups
+    let find: Find
+    let free: Free
+
+    static let name = "libswitchyard-patterns.so"
+    static let shared: Result<PatternLibrary, PatternFault> = {
+        // Found where the executable finds its other libraries.
+        guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
+            let why = dlerror().map { String(cString: $0) } ?? "unknown error"
+            return .failure(
+                PatternFault(message: "regular expressions need \(name) beside the program, and libre2: \(why)", isMissing: true))
+        }
+        guard let compile = dlsym(library, "switchyard_pattern_compile"), let matches = dlsym(library, "switchyard_pattern_matches"),
+            let groups = dlsym(library, "switchyard_pattern_groups"), let find = dlsym(library, "switchyard_pattern_find"),
+            let free = dlsym(library, "switchyard_pattern_free")
+        else { return .failure(PatternFault(message: "\(name) is of another version of the program", isMissing: true)) }
+        return .success(
+            PatternLibrary(
+                compile: unsafeBitCast(compile, to: Compile.self), matches: unsafeBitCast(matches, to: Matches.self),
+                groups: unsafeBitCast(groups, to: Groups.self), find: unsafeBitCast(find, to: Find.self),
+                free: unsafeBitCast(free, to: Free.self)))
+    }()
+}
