@@ -17,15 +17,19 @@ let lean: [SwiftSetting] =
         .unsafeFlags([
             "-Xfrontend", "-disable-implicit-string-processing-module-import",
             "-Xfrontend", "-disable-implicit-concurrency-module-import",
-        ])
+        ]),
+        // The modules are many and small: what one calls of another is specialised and inlined as if they were one.
+        .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
     ]
 
 /// What is built besides the program: "checks", the fuzzers and the simulations, which look inside of the modules in an optimised
 /// build, or "benchmarks", programs that measure a module alone. Both need libraries that the program does without.
 let extras = Context.environment["SWITCHYARD_EXTRAS"] ?? ""
 
+let testable: [SwiftSetting] = extras == "checks" ? [.unsafeFlags(["-enable-testing"])] : []
+
 /// The settings of a module of the program.
-let settings = lean + (extras == "checks" ? [.unsafeFlags(["-enable-testing"])] : [])
+let settings = lean + testable
 
 func module(_ name: String, in room: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, path: "Sources/\(room)/\(name)", swiftSettings: settings)
@@ -76,25 +80,40 @@ let package = Package(
         .executableTarget(
             name: "switchyard",
             dependencies: [
-                "Router", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Policy",
+                "Router", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Admission",
+                "ConsentGate", "Judging",
                 "Configuration", "Expressions", "Database", "Events", "Platform", "CPlatform",
             ],
             path: "Sources/Command", swiftSettings: settings,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
         module(
             "Router", in: "Flow",
-            ["Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Policy", "Configuration", "Expressions", "Events", "Platform"]),
+            [
+                "Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Admission", "ConsentGate", "Editing", "Sampling", "Judging",
+                "Configuration", "Expressions", "Events", "Platform",
+            ]),
         module("Control", in: "Inspect", ["Platform", "CPlatform"]),
         module("Sending", in: "Inspect", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
         module("Listener", in: "Flow", ["Ingest", "Configuration", "Dialects", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
         module("Ingest", in: "Flow", ["Configuration", "Events", "Platform", "CPlatform"]),
-        module("PluginHost", in: "Flow", ["Delivery", "Policy", "Configuration", "Platform", "CPlatform", "CExit", "CSwitchyardPlugin"]),
-        module("Delivery", in: "Flow", ["Spool", "Policy", "Configuration", "Events", "Platform"]),
-        module("Spool", in: "Flow", ["Policy", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
-        // Who consented to what, on disk.
-        module("Ledger", in: "Consent", ["Policy", "Events", "Database", "Platform", "CJansson", "CCrypto"]),
         module(
-            "Policy", in: "Rules", ["Signals", "Configuration", "Redaction", "Expressions", "Events", "Platform", "CPlatform", "CCrypto"]),
+            "PluginHost", in: "Flow", ["Delivery", "Admission", "Configuration", "Platform", "CPlatform", "CExit", "CSwitchyardPlugin"]),
+        module("Delivery", in: "Flow", ["Spool", "Admission", "ConsentGate", "Configuration", "Events", "Platform"]),
+        module("Spool", in: "Flow", ["Admission", "ConsentGate", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
+        // Who consented to what, on disk.
+        module("Ledger", in: "Consent", ["Admission", "ConsentGate", "Events", "Database", "Platform", "CJansson", "CCrypto"]),
+        // What every route says of an event, and the edited copy for each lane.
+        module(
+            "Judging", in: "Rules",
+            ["Admission", "ConsentGate", "Editing", "Sampling", "Matching", "Configuration", "Expressions", "Events", "Platform"]),
+        module("Editing", in: "Rules", ["Configuration", "Redaction", "Expressions", "Events", "CCrypto"]),
+        module("Sampling", in: "Rules", ["Matching", "Configuration", "Expressions", "Events", "Platform"]),
+        // Who consents to what, by the event and by the ledger, held against what is demanded.
+        module(
+            "ConsentGate", in: "Consent", ["Admission", "Matching", "Signals", "Configuration", "Events", "Platform", "CPlatform"]),
+        module("Matching", in: "Rules", ["Configuration", "Events"]),
+        // The seal: parcels and batches, which take only events that were admitted.
+        module("Admission", in: "Consent", ["Events", "Platform"]),
         module("Configuration", in: "Rules", ["Redaction", "Expressions", "Events", "CJansson"]),
         // Finds and masks in the strings of an event.
         module("Redaction", in: "Rules", ["Expressions", "Events"]),
@@ -135,22 +154,45 @@ let package = Package(
         // What several tests share: numbers by a seed, slow models of what the program does fast, faults on demand.
         .target(name: "Seeded", path: "Tests/Seeded", swiftSettings: strict),
         .target(
-            name: "Models", dependencies: ["Seeded", "Policy", "Redaction", "Configuration", "Expressions", "Events", "CCrypto"],
-            path: "Tests/Models", swiftSettings: strict),
+            name: "Models",
+            dependencies: [
+                "Seeded", "Admission", "ConsentGate", "Judging", "Redaction", "Configuration", "Expressions", "Events", "CCrypto",
+            ],
+            path: "Tests/Models", swiftSettings: strict + testable),
         .target(name: "TestSupport", dependencies: ["FaultyFiles", "Spool", "Platform"], path: "Tests/Support", swiftSettings: strict),
         // A file system under SQLite that fails when it is told to.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
-        tests("SpoolTests", ["Spool", "TestSupport", "Policy", "Configuration", "Events", "Database", "Platform"]),
+        tests("SpoolTests", ["Spool", "TestSupport", "Admission", "ConsentGate", "Configuration", "Events", "Database", "Platform"]),
         tests("DatabaseTests", ["Database", "Platform", "CChecksum"]),
-        tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Policy", "Database", "Platform"]),
+        tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("EventsTests", ["Seeded", "Events"]),
         tests("SignalsTests", ["Seeded", "Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
         tests("RedactionTests", ["Models", "Seeded", "Redaction", "TestSupport", "Expressions", "Events"]),
         tests("ConfigurationTests", ["Seeded", "Configuration", "TestSupport"]),
-        tests("PolicyTests", ["Models", "Seeded", "Policy", "TestSupport", "Configuration", "Redaction", "Expressions", "Events"]),
-        tests("DeliveryTests", ["Delivery", "Spool", "Database", "TestSupport", "Policy", "Configuration", "Events", "Platform"]),
+        tests("AdmissionTests", ["Admission", "Events"]),
+        tests(
+            "ConsentGateTests",
+            [
+                "Models", "Seeded", "Admission", "ConsentGate", "Judging", "TestSupport", "Configuration", "Events",
+            ]),
+        tests(
+            "EditingTests",
+            ["Models", "Seeded", "Admission", "Editing", "Judging", "TestSupport", "Configuration", "Redaction", "Events"]),
+        tests("SamplingTests", ["Models", "Seeded", "Admission", "Sampling", "Judging", "Configuration", "Events"]),
+        tests(
+            "JudgingTests",
+            [
+                "Models", "Seeded", "Admission", "ConsentGate", "Editing", "Sampling", "Judging", "TestSupport", "Configuration",
+                "Redaction", "Expressions", "Events",
+            ]),
+        tests(
+            "DeliveryTests",
+            [
+                "Delivery", "Spool", "Database", "TestSupport", "Admission", "ConsentGate", "Judging", "Configuration", "Events",
+                "Platform",
+            ]),
         tests("ListenerTests", ["Listener", "Ingest", "Configuration", "Dialects", "Events", "Platform", "CZlib", "CZstd"]),
         tests("IngestTests", ["Ingest", "Configuration", "Events", "Platform"]),
         tests("PlatformTests", ["Platform", "TestSupport"]),
@@ -158,7 +200,7 @@ let package = Package(
         tests("SendingTests", ["Sending", "TestSupport", "Platform"]),
         // The modules are compiled by the tests, against the header alone.
         tests(
-            "PluginHostTests", ["PluginHost", "Delivery", "TestSupport", "Policy", "Configuration", "Events", "Platform"],
+            "PluginHostTests", ["PluginHost", "Delivery", "TestSupport", "Admission", "Configuration", "Events", "Platform"],
             exclude: ["Modules"]),
         // Every adapter defines the one symbol that a module exports; linked together for the tests, the first one stands.
         .testTarget(
@@ -168,7 +210,7 @@ let package = Package(
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
         // A program, so that the author of any adapter can hold a built module against the contract.
         .executableTarget(
-            name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Policy", "Configuration", "Platform", "CPlatform"],
+            name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Configuration", "Platform", "CPlatform"],
             path: "Tests/Contract",
             exclude: ["bad.c", "bad.json", "scripted.json", "server.py"], swiftSettings: strict),
         // A program, since it reads the cases of the specification from a folder of the user's.
@@ -178,7 +220,8 @@ let package = Package(
             "RouterTests",
             [
                 "Seeded",
-                "Router", "TestSupport", "FaultyFiles", "Ledger", "Spool", "Ingest", "Delivery", "Policy", "Configuration", "Events",
+                "Router", "TestSupport", "FaultyFiles", "Ledger", "Spool", "Ingest", "Delivery", "Admission", "ConsentGate", "Judging",
+                "Configuration", "Events",
                 "Platform",
             ]),
         tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite", "CZlib", "CZstd"]),
@@ -208,15 +251,18 @@ case "checks":
             [
                 "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Ingest", "Listener", "Delivery", "PluginHost",
                 "Exec",
-                "PluginKit", "Redaction", "Signals", "Expressions", "Policy", "CCrypto", "COracle",
+                "PluginKit", "Redaction", "Signals", "Expressions", "Admission", "CCrypto", "COracle",
             ]),
         program("fuzz-expressions", in: "Fuzz", ["Seeded", "Expressions", "Events"]),
         .target(name: "Seeds", dependencies: ["Platform"], path: "Tests/Simulation/Seeds", swiftSettings: strict),
         program(
-            "simulate", in: "Tests/Simulation", ["Seeds", "Delivery", "Spool", "Policy", "Configuration", "Platform"], strict),
+            "simulate", in: "Tests/Simulation", ["Seeds", "Delivery", "Spool", "Admission", "Configuration", "Platform"], strict),
         program(
             "promise", in: "Tests/Simulation",
-            ["Seeds", "Router", "Delivery", "Ledger", "Spool", "Policy", "Configuration", "Events", "Platform"], strict),
+            [
+                "Seeds", "Router", "Delivery", "Ledger", "Spool", "Admission", "ConsentGate", "Judging", "Configuration",
+                "Events", "Platform",
+            ], strict),
     ]
 case "benchmarks":
     package.targets += [

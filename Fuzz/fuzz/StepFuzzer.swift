@@ -1,9 +1,9 @@
 // Random events through random transforms. What any steps leave is JSON by the oracle; what structural steps and splices leave is
 // what the slow model makes of the event, byte for byte. So many events go through one transform, since compiling it takes longer.
 
+import Admission
 import Configuration
 import Events
-import Policy
 import Seeded
 
 @testable import Models

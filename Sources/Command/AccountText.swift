@@ -1,8 +1,9 @@
 // The account of a run, for a person and as JSON.
 
+internal import Admission
 import Delivery
+import Judging
 import Platform
-import Policy
 import Router
 import Spool
 

@@ -2,11 +2,11 @@
 // the answer goes out. No answer and no message repeats an id.
 
 import Configuration
+import ConsentGate
 import Control
 import Events
 import Ledger
 import Platform
-import Policy
 import Router
 
 /// A ledger at a router's work, or one that no router has.

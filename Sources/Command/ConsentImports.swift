@@ -1,10 +1,10 @@
 // Imports that are under way. One comes in pieces, so that nobody else waits long for the ledger; what a piece needs to know of those
 // before it, such as the header and who is tied to whom, is kept between them. An import that nobody goes on with makes room for others.
 
+import Admission
 import Control
 import Ledger
 import Platform
-import Policy
 
 struct ConsentImports: Sendable {
     private static let most = 4

@@ -1,8 +1,8 @@
 // What a ledger knows, for a person and as JSON. It has no raw id to show.
 
+import ConsentGate
 import Ledger
 import Platform
-import Policy
 
 extension LedgerEntry? {
     var text: String {

@@ -1,10 +1,10 @@
 // Opens the ledger of a state folder for a command that judges events and changes nothing: the folder is not taken, and a router that has it
 // is not disturbed.
 
+import Admission
 import Configuration
 import Ledger
 import Platform
-import Policy
 import Router
 import Spool
 

@@ -3,9 +3,9 @@
 
 import Delivery
 import Glibc
+import Judging
 import Listener
 import Platform
-import Policy
 import Router
 
 struct Metrics {

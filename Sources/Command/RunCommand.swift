@@ -1,12 +1,12 @@
 // `switchyard [run]`: the router itself.
 
+import Admission
 import Configuration
 import Control
 import Delivery
 import Glibc
 import Platform
 import PluginHost
-import Policy
 import Router
 import Spool
 

@@ -2,10 +2,10 @@
 // one object a line with its place. It looks into the files as they are and changes nothing. It goes from place to place in a fixed
 // order and gives its answer in parts, each with the word from which the next goes on.
 
+import Admission
 import Configuration
 import Ledger
 import Platform
-import Policy
 import Router
 import Spool
 

@@ -4,8 +4,8 @@ import Platform
 import Spool
 import Testing
 
+@testable import Admission
 @testable import Delivery
-@testable import Policy
 
 /// A provider that keeps what it gets, and holds its answers until it is told.
 private final class Sink: Provider, Sendable {

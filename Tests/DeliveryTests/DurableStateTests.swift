@@ -3,8 +3,9 @@ import Platform
 import Spool
 import Testing
 
+@testable import Admission
+@testable import ConsentGate
 @testable import Delivery
-@testable import Policy
 
 private func durable(
     events: Int = 2, memory: Int = 1000, disk: Int = 100_000, full: DeliveryPlan.Queue.Full = .block

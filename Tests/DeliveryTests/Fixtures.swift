@@ -5,9 +5,10 @@ import Platform
 import Spool
 import Testing
 
+@testable import Admission
+@testable import ConsentGate
 @testable import Delivery
 @testable import Events
-@testable import Policy
 
 /// A parcel of these events, as the gate would have filled it.
 func parcel(_ events: [String], route: UInt16 = 0, immediate: Bool = false, level: UInt8 = EntryLevel.none, arrival: Int64 = 5)

@@ -5,8 +5,8 @@ import Platform
 import Spool
 import Testing
 
+@testable import Admission
 @testable import Delivery
-@testable import Policy
 
 private let removed = SpoolFault.removed("spool-out.sqlite")
 

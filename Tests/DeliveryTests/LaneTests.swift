@@ -4,8 +4,8 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Delivery
-@testable import Policy
 
 /// A provider that a test holds by the reins.
 private final class Puppet: Provider, @unchecked Sendable {

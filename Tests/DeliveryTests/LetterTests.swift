@@ -8,8 +8,8 @@ import Spool
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Delivery
-@testable import Policy
 
 private let refused = BatchOutcome(.rejected(Answer("no")))
 

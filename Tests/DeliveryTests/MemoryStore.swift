@@ -1,7 +1,8 @@
 // A spool in memory that outlives its lane, and fails or waits when a test says so.
 
+import Admission
+import ConsentGate
 import Platform
-import Policy
 import Spool
 
 final class MemoryStore: SpoolStore, Sendable {

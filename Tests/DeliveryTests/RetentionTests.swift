@@ -5,8 +5,8 @@ import Platform
 import Spool
 import Testing
 
+@testable import ConsentGate
 @testable import Delivery
-@testable import Policy
 
 @Suite("Retention") struct RetentionTests {
     private func plan(_ most: Duration?, disk: Bool = false) -> DeliveryPlan {

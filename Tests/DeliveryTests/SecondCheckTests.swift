@@ -4,8 +4,10 @@ import Configuration
 import Platform
 import Testing
 
+@testable import Admission
+@testable import ConsentGate
 @testable import Delivery
-@testable import Policy
+@testable import Judging
 
 /// Two routes, for analytics and for operations, and a lane in front of which events of subjects wait.
 private final class Yard {
@@ -39,7 +41,7 @@ private final class Yard {
             return route
         }
         let numbers = names.map { ["product": 0, "errors": 1][$0] ?? 2 } as [UInt16]
-        check.adopt(Ruleset(plan, numbers: numbers, records: records, levels: levels))
+        check.adopt(Ruleset(plan, numbers: numbers, records: records, levels: levels).consent)
     }
 
     /// Subjects are told apart by the lengths of their events' texts.

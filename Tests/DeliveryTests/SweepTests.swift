@@ -7,8 +7,10 @@ import Spool
 import TestSupport
 import Testing
 
+@testable import Admission
+@testable import ConsentGate
 @testable import Delivery
-@testable import Policy
+@testable import Judging
 
 /// A check by which what a subject may do is yes or no; subjects are told apart by the lengths of their events' texts.
 private final class Subjects {
@@ -25,7 +27,7 @@ private final class Subjects {
             route.consent = ConsentDemand(level: 1)
             return route
         }
-        check.adopt(Ruleset(plan, records: records))
+        check.adopt(Ruleset(plan, records: records).consent)
     }
 
     func withdraw(_ length: UInt64) { records.set(SubjectKey(high: length, low: 7), [.withdrawn]) }

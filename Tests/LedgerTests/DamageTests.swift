@@ -1,10 +1,10 @@
 // A ledger whose files were damaged after a kill: it is whole, or it is a fault. It never tells of another consent than was given, and what
 // is wrong stays as it is.
 
+import ConsentGate
 import Database
 import Foundation
 import Platform
-import Policy
 import Seeded
 import TestSupport
 import Testing

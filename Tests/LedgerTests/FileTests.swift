@@ -1,7 +1,7 @@
+import ConsentGate
 import Database
 import Foundation
 import Platform
-import Policy
 import Testing
 
 @testable import Ledger

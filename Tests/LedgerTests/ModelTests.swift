@@ -1,5 +1,5 @@
+import ConsentGate
 import Platform
-import Policy
 import TestSupport
 import Testing
 

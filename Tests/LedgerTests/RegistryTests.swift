@@ -1,5 +1,6 @@
+import Admission
+import ConsentGate
 import Platform
-import Policy
 import Testing
 
 @testable import Ledger

@@ -1,6 +1,6 @@
+import ConsentGate
 import Foundation
 import Platform
-import Policy
 import TestSupport
 import Testing
 

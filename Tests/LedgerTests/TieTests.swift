@@ -1,5 +1,5 @@
+import ConsentGate
 import Platform
-import Policy
 import Testing
 
 @testable import Ledger

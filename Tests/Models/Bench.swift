@@ -1,7 +1,8 @@
+import Admission
 import Configuration
+import ConsentGate
 import Events
-
-@testable import Policy
+import Judging
 
 /// Scans and judges lines by a plan, as a worker would.
 final class Bench {

@@ -7,7 +7,7 @@ import PluginHost
 import TestSupport
 import Testing
 
-@testable import Policy
+@testable import Admission
 
 /// A module that does not end what it is called for, behind a real lane.
 @Suite("A module that does not answer", .timeLimit(.minutes(20)))

@@ -8,7 +8,7 @@ import Platform
 import PluginHost
 import Testing
 
-@testable import Policy
+@testable import Admission
 
 final class Workshop: Sendable {
     let folder: String

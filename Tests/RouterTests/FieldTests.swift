@@ -1,9 +1,10 @@
+import Admission
 import Configuration
+import ConsentGate
 import Delivery
 import Events
 import Glibc
 import Platform
-import Policy
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 // A router whose provider hangs in its call.
 
+import Admission
 import Delivery
 import Platform
-import Policy
 import Testing
 
 @testable import Router

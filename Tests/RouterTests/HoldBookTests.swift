@@ -1,6 +1,6 @@
+import Admission
 import Configuration
 import Platform
-import Policy
 import Spool
 import Testing
 

@@ -1,10 +1,12 @@
+import Admission
 import Configuration
+import ConsentGate
 import Delivery
 import Events
 import Foundation
 import Glibc
+import Judging
 import Platform
-import Policy
 import Spool
 import TestSupport
 import Testing

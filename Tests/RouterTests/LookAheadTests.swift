@@ -1,7 +1,9 @@
+import Admission
 import Configuration
+import ConsentGate
 import Events
 import Foundation
-import Policy
+import Judging
 import Seeded
 import Testing
 

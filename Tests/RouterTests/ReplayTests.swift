@@ -7,7 +7,8 @@ import Platform
 import Spool
 import Testing
 
-@testable import Policy
+@testable import Admission
+@testable import ConsentGate
 @testable import Router
 
 /// Dead letters in a folder of their own.

@@ -1,10 +1,11 @@
+import Admission
 import Configuration
 import Delivery
 import Expressions
 import Foundation
 import Glibc
+import Judging
 import Platform
-import Policy
 import Router
 import TestSupport
 import Testing

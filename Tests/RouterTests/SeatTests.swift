@@ -1,9 +1,10 @@
+import Admission
 import Configuration
 import Delivery
 import Foundation
 import Glibc
+import Judging
 import Platform
-import Policy
 import Testing
 
 @testable import Router

@@ -1,10 +1,11 @@
+import Admission
 import Configuration
+import ConsentGate
 import Delivery
 import Events
 import Glibc
 import Ingest
 import Platform
-import Policy
 import TestSupport
 import Testing
 

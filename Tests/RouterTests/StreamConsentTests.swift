@@ -1,8 +1,10 @@
+import Admission
 import Configuration
+import ConsentGate
 import Events
+import Judging
 import Ledger
 import Platform
-import Policy
 import TestSupport
 import Testing
 

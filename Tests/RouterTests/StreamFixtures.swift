@@ -1,9 +1,11 @@
+import Admission
 import Configuration
+import ConsentGate
 import Events
 import Foundation
+import Judging
 import Ledger
 import Platform
-import Policy
 import TestSupport
 
 @testable import Router

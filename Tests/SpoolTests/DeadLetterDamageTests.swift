@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import Policy
+@testable import Admission
 @testable import Spool
 
 private let (letters, lettersLog, lettersWitness) = ("dead-letters.sqlite", "dead-letters.sqlite-wal", "dead-letters.witness")

@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import Policy
+@testable import Admission
 @testable import Spool
 
 /// What a caller may rely on: what was stored when a commit returned.

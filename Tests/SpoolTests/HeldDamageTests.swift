@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import Policy
+@testable import Admission
 @testable import Spool
 
 private let (held, heldLog, heldWitness) = ("held.sqlite", "held.sqlite-wal", "held.witness")

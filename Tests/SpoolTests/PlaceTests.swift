@@ -6,7 +6,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import Policy
+@testable import Admission
 @testable import Spool
 
 @Suite("A file that is taken away while it is open")

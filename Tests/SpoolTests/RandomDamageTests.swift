@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import Policy
+@testable import Admission
 @testable import Spool
 
 /// Damage by chance, the same for the same seed.

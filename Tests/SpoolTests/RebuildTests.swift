@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import Policy
+@testable import Admission
 @testable import Spool
 
 @Suite("The rebuild of a damaged spool on a disk without room")

@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import Policy
+@testable import ConsentGate
 @testable import Spool
 
 private let noted = "spool-x.settled"

@@ -3,7 +3,7 @@ import Foundation
 import Platform
 import Testing
 
-@testable import Policy
+@testable import Admission
 @testable import Spool
 
 @Suite("A spool")

@@ -5,7 +5,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import Policy
+@testable import Admission
 @testable import Spool
 
 /// A folder that goes when its test does.

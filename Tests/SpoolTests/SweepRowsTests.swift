@@ -3,7 +3,7 @@ import Foundation
 import Platform
 import Testing
 
-@testable import Policy
+@testable import ConsentGate
 @testable import Spool
 
 @Suite("A sweep of a spool")

@@ -12,7 +12,7 @@ public struct Slot: Equatable {
     public var members: UInt32 = 0
 
     public init() {}
-    @inline(__always) public var isPresent: Bool { end != 0 }
+    @inlinable @inline(__always) public var isPresent: Bool { end != 0 }
 }
 
 /// One valid event, as offsets into its block. Borrowed: it lives until its scanner scans the next line.

@@ -1,6 +1,6 @@
 // What the ledger keeps of a decision.
 
-public import Policy
+public import ConsentGate
 
 /// A decision: what was said, when, and how it came here.
 public struct ConsentRecord: Hashable, Sendable {

@@ -1,10 +1,10 @@
 // Writes out what the ledger holds, so that another can take it in: every id with what holds for it, or with each decision that was
 // made. Never a raw id: the ledger has none.
 
+internal import ConsentGate
 internal import Database
 internal import Events
 public import Platform
-internal import Policy
 
 extension LedgerFile {
     public struct ExportOptions: Sendable {

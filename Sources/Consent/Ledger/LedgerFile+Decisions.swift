@@ -1,9 +1,10 @@
 // What a person says: consent and withdrawal. Of two decisions the later one holds, whichever came here first; of two of the same
 // moment the stricter. Each stays in the history.
 
+public import Admission
+public import ConsentGate
 internal import Database
 public import Platform
-public import Policy
 
 /// An id of which more or less holds than before.
 public struct LedgerChange: Hashable, Sendable {

@@ -1,8 +1,8 @@
 // What the ledger knows: of one id, of all, and in figures.
 
+public import ConsentGate
 internal import Database
 public import Platform
-public import Policy
 
 public struct LedgerEntry: Sendable {
     public struct Decision: Hashable, Sendable {

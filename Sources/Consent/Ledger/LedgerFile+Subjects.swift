@@ -1,8 +1,9 @@
 // The rows of ids: found by their short hash, proved by the long one, and moved to the current key when they are written to.
 
+public import Admission
+internal import ConsentGate
 internal import Database
 internal import Platform
-public import Policy
 
 /// An id's row.
 struct SubjectRow {

@@ -1,9 +1,9 @@
 // Takes in what another ledger, or anyone's list, says of ids. Bytes in, in pieces of any size; good lines are written many at a
 // time, and each bad one is told with its number and what was expected. No word of a line is repeated: it may hold a raw id.
 
+public import ConsentGate
 internal import Database
 public import Platform
-public import Policy
 
 /// Used by one thread at a time.
 public final class LedgerImport {

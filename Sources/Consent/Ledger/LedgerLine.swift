@@ -1,9 +1,9 @@
 // One line of an export or an import: what was said for an id, or that it is one of a person's. Its members have the same names in
 // both formats; here stands what each of them must be.
 
+internal import ConsentGate
 internal import Events
 internal import Platform
-internal import Policy
 
 public enum LedgerFormat: String, Sendable, CaseIterable {
     case ndjson, csv

@@ -1,9 +1,9 @@
 // The numbers by which the file's rows name keys, origins and terms, so that a million rows do not repeat them.
 
 internal import CJansson
+internal import ConsentGate
 internal import Database
 internal import Platform
-internal import Policy
 
 struct LedgerNames {
     /// Terms are few; should they not be, what is remembered of them begins anew.

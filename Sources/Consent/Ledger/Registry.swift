@@ -1,8 +1,9 @@
 // The ledger at work: the file, and the table in memory by which the gate judges. It promises that nothing is in the table that is not
 // safely in the file, and that what was written is in the table before whoever wrote it goes on.
 
+public import Admission
+public import ConsentGate
 public import Platform
-public import Policy
 
 public final class Registry: Sendable {
     /// Why what is on record does not count, or that it does again.

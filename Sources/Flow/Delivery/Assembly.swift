@@ -1,10 +1,10 @@
 // Where a lane's next batch grows: parcels go in, sealed batches come out when they are full, old or urgent.
 // It promises that no batch exceeds the limits, single events that do alone excepted, and that order is kept.
 
+internal import Admission
 internal import Configuration
 internal import Events
 internal import Platform
-internal import Policy
 
 struct Assembly: ~Copyable {
     var limits: DeliveryPlan.Batch

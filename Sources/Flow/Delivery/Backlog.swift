@@ -5,9 +5,10 @@
 //   parcels ──► forming ──► unstored ──commit──► rows on disk ──read──► gathering ──► batches for the provider
 //                                  └── stored, and memory has room: the row is not let go ──┘
 
+internal import Admission
 internal import Configuration
+internal import ConsentGate
 internal import Platform
-internal import Policy
 internal import Spool
 
 struct Backlog: ~Copyable {

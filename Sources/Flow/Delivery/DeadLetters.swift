@@ -1,8 +1,9 @@
 // Where events go that are given up, with the provider's answer. The file is made, for its owner alone, when the first event
 // comes. It never holds settings or secrets.
 
+public import Admission
+public import ConsentGate
 public import Platform
-public import Policy
 public import Spool
 
 public final class DeadLetters: Sendable {

@@ -1,9 +1,10 @@
 // One provider's queue and the thread that empties it. Lanes are independent: one that is slow or failing delays no
 // other. What it does next is decided by `LaneState`; this class holds the lock, tells the time and carries it out.
 
+public import Admission
 public import Configuration
+public import ConsentGate
 public import Platform
-public import Policy
 public import Spool
 
 public final class Lane: Sendable {

@@ -1,9 +1,9 @@
 // A lane's deadlines: when a call has taken too long, what becomes of its batch, and when the lane stops for it. Pure, like
 // the rest of the state; a thread that never enters the provider asks it.
 
+internal import Admission
 internal import Configuration
 internal import Platform
-internal import Policy
 
 extension LaneState {
     func due(from now: Instant) -> Instant? { plan.deadline > .zero ? now + plan.deadline : nil }

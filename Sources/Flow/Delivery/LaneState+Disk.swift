@@ -1,9 +1,10 @@
 // A lane that keeps its queue on disk: what goes there and when, and what the store is to do next. Pure, like the rest of the
 // state. With `spill` events go to disk only when memory is full, else always, before anything is acknowledged or delivered.
 
+internal import Admission
 internal import Configuration
+internal import ConsentGate
 internal import Platform
-internal import Policy
 internal import Spool
 
 extension LaneState {

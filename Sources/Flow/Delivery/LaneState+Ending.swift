@@ -1,8 +1,8 @@
 // How a lane ends: it delivers what it has, or its destination is gone, or its time is up. What waits then is kept on disk, buried or
 // settled; nothing is forgotten. Pure, like the rest of the state.
 
+internal import Admission
 internal import Platform
-internal import Policy
 
 extension LaneState {
     /// No more events will come: what is here leaves without waiting for its batch to fill.

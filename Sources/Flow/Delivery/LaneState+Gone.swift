@@ -2,8 +2,8 @@
 // from the open files, for as long as the router gives it. What is left then is lost with them, and is told so. Pure, like the rest of the
 // state.
 
+internal import Admission
 internal import Platform
-internal import Policy
 internal import Spool
 
 extension LaneState {

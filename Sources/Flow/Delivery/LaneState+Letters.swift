@@ -2,9 +2,9 @@
 // holds: nothing is handed over until it could be kept, which is tried again and again. What is held so is waiting: it has no fate yet, it
 // stays on disk where it was there, and it is not handed over again. Pure, like the rest of the state.
 
+internal import Admission
 internal import Configuration
 internal import Platform
-internal import Policy
 internal import Spool
 
 /// Events that were given up, on their way to the dead-letter file.

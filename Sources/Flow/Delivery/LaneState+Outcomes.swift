@@ -1,8 +1,8 @@
 // What becomes of a batch once its delivery has ended: settled, tried again, halved, or given up. Pure, like the rest of the state.
 
+internal import Admission
 internal import Configuration
 internal import Platform
-internal import Policy
 
 extension LaneState {
     mutating func completed(_ token: UInt64, _ outcome: BatchOutcome, at now: Instant) -> [Effect] {

@@ -2,8 +2,8 @@
 // at the moment when the next of them falls due. What is in the provider's hands stays there. Pure, like the rest of the state.
 
 internal import Configuration
+internal import ConsentGate
 internal import Platform
-internal import Policy
 
 extension LaneState {
     var retention: Retention { Retention(all: plan.retention?.nanoseconds, routes: routeRetention) }

@@ -1,7 +1,7 @@
 // What a lane holds of some subjects in memory alone: what is on disk is looked for there.
 
+internal import Admission
 internal import Platform
-internal import Policy
 
 extension LaneState {
     /// Whole batches, of which no row on disk is left or is there yet.

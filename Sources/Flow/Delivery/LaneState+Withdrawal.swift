@@ -1,8 +1,9 @@
 // What a withdrawal destroys of a lane: every event that waits and may not go any more, in memory at once, on disk step by step while
 // the lane goes on. What is in the provider's hands stays there and is counted. Pure, like the rest of the state.
 
+internal import Admission
+internal import ConsentGate
 internal import Platform
-internal import Policy
 internal import Spool
 
 /// What became of a lane's events by a withdrawal.

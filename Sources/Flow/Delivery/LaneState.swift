@@ -6,10 +6,11 @@
 //     ├───────────────┴── closed by the provider, or out of time ──────┘
 //     └── too many calls past their deadline ──► stopped ──drain──► ended
 
+internal import Admission
 internal import Configuration
+internal import ConsentGate
 internal import Events
 internal import Platform
-internal import Policy
 internal import Spool
 
 struct LaneState: ~Copyable {

@@ -1,6 +1,6 @@
 // What a lane asks of a provider. The plugin host is one; tests are others.
 
-public import Policy
+public import Admission
 
 public enum Outcome: Sendable, Equatable {
     case delivered

@@ -1,7 +1,7 @@
 // Events as a module is lent them, wherever they lie: in a lane's batch, or in memory of their own.
 // Whoever lends keeps the memory as it is until the delivery has ended.
 
-public import Policy
+public import Admission
 
 public protocol LentBatch: AnyObject, Sendable {
     /// NDJSON.

@@ -1,10 +1,10 @@
 // One provider of routes.json, made by a module. It calls the module as the header promises (one delivery at a time is the
 // lane's part) and turns what comes back into outcomes. Each `done` is called exactly once, whatever the module does.
 
+public import Admission
 internal import CSwitchyardPlugin
 public import Delivery
 internal import Platform
-public import Policy
 
 public final class ModuleInstance: Provider, @unchecked Sendable {
     private struct Life {

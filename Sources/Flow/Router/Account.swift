@@ -1,8 +1,8 @@
 // The account of a run: where every event went. It balances, and says so of itself.
 
 public import Delivery
+public import Judging
 public import Platform
-public import Policy
 
 public struct Account: Sendable {
     public struct Provider: Sendable {

@@ -2,10 +2,12 @@
 // stream, whoever worked on that meanwhile; that a block is not answered for before the ledger has what its events said; and that when
 // the ledger cannot be written what they refuse holds all the same, and nothing that they grant.
 
+internal import Admission
+internal import ConsentGate
 internal import Events
+internal import Judging
 internal import Ledger
 internal import Platform
-internal import Policy
 
 final class ConsentClerk: Sendable {
     private struct Told {
@@ -44,7 +46,7 @@ final class ConsentClerk: Sendable {
     /// In turn, before what the worker made goes anywhere. False: the ledger could not be written, and what is in it is not what the
     /// events of the block have granted.
     func settle(_ worker: inout Worker, _ ruleset: Ruleset, source: String) -> Bool {
-        guard let hearing = worker.hearing, let vocabulary = ruleset.vocabulary else { return true }
+        guard let hearing = worker.hearing, let vocabulary = ruleset.consent?.vocabulary else { return true }
         if hearing.epoch != changes.epoch, changes.concern(worker.judge, since: hearing.epoch) || hearing.isOutdated {
             worker.beginAgain()
             let time = withdrawn.withLock { $0 }

@@ -1,9 +1,10 @@
 // What the events of one block do to the ledger: all of it in one transaction, each as far as its source may. From a source that may not
 // write only refusals count: they stop what is sent from now on, and destroy nothing.
 
+internal import Admission
+internal import ConsentGate
 internal import Ledger
 internal import Platform
-internal import Policy
 
 /// Where the events of a block come from.
 struct Speaker {

@@ -1,9 +1,9 @@
 // What a person should know of consent while the router runs: why what is on record does not count, and which signals are broken. Each is
 // said once, with the way out and never with a value.
 
+internal import ConsentGate
 internal import Ledger
 internal import Platform
-internal import Policy
 
 struct ConsentNews: Sendable {
     let say: @Sendable (String) -> Void

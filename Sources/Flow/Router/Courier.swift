@@ -1,10 +1,10 @@
 // Takes groups of dead letters to their provider, with a lane of its own, and tells which of them were taken as soon as the provider says
 // so. It keeps none: what is not taken stays where it lies.
 
+internal import Admission
 internal import Configuration
 internal import Delivery
 internal import Platform
-internal import Policy
 
 final class Courier: @unchecked Sendable {
     struct Pending {

@@ -3,8 +3,8 @@
 
 internal import Configuration
 internal import Delivery
+internal import Judging
 internal import Platform
-internal import Policy
 
 /// A lane with its provider's seat, in the order in which the run came by them.
 final class Post: Sendable {

@@ -1,8 +1,9 @@
 // How a worker hears what events say to the ledger, and how it learns that what it judged by has changed since.
 
+internal import Admission
 internal import CPlatform
+internal import Judging
 internal import Platform
-internal import Policy
 
 /// For one block.
 struct Hearing {

@@ -1,9 +1,9 @@
 // What is held, as memory knows it: how much of whom, and what is to be done about it next. Pure: it is told the time, and the thread that
 // has the file does what it says.
 
+internal import Admission
 internal import Configuration
 internal import Platform
-internal import Policy
 internal import Spool
 
 /// What becomes of rows once the lanes have what was released of them.

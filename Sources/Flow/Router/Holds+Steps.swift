@@ -1,8 +1,9 @@
 // The thread that sees to what is held: it releases what was answered, destroys what nobody answers in time, and changes the file.
 
+internal import Admission
 internal import Delivery
+internal import Judging
 internal import Platform
-internal import Policy
 internal import Spool
 
 extension Holds {

@@ -1,9 +1,11 @@
 // What a withdrawal destroys of what is held: every event that its subjects refuse by now, in the file at once. While it is at work
 // nothing is released, so that it can tell what there was.
 
+internal import Admission
+internal import ConsentGate
 internal import Delivery
+internal import Judging
 internal import Platform
-internal import Policy
 internal import Spool
 
 extension Holds {

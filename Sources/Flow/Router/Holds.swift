@@ -2,11 +2,12 @@
 // subject answers, its events are judged again by the plan of the day, in order; each leaves the file when the lanes have it, so that a
 // crash loses none, and may repeat some. What its subject refuses, or nobody answers in time, is destroyed.
 
+internal import Admission
 internal import Configuration
+internal import ConsentGate
 internal import Delivery
 internal import Ledger
 internal import Platform
-internal import Policy
 public import Spool
 
 /// Where what is held is kept.

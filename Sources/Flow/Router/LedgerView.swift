@@ -1,9 +1,10 @@
 // What is on record of some subjects, looked up in a ledger that a router may have at the same time: for those who judge a few events and
 // change nothing. It promises that what cannot be read denies.
 
+internal import Admission
+internal import ConsentGate
 public import Ledger
 public import Platform
-internal import Policy
 
 public final class LedgerView: Sendable {
     /// Sixteen bytes under which subjects are known.

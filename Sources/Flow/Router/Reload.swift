@@ -2,11 +2,11 @@
 // whole of it, so that nothing is accepted and ignored. Kept providers keep their lane and all that is theirs, changed ones hand
 // their lane to a new instance, those that left drain. The plans change between two blocks.
 
+internal import Admission
 public import Configuration
 internal import Delivery
 internal import Ledger
 internal import Platform
-internal import Policy
 internal import Spool
 
 /// Why a plan cannot take over: one line for each reason, for a person.

@@ -10,12 +10,13 @@
 // is not hashed twice. Its subjects are those that it had when it came in. What is on record of them is looked up when it is judged, and
 // once more when it is handed over; where that cannot be told the letter stays.
 
+internal import Admission
 public import Configuration
 internal import Delivery
 internal import Events
 public import Expressions
+internal import Judging
 public import Platform
-internal import Policy
 public import Spool
 
 public struct ReplayOptions: Sendable {

@@ -2,13 +2,15 @@
 // the run ends when the input ends, when it is stopped, or when no lane is left; and that the account balances. A run that has other
 // sources than standard input goes on until it is stopped.
 
+public import Admission
 public import Configuration
+internal import ConsentGate
 public import Delivery
 internal import Events
 public import Ingest
+internal import Judging
 public import Ledger
 public import Platform
-public import Policy
 public import Spool
 
 /// A provider of the plan, ready to be delivered to.

@@ -1,10 +1,11 @@
 // What a router does at the moment: every lane of the current plan, and those that still drain.
 
+internal import Admission
 public import Configuration
 public import Delivery
 internal import Ingest
+internal import Judging
 public import Platform
-internal import Policy
 
 public struct RouterStatus: Sendable {
     public struct Lane: Sendable {

@@ -2,9 +2,9 @@
 // old one is awaited, and the old one flushed and closed, before the new one is called, but for no longer than the grace; and that
 // an old one that leaves late ends nothing.
 
+internal import Admission
 internal import Delivery
 internal import Platform
-internal import Policy
 
 final class Seat: Provider {
     private struct State {

@@ -1,10 +1,12 @@
 // The second check of dead letters that are sent again: what is on record of their subjects may change until the very hand-over, and whoever
 // replays has no part in it. So it is looked up once more for each batch.
 
+internal import Admission
 internal import Configuration
+internal import ConsentGate
 internal import Delivery
+internal import Judging
 internal import Platform
-internal import Policy
 internal import Spool
 
 final class SecondLook: Sendable {
@@ -17,7 +19,7 @@ final class SecondLook: Sendable {
         self.ledger = ledger
         let levels = RunNames()
         check = SecondCheck(ledger.records, levels: levels)
-        check.adopt(Ruleset(plan, levels: levels))
+        check.adopt(Ruleset(plan, levels: levels).consent)
     }
 
     /// By what the letter was admitted under, which may be more than its route demands; its subjects have been looked up. nil: it may go on.

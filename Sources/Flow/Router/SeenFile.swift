@@ -2,8 +2,8 @@
 // Two files take turns, so that neither grows for ever; an end that a kill cut off is passed over. It holds hashes, never ids.
 
 internal import Glibc
+internal import Judging
 internal import Platform
-internal import Policy
 
 final class SeenFile: Sendable {
     private struct State: ~Copyable {

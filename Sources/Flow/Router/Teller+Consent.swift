@@ -1,9 +1,11 @@
 // What the gate decided, in words.
 
+internal import Admission
 internal import Configuration
+internal import ConsentGate
 internal import Events
+internal import Judging
 internal import Platform
-internal import Policy
 
 extension Teller {
     var consent: String {

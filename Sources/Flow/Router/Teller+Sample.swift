@@ -4,7 +4,7 @@ internal import Configuration
 internal import Events
 internal import Expressions
 internal import Platform
-internal import Policy
+internal import Sampling
 
 extension Teller {
     func sample(_ plan: SamplePlan, _ finding: SampleFinding) -> String {

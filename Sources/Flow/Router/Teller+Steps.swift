@@ -2,10 +2,11 @@
 // expressions had no value, and which step holds the event back.
 
 internal import Configuration
+internal import Editing
 internal import Events
 internal import Expressions
+internal import Judging
 internal import Platform
-internal import Policy
 
 extension Teller {
     /// One after the other; the last one of a route that holds the event back says which step does and why.

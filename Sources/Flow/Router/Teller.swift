@@ -3,8 +3,8 @@
 internal import Configuration
 internal import Events
 internal import Expressions
+internal import Judging
 internal import Platform
-internal import Policy
 
 struct Teller {
     let plan: Plan

@@ -1,7 +1,7 @@
 // The sums of a run, over all its generations: routes by their names, providers by their lanes.
 
+internal import Judging
 internal import Platform
-internal import Policy
 
 struct Totals {
     /// By source.

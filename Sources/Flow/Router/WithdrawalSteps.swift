@@ -1,10 +1,11 @@
 // What a withdrawal does to the ledger and the dead letters, step by step. On which thread a step is taken, and what the lanes do in
 // between, is for others to say, so that a simulation can stop between any two of them.
 
+internal import Admission
+internal import ConsentGate
 internal import Delivery
 internal import Ledger
 internal import Platform
-internal import Policy
 
 struct WithdrawalSteps: Sendable {
     let registry: Registry

@@ -2,10 +2,11 @@
 // of the subject's events begins. What waits anywhere is destroyed after that by a thread of its own, while the lanes go on, and a
 // receipt says what was destroyed where. A receipt that is not finished when the router ends, however it ends, is finished by the next.
 
+public import Admission
+internal import ConsentGate
 internal import Delivery
 public import Ledger
 public import Platform
-public import Policy
 
 public final class Withdrawals: Sendable {
     fileprivate struct State {

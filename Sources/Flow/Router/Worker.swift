@@ -2,10 +2,12 @@
 // a parcel for each lane. Everything it needs is made once and used for every block. An event that speaks to the ledger ends what is done
 // in parallel: the rest of its block is judged in turn.
 
+internal import Admission
+internal import ConsentGate
 internal import Events
 internal import Glibc
 internal import Ingest
-internal import Policy
+internal import Judging
 
 struct Worker: ~Copyable {
     var block: Block

@@ -1,9 +1,11 @@
 // Makes lanes and generations, the same way at the start and at every reload.
 
+internal import Admission
 internal import Configuration
+internal import ConsentGate
 internal import Delivery
+internal import Judging
 internal import Platform
-internal import Policy
 
 final class Workshop: Sendable {
     private let names: RunNames
@@ -59,7 +61,7 @@ final class Workshop: Sendable {
 
     /// From now on what waits is asked for what this generation demands.
     func settle(on generation: Generation) {
-        check?.adopt(generation.ruleset)
+        check?.adopt(generation.ruleset.consent)
         // What came by a route that is gone goes on under what that route said.
         let retention = state.withLock { state in
             for (number, route) in zip(generation.routes, generation.plan.routes) { state.retention[number] = route.retention?.nanoseconds }

@@ -2,9 +2,10 @@
 // several processes may share: a router that buries and a command that looks or replays. It promises that no letter is given out whose
 // checksum is wrong, and that a damaged file is set aside by who may write to it, and what is lost is told.
 
+public import Admission
+public import ConsentGate
 internal import Database
 public import Platform
-public import Policy
 
 public struct DeadLetter: Sendable {
     public var id: Int64 = 0

@@ -1,9 +1,9 @@
 // What a file calls the routes or the levels of its events: numbers of its own for the names of the run, since the run's are given anew
 // each time.
 
+internal import Admission
 internal import Database
 internal import Platform
-internal import Policy
 
 struct FileNumbers {
     private let table: StaticString

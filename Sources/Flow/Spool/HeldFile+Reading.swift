@@ -1,9 +1,9 @@
 // Reads held events: by their subjects, by their time, and all that is known of them at a start.
 
+public import Admission
 internal import Database
 internal import Glibc
 public import Platform
-public import Policy
 
 extension HeldFile {
     private static let columns = "id, arrival, bytes, routes, source, key, level, subjects, given"

@@ -2,10 +2,10 @@
 // there after the process was killed, whole or not at all, that what was removed is overwritten, and that no event is given out whose
 // checksum is wrong: a damaged file is set aside, and what is lost is told. It knows nothing of consent.
 
+public import Admission
 internal import Database
 internal import Glibc
 public import Platform
-public import Policy
 
 /// What is kept of an event besides itself.
 public struct HeldRow: Sendable, Equatable {

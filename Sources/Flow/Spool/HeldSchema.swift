@@ -1,8 +1,8 @@
 // What the file of held events is made up of, so that anyone can look inside with the sqlite3 shell.
 
+internal import Admission
 internal import Database
 internal import Platform
-internal import Policy
 
 enum HeldSchema {
     /// The mark is "SWYH".

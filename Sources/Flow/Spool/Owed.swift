@@ -2,9 +2,9 @@
 // knows rows by what it committed; the file still has them as they were before. This keeps track of what the one is in terms of
 // the other.
 
+internal import Admission
 internal import Database
 internal import Platform
-internal import Policy
 
 struct Owed {
     /// A row of the file of which only some events are left.

@@ -1,8 +1,8 @@
 // How a row of a spool file is read and believed: its checksum is right, it opens, and its parts make sense together.
 
+@_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
-@_spi(Spool) internal import Policy
 
 /// What is needed to read rows of `batches`.
 struct RowReader {

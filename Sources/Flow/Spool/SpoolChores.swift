@@ -1,8 +1,8 @@
 // What a person may do to a spool by its provider's name, while no router has the folder: give it to another provider, or destroy it.
 
+internal import Admission
 internal import Database
 public import Platform
-internal import Policy
 
 /// What came of giving the spool of one provider to another.
 public struct SpoolMove: Sendable {

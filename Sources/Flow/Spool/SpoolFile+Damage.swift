@@ -1,8 +1,8 @@
 // What a spool file does about damage: it keeps what is damaged for a person, counts what is lost, and goes on with the rest.
 
+@_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
-@_spi(Spool) internal import Policy
 
 extension SpoolFile {
     /// Does the body; where the file turns out to be damaged, it is rebuilt and the body done once more.

@@ -1,9 +1,9 @@
 // A spool file on a full disk: what was confirmed and cannot be recorded is noted in the file that was made for it (SettledFile.swift), and
 // is owed. Rows that are owed are not given out and do not count; each transaction does what is owed before anything else.
 
+@_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
-@_spi(Spool) internal import Policy
 
 extension SpoolFile {
     /// How long nothing is tried in the spool itself after there was no room, where it can be noted.

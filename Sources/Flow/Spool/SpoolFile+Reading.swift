@@ -1,9 +1,9 @@
 // How rows come back from a spool file, in the order of their numbers. A row whose checksum is wrong, or that makes no sense, is set aside
 // and never given out, and neither is what is owed (SpoolFile+Owed.swift). Where no rows are left, the sums must say so too.
 
+@_spi(Spool) internal import Admission
 internal import Database
 public import Platform
-@_spi(Spool) internal import Policy
 
 extension SpoolFile {
     public func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow] {

@@ -2,9 +2,9 @@
 // its place. A log that cannot grow can neither be brought into the file, which would have to grow too, so that no room would ever come
 // back by itself. Batches that were damaged and are kept for a person keep the file.
 
+@_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
-@_spi(Spool) internal import Policy
 
 extension SpoolFile {
     /// Called when there is no room for what is owed, and it is noted.

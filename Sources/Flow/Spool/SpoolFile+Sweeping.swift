@@ -1,8 +1,9 @@
 // How events that may not be kept any longer are destroyed in a spool file, after a withdrawal or because of their age.
 
+internal import Admission
+@_spi(Spool) public import ConsentGate
 internal import Database
 public import Platform
-@_spi(Spool) public import Policy
 
 extension SpoolFile {
     /// How many rows are looked at in one go.

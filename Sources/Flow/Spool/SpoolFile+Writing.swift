@@ -1,9 +1,9 @@
 // How a spool file takes work: rows go in and out, and the sums by route go with them, in one transaction.
 
+@_spi(Spool) internal import Admission
 internal import Database
 internal import Events
 public import Platform
-@_spi(Spool) internal import Policy
 
 extension SpoolFile {
     public func commit(_ work: SpoolWork) throws(SpoolFault) {

@@ -2,10 +2,10 @@
 // where `power` is asked for, after the machine went down), that what was removed is overwritten, that no row is given out whose checksum
 // is wrong, that what was confirmed does not come again although there was no room to record it, and that damage, and what vanished by it, is told with numbers and set aside, never thrown away in silence.
 
+@_spi(Spool) public import Admission
 internal import Database
 internal import Events
 public import Platform
-@_spi(Spool) public import Policy
 
 public final class SpoolFile: SpoolStore, @unchecked Sendable {
     public struct Options: Sendable {

@@ -1,8 +1,8 @@
 // Looks into a spool for the events of some subjects, whoever has the file: nothing is changed, made or set aside.
 
+@_spi(Spool) public import Admission
 internal import Database
 public import Platform
-@_spi(Spool) public import Policy
 
 public final class SpoolLook {
     /// Some events of a row, of which each is of one of the subjects.

@@ -1,9 +1,9 @@
 // What becomes of a damaged spool: what can be read of it is copied into a new file, with each row verified, and the damaged one is set
 // aside whole. It never writes to the damaged file, brings nothing of its log into it, and never deletes either.
 
+@_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
-@_spi(Spool) internal import Policy
 
 enum SpoolRebuild {
     /// `reader`: of the run's names, with the key.

@@ -1,8 +1,9 @@
 // What a durable lane asks of its spool. A file is one; tests have others that fail when they are told to.
 // It promises that work is done wholly or not at all, and that rows come back in the order of their numbers.
 
+public import Admission
+public import ConsentGate
 public import Platform
-public import Policy
 
 /// Rows of events in order, each of them a small batch. Used by one thread at a time.
 public protocol SpoolStore: AnyObject, Sendable {

@@ -4,7 +4,9 @@ import Configuration
 import Events
 import Platform
 
-@testable import Policy
+@testable import Admission
+@testable import ConsentGate
+@testable import Judging
 
 final class ParcelBox {
     var parcel: Parcel

@@ -3,9 +3,10 @@
 import Configuration
 import Platform
 
+@testable import Admission
+@testable import ConsentGate
 @testable import Delivery
 @testable import Ledger
-@testable import Policy
 @testable import Spool
 
 /// The hands of the clock, for those who read it by themselves.

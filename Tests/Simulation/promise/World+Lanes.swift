@@ -3,8 +3,8 @@
 import Configuration
 import Platform
 
+@testable import Admission
 @testable import Delivery
-@testable import Policy
 @testable import Spool
 
 extension World {

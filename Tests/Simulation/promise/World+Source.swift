@@ -4,9 +4,9 @@
 import Configuration
 import Platform
 
+@testable import Admission
 @testable import Delivery
 @testable import Events
-@testable import Policy
 
 extension World {
     /// So many blocks at once: two workers.

@@ -1,8 +1,8 @@
 // A spool in memory that keeps its promises to the letter, and watches that the lane keeps its own: no row is stored twice, none is
 // changed that is not there. It outlives the lives of the router, and fails when it is told to.
 
+import Admission
 import Platform
-import Policy
 import Spool
 
 final class ModelStore {

@@ -1,8 +1,8 @@
 // The provider: it answers as its mood is, late or never, and remembers what it really got. And the checks of every hand-over.
 
+import Admission
 import Configuration
 import Platform
-import Policy
 
 @testable import Delivery
 

@@ -5,9 +5,9 @@ import Configuration
 import Platform
 import Spool
 
+@testable import Admission
 @testable import Delivery
 @testable import Events
-@testable import Policy
 
 /// Nothing is promised after it; it says what was found.
 struct Breach: Error { var words: String }

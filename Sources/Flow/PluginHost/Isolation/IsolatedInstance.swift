@@ -6,11 +6,11 @@
 // A process that sends what is no frame, or one that nobody waits for, is ended. Settings go over the socket, never by argument or
 // environment.
 
+public import Admission
 public import Configuration
 public import Delivery
 internal import Glibc
 internal import Platform
-public import Policy
 
 public final class IsolatedInstance: Provider, Sendable {
     private final class Child: Sendable {

@@ -1,0 +1,60 @@
+// Short runs of bytes, compared, searched and copied a word or a vector at a time, without a call: what a judge looks at
+// is mostly shorter than a call takes. Nothing is read or written beside the run unless a function says so.
+
+public enum Words {
+    /// How many bytes behind a run `copy` may read and write.
+    public static let slack = 64
+
+    @inlinable @inline(__always) public static func load(_ p: Bytes) -> UInt64 { UnsafeRawPointer(p).loadUnaligned(as: UInt64.self) }
+    @usableFromInline @inline(__always) static func loadHalf(_ p: Bytes) -> UInt32 { UnsafeRawPointer(p).loadUnaligned(as: UInt32.self) }
+
+    /// The top bit of each byte of the word that is this one, exact up to the first of them.
+    @inlinable @inline(__always) public static func places(of byte: UInt8, in word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let other = word ^ (ones &* UInt64(byte))
+        return (other &- ones) & ~other & (ones &* 0x80)
+    }
+
+    /// Copies in whole vectors: up to `slack` bytes behind the run are read, and written with what stands there.
+    @inlinable @inline(__always) public static func copy(_ from: Bytes, to out: UnsafeMutablePointer<UInt8>, _ count: Int) {
+        var source = UnsafeRawPointer(from)
+        var target = UnsafeMutableRawPointer(out)
+        let end = target + count
+        repeat {
+            let a = source.loadUnaligned(as: SIMD32<UInt8>.self)
+            target.storeBytes(of: a, as: SIMD32<UInt8>.self)
+            source += 32
+            target += 32
+        } while target < end
+    }
+}
+
+@inlinable @inline(__always) public func sameBytes(_ a: Bytes, _ b: Bytes, _ count: Int) -> Bool {
+    if count >= 8 {
+        var i = 0
+        while i < count &- 8 {
+            if Words.load(a + i) != Words.load(b + i) { return false }
+            i &+= 8
+        }
+        return Words.load(a + (count &- 8)) == Words.load(b + (count &- 8))
+    }
+    if count >= 4 {
+        return Words.loadHalf(a) == Words.loadHalf(b) && Words.loadHalf(a + (count &- 4)) == Words.loadHalf(b + (count &- 4))
+    }
+    for i in 0..<count where a[i] != b[i] { return false }
+    return true
+}
+
+@inlinable @inline(__always) public func contains(_ byte: UInt8, _ p: Bytes, _ count: Int) -> Bool {
+    if count >= 8 {
+        var i = 0
+        var found: UInt64 = 0
+        while i < count &- 8 {
+            found |= Words.places(of: byte, in: Words.load(p + i))
+            i &+= 8
+        }
+        return found | Words.places(of: byte, in: Words.load(p + (count &- 8))) != 0
+    }
+    for i in 0..<count where p[i] == byte { return true }
+    return false
+}

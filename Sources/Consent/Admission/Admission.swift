@@ -1,0 +1,130 @@
+// The seal: the only place where an event is admitted. It compares what a route demands with the state of consent of the event, and makes
+// an `Admitted` when the state covers the demand. A parcel takes nothing without one, so no event reaches a provider that did not pass.
+// In doubt it denies: what is unknown, broken, unreadable or not covered is not admitted, unless nothing is demanded.
+
+internal import Events
+
+/// A set of the plan's purposes, in words of 64 bits. Whoever holds one knows how many words it has.
+public typealias Purposes = UnsafePointer<UInt64>
+
+/// What a route demands of an event.
+public struct Demand: BitwiseCopyable {
+    /// An index into the plan's levels; 0 demands nothing.
+    public var level: Int
+    /// Nil: no purpose is demanded.
+    public var purposes: Purposes?
+
+    public init(level: Int = 0, purposes: Purposes? = nil) {
+        self.level = level
+        self.purposes = purposes
+    }
+
+    @inlinable @inline(__always) public var isEmpty: Bool { level == 0 && purposes == nil }
+}
+
+/// What the subjects of an event consent to.
+public struct ConsentState: BitwiseCopyable {
+    public enum Kind: UInt8, BitwiseCopyable {
+        case known, unknown
+        /// The event carries consent that is broken.
+        case broken
+        /// The ledger cannot be read at the moment.
+        case unreadable
+    }
+    public var kind: Kind
+    /// 0 unless the state is known or assumed.
+    public var level: Int
+    public var granted: Purposes
+
+    public init(kind: Kind, level: Int, granted: Purposes) {
+        self.kind = kind
+        self.level = level
+        self.granted = granted
+    }
+}
+
+/// Why the gate denied an event. The raw values are the words that accounts and metrics use.
+public enum Denial: String, Hashable, Sendable, CaseIterable {
+    /// Nothing is known of the subject, and the configuration denies the unknown.
+    case unknown
+    /// The level is lower than what is demanded.
+    case level
+    /// A demanded purpose was not granted, or was refused.
+    case purpose
+    /// The event carries consent in a known shape that is broken.
+    case broken
+    /// The ledger cannot be read.
+    case unreadable
+    /// The clock is behind the ledger, so the latest decision cannot be known.
+    case clock
+    /// The event had to be held, and there was no room for it.
+    case full
+    /// The event had to be held, and could not be stored.
+    case unstored
+}
+
+/// What the decision goes by besides the demand: how wide a set of purposes is, and which members of events demand levels of their own.
+public struct AdmissionRules: BitwiseCopyable {
+    /// Words in a set of purposes.
+    @usableFromInline let width: Int
+    /// Whether some member of events demands a level of its own.
+    public let cutsFields: Bool
+    /// By level: the highest level that a member demands which an event of that level keeps.
+    @usableFromInline let keeps: UnsafeBufferPointer<Int>
+    /// By level: how an entry has it.
+    @usableFromInline let entryLevels: UnsafeBufferPointer<UInt8>
+
+    public init(width: Int, cutsFields: Bool, keeps: UnsafeBufferPointer<Int>, entryLevels: UnsafeBufferPointer<UInt8>) {
+        precondition(width > 0 && keeps.count == entryLevels.count, "each level has an entry level")
+        self.width = width
+        self.cutsFields = cutsFields
+        self.keeps = keeps
+        self.entryLevels = entryLevels
+    }
+}
+
+/// Permission to send one event by one route.
+public struct Admitted: ~Copyable {
+    /// The level of the event's state; members that demand more must be cut. 0 where no member demands a level of its own.
+    public let stateLevel: Int
+    /// The level that the event must keep while it waits, for its entry.
+    let entryLevel: UInt8
+
+    @usableFromInline init(stateLevel: Int = 0, entryLevel: UInt8 = EntryLevel.none) {
+        self.stateLevel = stateLevel
+        self.entryLevel = entryLevel
+    }
+}
+
+public enum Passage: ~Copyable {
+    case admitted(Admitted)
+    /// Nothing is known of the event's subjects.
+    case unknown
+    case denied(Denial)
+}
+
+public enum Admission {
+    /// Compares the demand with the state, which is asked for only when it decides something. `rules`: nil when the configuration has no
+    /// consent section, so that the gate is off.
+    @inlinable @inline(__always) public static func decide(
+        _ demand: Demand, _ rules: UnsafePointer<AdmissionRules>?, state: () -> ConsentState
+    ) -> Passage {
+        guard let rules = rules?.pointee, !demand.isEmpty || rules.cutsFields else { return .admitted(Admitted()) }
+        let state = state()
+        if !demand.isEmpty {
+            switch state.kind {
+            case .broken: return .denied(.broken)
+            case .unreadable: return .denied(.unreadable)
+            case .unknown: return .unknown
+            case .known: break
+            }
+            if state.level < demand.level { return .denied(.level) }
+            if let demanded = demand.purposes {
+                for word in 0..<rules.width where demanded[word] & ~state.granted[word] != 0 { return .denied(.purpose) }
+            }
+        }
+        guard rules.cutsFields else { return .admitted(Admitted(entryLevel: rules.entryLevels[demand.level])) }
+        let kept = max(demand.level, rules.keeps[state.level])
+        return .admitted(Admitted(stateLevel: state.level, entryLevel: rules.entryLevels[kept]))
+    }
+}

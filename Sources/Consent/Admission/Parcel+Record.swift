@@ -1,0 +1,99 @@
+// How a spool keeps what a lane was given: the events as they are, and beside them what the lane knows of each. What is
+// read back was admitted by the gate before it was stored, and nothing else may be: hence the door has a lock.
+
+public import Events
+
+/// What an entry is on disk, in little-endian order: where it ends (4 bytes), its route by the file's own number (2), one byte
+/// whose lowest bit says that it is immediate and whose others are its level by the file's own number (1), how many subjects it has (1), where its message id begins and how long it is (4, 4), when it came in (8).
+/// Behind all entries stand the subjects, 16 bytes each.
+private let recordSize = 24
+
+extension Batch {
+    /// Appends the entries as they are kept; `route` and `level` give the file's numbers for those of the run.
+    @_spi(Spool) public func appendIndex(
+        to out: inout ByteBuffer, route: (UInt16) -> UInt16, level: (UInt8) -> UInt8
+    ) {
+        out.reserve(entries.count * recordSize + subjects.count * 16)
+        func put<T: FixedWidthInteger>(_ value: T) {
+            withUnsafeBytes(of: value.littleEndian) { out.append(contentsOf: $0) }
+        }
+        for entry in entries {
+            put(entry.end)
+            put(route(entry.route))
+            put((entry.isImmediate ? 1 : 0) | level(entry.level) << 1)
+            put(entry.subjectCount)
+            put(entry.messageIDOffset)
+            put(entry.messageIDCount)
+            put(entry.arrival)
+        }
+        for entry in entries {
+            for subject in subjects[Int(entry.firstSubject)..<Int(entry.firstSubject) + Int(entry.subjectCount)] {
+                put(subject.high)
+                put(subject.low)
+            }
+        }
+    }
+
+    /// The batch that was stored; nil: the bytes make no sense together.
+    @_spi(Spool) public convenience init?(
+        restoring payload: UnsafeRawBufferPointer, index: UnsafeRawBufferPointer, count: Int, route: (UInt16) -> UInt16?,
+        level: (UInt8) -> UInt8
+    ) {
+        guard payload.last == UInt8(ascii: "\n"), let index = BatchIndex(index, count: count, route: route, level: level) else {
+            return nil
+        }
+        var parcel = Parcel()
+        var start: UInt32 = 0
+        for entry in index.entries {
+            guard Int(entry.end) <= payload.count, payload[Int(entry.end) - 1] == UInt8(ascii: "\n"),
+                UInt64(entry.messageIDOffset) + UInt64(entry.messageIDCount) < UInt64(entry.end - start)
+            else { return nil }
+            start = entry.end
+            parcel.entryColumn.append(entry)
+        }
+        guard Int(start) == payload.count else { return nil }
+        for subject in index.subjects { parcel.subjectColumn.append(subject) }
+        parcel.bytes.append(contentsOf: payload)
+        self.init(parcel)
+    }
+}
+
+/// What stands beside stored events: enough to tell whose they are, without them.
+@_spi(Spool) public struct BatchIndex {
+    public private(set) var entries: [Entry] = []
+    public private(set) var subjects: [SubjectKey] = []
+
+    /// nil: the bytes make no sense together.
+    public init?(_ index: UnsafeRawBufferPointer, count: Int, route: (UInt16) -> UInt16?, level: (UInt8) -> UInt8) {
+        guard count > 0, count <= index.count / recordSize else { return nil }
+        var subjectsAt = count * recordSize
+        var end: UInt32 = 0
+        entries.reserveCapacity(count)
+        for number in 0..<count {
+            func read<T: FixedWidthInteger>(_ offset: Int, as: T.Type) -> T {
+                T(littleEndian: index.loadUnaligned(fromByteOffset: number * recordSize + offset, as: T.self))
+            }
+            let start = end
+            end = read(0, as: UInt32.self)
+            guard end > start, let route = route(read(4, as: UInt16.self)) else { return nil }
+            let flags = read(6, as: UInt8.self)
+            let subjectCount = read(7, as: UInt8.self)
+            guard subjectsAt + Int(subjectCount) * 16 <= index.count else { return nil }
+            entries.append(
+                Entry(
+                    end: end, route: route, isImmediate: flags & 1 == 1, level: level(flags >> 1), subjectCount: subjectCount,
+                    firstSubject: UInt32(truncatingIfNeeded: subjects.count), messageIDOffset: read(8, as: UInt32.self),
+                    messageIDCount: read(12, as: UInt32.self), arrival: read(16, as: Int64.self)))
+            for _ in 0..<subjectCount {
+                let high = UInt64(littleEndian: index.loadUnaligned(fromByteOffset: subjectsAt, as: UInt64.self))
+                let low = UInt64(littleEndian: index.loadUnaligned(fromByteOffset: subjectsAt + 8, as: UInt64.self))
+                subjects.append(SubjectKey(high: high, low: low))
+                subjectsAt += 16
+            }
+        }
+        guard subjectsAt == index.count else { return nil }
+    }
+
+    /// Whether some event is of one of them.
+    public func holds(_ subjects: Set<SubjectKey>) -> Bool { self.subjects.contains(where: subjects.contains) }
+}

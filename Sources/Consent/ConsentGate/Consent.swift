@@ -1,0 +1,179 @@
+// What the consent section demands and knows, compiled: levels, purposes and where an event carries consent.
+
+internal import Admission
+internal import Configuration
+internal import Events
+
+struct ConsentRules: BitwiseCopyable {
+    struct Level: BitwiseCopyable {
+        let name: ByteRun
+        let purposes: Purposes
+    }
+
+    /// Another name of purposes.
+    struct Alias: BitwiseCopyable {
+        let name: ByteRun
+        let purposes: Purposes
+    }
+
+    /// Where an event carries consent.
+    struct Members: BitwiseCopyable {
+        /// The object that holds the next three and the last three.
+        let consent: Int
+        let level: Int
+        let purposes: Int
+        let preferences: Int
+        let management: Int
+        let allowed: Int
+        let denied: Int
+        let gpc: Int
+        let tcf: Int
+        let gpp: Int
+        let google: Int
+
+        static let context = ["context", "consent"]
+        static let paths: [[String]] = [
+            context, context + ["level"], context + ["purposes"], context + ["categoryPreferences"],
+            ["context", "consentManagement"], ["context", "consentManagement", "allowedConsentIds"],
+            ["context", "consentManagement", "deniedConsentIds"], ["context", "gpc"], context + ["tcf"], context + ["gpp"],
+            context + ["google"],
+        ]
+
+        init(_ slots: [Int]) {
+            consent = slots[0]
+            level = slots[1]
+            purposes = slots[2]
+            preferences = slots[3]
+            management = slots[4]
+            allowed = slots[5]
+            denied = slots[6]
+            gpc = slots[7]
+            tcf = slots[8]
+            gpp = slots[9]
+            google = slots[10]
+        }
+    }
+
+    let members: Members
+    let levels: UnsafeBufferPointer<Level>
+    /// Whether the levels name purposes; if not, levels and purposes are two separate things.
+    let levelsHavePurposes: Bool
+    /// By name, sorted by length, then by bytes; the index is the purpose's bit.
+    let names: UnsafeBufferPointer<ByteRun>
+    /// By name, as `names` are.
+    let aliases: UnsafeBufferPointer<Alias>
+    /// Words in a set.
+    let width: Int
+    /// The empty set.
+    let nothing: Purposes
+    /// What Global Privacy Control refuses, and whether that is anything at all.
+    let gpc: Purposes
+    let gpcRefuses: Bool
+    let map: ConsentMap
+    /// What is assumed of the unknown.
+    var unknown: UnknownRules
+    /// Of the text that must have been consented to, at least; empty: any.
+    private let minimumVersion: ByteRun
+
+    init(_ plan: ConsentPlan, demands: [ConsentDemand], slots: [Int], unknownSlot: Int, in store: Store) {
+        var all: Set<[UInt8]> = []
+        for level in plan.levels { all.formUnion((level.purposes ?? []).map { Array($0.utf8) }) }
+        for demand in demands { all.formUnion(demand.purposes.map { Array($0.utf8) }) }
+        all.formUnion((plan.gpc ?? []).map { Array($0.utf8) })
+        all.formUnion(plan.map.purposes.map { Array($0.utf8) })
+        let sorted = ConsentRules.sorted(all)
+        names = store.list(sorted.map(store.text))
+        width = max(1, (sorted.count + 63) / 64)
+        nothing = store.list([UInt64](repeating: 0, count: width)).baseAddress!
+        members = Members(slots)
+        levelsHavePurposes = plan.levels.contains { $0.purposes != nil }
+        let width = self.width
+        func set(_ purposes: [String]) -> Purposes { ConsentRules.set(purposes, sorted, width, store) }
+        levels = store.list(
+            plan.levels.map { Level(name: store.text(Array($0.name.utf8)), purposes: set($0.purposes ?? [])) })
+        let meanings = Dictionary(
+            grouping: plan.map.categories.flatMap { entry in entry.meaning.map { (name: $0, purpose: entry.purpose) } }, by: \.name)
+        aliases = store.list(
+            ConsentRules.sorted(meanings.keys.map { Array($0.utf8) }).map { name in
+                let purposes = meanings[String(decoding: name, as: UTF8.self)]?.map(\.purpose) ?? []
+                return Alias(name: store.text(name), purposes: set(purposes))
+            })
+        map = ConsentMap(plan.map, sorted, in: store)
+        gpc = plan.gpc.map(set) ?? ConsentRules.all(sorted.count, width, store)
+        gpcRefuses = plan.gpc.map { !$0.isEmpty } ?? true
+        unknown = UnknownRules(plan, slot: unknownSlot, in: store)
+        minimumVersion = store.text(Array((plan.minimumVersion ?? "").utf8))
+    }
+
+    /// Whether consent to a text of this version counts.
+    func isRecent(_ version: String?) -> Bool {
+        guard minimumVersion.count > 0 else { return true }
+        return version.map { !NaturalOrder.precedes(Array($0.utf8), Array(minimumVersion.bytes)) } ?? false
+    }
+
+    func set(_ purposes: [String], in store: Store) -> Purposes {
+        ConsentRules.set(purposes, names.map { Array($0.bytes) }, width, store)
+    }
+
+    private static func set(_ purposes: [String], _ names: [[UInt8]], _ width: Int, _ store: Store) -> Purposes {
+        var words = [UInt64](repeating: 0, count: width)
+        for purpose in purposes {
+            let bit = names.firstIndex(of: Array(purpose.utf8))!
+            words[bit / 64] |= 1 << UInt64(bit % 64)
+        }
+        return store.list(words).baseAddress!
+    }
+
+    private static func sorted(_ names: some Sequence<[UInt8]>) -> [[UInt8]] {
+        names.sorted { $0.count != $1.count ? $0.count < $1.count : $0.lexicographicallyPrecedes($1) }
+    }
+
+    private static func all(_ count: Int, _ width: Int, _ store: Store) -> Purposes {
+        var words = [UInt64](repeating: 0, count: width)
+        for bit in 0..<count { words[bit / 64] |= 1 << UInt64(bit % 64) }
+        return store.list(words).baseAddress!
+    }
+
+    /// The bit of a purpose; nil for one that the plan does not speak of.
+    func purpose(_ name: ByteRun) -> Int? { ConsentRules.find(name, among: names.count) { names[$0] } }
+
+    /// What a name means besides; nil for one that the map does not speak of.
+    func alias(_ name: ByteRun) -> Purposes? {
+        aliases.isEmpty ? nil : ConsentRules.find(name, among: aliases.count) { aliases[$0].name }.map { aliases[$0].purposes }
+    }
+
+    @inline(__always) private static func find(_ name: ByteRun, among count: Int, _ known: (Int) -> ByteRun) -> Int? {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            let order = ConsentRules.compare(known(middle), name)
+            if order == 0 { return middle }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return nil
+    }
+
+    private static func compare(_ a: ByteRun, _ b: ByteRun) -> Int {
+        guard a.count == b.count else { return a.count - b.count }
+        for i in 0..<a.count where a.base[i] != b.base[i] { return Int(a.base[i]) - Int(b.base[i]) }
+        return 0
+    }
+
+    func level(_ name: ByteRun) -> Int? { levels.firstIndex { $0.name == name } }
+
+    @inline(__always) func contains(_ granted: Purposes, _ demanded: Purposes) -> Bool {
+        for i in 0..<width where demanded[i] & ~granted[i] != 0 { return false }
+        return true
+    }
+
+    /// Whether some purpose is in both.
+    func meet(_ a: Purposes, _ b: Purposes) -> Bool { (0..<width).contains { a[$0] & b[$0] != 0 } }
+
+    /// The highest level whose purposes are all granted.
+    @inline(__always) func amount(_ granted: Purposes) -> Int {
+        var level = levels.count - 1
+        while level > 0, !contains(granted, levels[level].purposes) { level -= 1 }
+        return level
+    }
+}

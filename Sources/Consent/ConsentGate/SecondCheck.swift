@@ -1,0 +1,224 @@
+// The second check: what waited passes the gate once more at the moment of hand-over, by its subjects alone, without being parsed. It
+// promises that no event is handed over of a subject who has since refused what the event was admitted under, also when the subject
+// consents again before the event could be destroyed. When it cannot tell it holds back and destroys nothing: what is on record may be
+// readable again.
+
+public import Admission
+internal import Events
+internal import Platform
+
+public final class SecondCheck: Sendable {
+    public enum Answer: Sendable, Equatable {
+        case pass
+        /// These events, by index, may not go any more.
+        case refused([Int])
+        /// Nobody can tell at the moment: all of them wait.
+        case unreadable
+    }
+
+    private let records: ConsentRecords
+    private let levels: RunNames
+    private let look: @Sendable () -> Void
+    private let state = Monitor(State())
+
+    private struct State {
+        var today: Today?
+        /// What the routes of the plans so far demanded last, by their numbers: those that are gone go on demanding it of what waits.
+        var demands: [UInt16: RouteDemand] = [:]
+        var bans = Bans()
+    }
+
+    /// `levels`: the names of the levels that entries speak of; `look`: sees to it before each check that the records know whether they
+    /// can be believed.
+    public init(_ records: ConsentRecords, levels: RunNames, look: @escaping @Sendable () -> Void = {}) {
+        self.records = records
+        self.levels = levels
+        self.look = look
+    }
+
+    /// From now on it goes by this section; nil: nothing is demanded of anybody.
+    public func adopt(_ section: ConsentSection?) {
+        state.withLock { state in
+            for demand in section.map(RouteDemand.all) ?? [] { state.demands[demand.number] = demand }
+            state.today = section.map { Today($0, records, levels.all, state.demands) }
+        }
+    }
+
+    /// Until it is lifted no event of these subjects may go that came in by then, whatever they say later: of these purposes, or nil, of
+    /// any.
+    public func ban(_ number: Int64, _ subjects: [SubjectKey], purposes: [String]?, until time: Int64) {
+        state.withLock { $0.bans.add(Bans.Ban(number: number, time: time, purposes: purposes), of: subjects) }
+    }
+
+    public func lift(_ number: Int64) { state.withLock { $0.bans.lift(number) } }
+
+    public func check(_ batch: Batch) -> Answer { check(batch.entries, batch.subjects) }
+
+    /// How an entry says that level, as a file has it; nil: as much as there is.
+    public func entryLevel(_ name: String?) -> UInt8 {
+        guard let name else { return EntryLevel.highest }
+        return name.isEmpty ? EntryLevel.none : EntryLevel.entry(of: levels.number(of: name))
+    }
+
+    /// Of one event of these subjects that came in then and was admitted under that level, whatever its route demands.
+    public func check(level: UInt8, arrival: Int64, subjects: [SubjectKey]) -> Answer {
+        look()
+        return state.withLock { state in
+            subjects.withUnsafeBufferPointer { subjects in
+                switch state.today?.check(Demand(), level, arrival, subjects, state.bans) ?? .pass {
+                case .pass: .pass
+                case .refused: .refused([0])
+                case .unreadable: .unreadable
+                }
+            }
+        }
+    }
+
+    /// Of one event of these subjects that came in then and by this route, and was admitted under that level.
+    public func check(route: UInt16?, level: UInt8, arrival: Int64, subjects: [SubjectKey]) -> Answer {
+        look()
+        return state.withLock { state in
+            subjects.withUnsafeBufferPointer { subjects in
+                guard let today = state.today else { return .pass }
+                return switch today.check(today.demand(ofRoute: route), level, arrival, subjects, state.bans) {
+                case .pass: .pass
+                case .refused: .refused([0])
+                case .unreadable: .unreadable
+                }
+            }
+        }
+    }
+
+    /// The same, without the events themselves.
+    public func check(_ entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Answer {
+        look()
+        return state.withLock { $0.today?.check(entries, subjects, $0.bans) ?? .pass }
+    }
+}
+
+/// What a route demands, by names, so that it outlives its plan.
+private struct RouteDemand {
+    var number: UInt16
+    var level: [UInt8]
+    var purposes: [[UInt8]]
+
+    static func all(of section: ConsentSection) -> [RouteDemand] {
+        let consent = section.rules.pointee.consent
+        return section.routes.map { route in
+            let purposes = consent.names.indices.filter { bit in
+                route.demand.purposes.map { $0[bit / 64] & 1 << UInt64(bit % 64) != 0 } ?? false
+            }
+            return RouteDemand(
+                number: route.number, level: Array(consent.levels[route.demand.level].name.bytes),
+                purposes: purposes.map { Array(consent.names[$0].bytes) })
+        }
+    }
+}
+
+/// What waiting events are asked for by the plan of the day.
+private final class Today {
+    /// Owns what the demands point to.
+    private let section: ConsentSection
+    private let store = Store()
+    private let consent: ConsentRules
+    private var standings: Standings
+    /// By the number of the route.
+    private var demands: [UInt16: Demand] = [:]
+    /// Of what came by a route of which nobody knows what it demanded: all that any route does.
+    private var strictest = Demand()
+    /// By `EntryLevel`: the index of the level; one that the plan does not know is above all.
+    private var levels: [Int]
+
+    /// `known`: what routes demand, also those of earlier plans.
+    init(_ section: ConsentSection, _ records: ConsentRecords, _ names: [String], _ known: [UInt16: RouteDemand]) {
+        self.section = section
+        consent = section.rules.pointee.consent
+        standings = Standings(consent, records)
+        levels = Array(repeating: consent.levels.count - 1, count: Int(EntryLevel.highest) + 1)
+        levels[Int(EntryLevel.none)] = 0
+        for (number, name) in names.enumerated() {
+            let entry = EntryLevel.entry(of: UInt16(exactly: number))
+            if entry != EntryLevel.highest, let known = level(named: Array(name.utf8)) { levels[Int(entry)] = known }
+        }
+        for demand in known.values { demands[demand.number] = self.demand(demand) }
+        for route in section.routes { demands[route.number] = route.demand }
+        let routes = section.routes.map(\.demand)
+        strictest = Demand(
+            level: max(routes.map(\.level).max() ?? 0, min(1, consent.levels.count - 1)), purposes: union(routes.compactMap(\.purposes)))
+    }
+
+    private func level(named name: [UInt8]) -> Int? { consent.levels.firstIndex { $0.name.bytes.elementsEqual(name) } }
+
+    /// What a route of an earlier plan demanded; what this plan cannot weigh any more is as much as there is.
+    private func demand(_ old: RouteDemand) -> Demand {
+        let bits = old.purposes.map { name in consent.names.firstIndex { $0.bytes.elementsEqual(name) } }
+        var demand = Demand(level: level(named: old.level) ?? consent.levels.count - 1, purposes: nil)
+        if bits.contains(nil) { demand.level = consent.levels.count - 1 }
+        let known = bits.compactMap { $0 }
+        guard !known.isEmpty else { return demand }
+        var words = [UInt64](repeating: 0, count: consent.width)
+        for bit in known { words[bit / 64] |= 1 << UInt64(bit % 64) }
+        demand.purposes = store.list(words).baseAddress
+        return demand
+    }
+
+    private func union(_ sets: [Purposes]) -> Purposes? {
+        guard !sets.isEmpty else { return nil }
+        return store.list((0..<consent.width).map { word in sets.reduce(0) { $0 | $1[word] } }).baseAddress
+    }
+
+    func demand(ofRoute number: UInt16?) -> Demand { number.flatMap { demands[$0] } ?? strictest }
+
+    func check(_ entries: UnsafeBufferPointer<Entry>, _ all: UnsafeBufferPointer<SubjectKey>, _ bans: Bans) -> SecondCheck.Answer {
+        var refused: [Int] = []
+        for (index, entry) in entries.enumerated() {
+            let first = Int(entry.firstSubject)
+            let subjects = UnsafeBufferPointer(rebasing: all[first..<first + Int(entry.subjectCount)])
+            let coming = min(first + Today.ahead, all.count)
+            standings.prepare(UnsafeBufferPointer(rebasing: all[coming..<min(coming + subjects.count, all.count)]))
+            switch check(demand(ofRoute: entry.route), entry.level, entry.arrival, subjects, bans) {
+            case .pass: break
+            case .refused: refused.append(index)
+            case .unreadable: return .unreadable
+            }
+        }
+        return refused.isEmpty ? .pass : .refused(refused)
+    }
+
+    /// So many subjects further on, memory is asked for what is on record.
+    private static let ahead = 16
+
+    enum Passage { case pass, refused, unreadable }
+
+    /// Of one event, of a route that demands this and admitted under that level.
+    func check(
+        _ demand: Demand, _ entryLevel: UInt8, _ arrival: Int64, _ subjects: UnsafeBufferPointer<SubjectKey>, _ bans: Bans
+    ) -> Passage {
+        let level = max(demand.level, levels[Int(entryLevel)])
+        let demand = Demand(level: level, purposes: demand.purposes)
+        guard !demand.isEmpty else { return .pass }
+        if !bans.isEmpty, isBanned(arrival, subjects, bans, demand) { return .refused }
+        let standing = standings.of(subjects)
+        switch standing.kind {
+        case .unreadable: return .unreadable
+        case .known:
+            let isGranted = demand.purposes.map { consent.contains(standing.granted, $0) } ?? true
+            return standing.level < level || !isGranted ? .refused : .pass
+        case .nothing:
+            // It was admitted by what it said itself, or by what is assumed; a refusal that is too old to count as consent counts.
+            let isRefused = consent.meet(standing.refused, consent.levels[level].purposes)
+            return isRefused || demand.purposes.map({ consent.meet(standing.refused, $0) }) ?? false ? .refused : .pass
+        }
+    }
+
+    private func isBanned(_ arrival: Int64, _ subjects: UnsafeBufferPointer<SubjectKey>, _ bans: Bans, _ demand: Demand) -> Bool {
+        func isDemanded(_ purpose: String) -> Bool {
+            guard let bit = consent.purpose(named: purpose) else { return false }
+            func holds(_ set: Purposes) -> Bool { set[bit / 64] & 1 << UInt64(bit % 64) != 0 }
+            return holds(consent.levels[demand.level].purposes) || demand.purposes.map(holds) ?? false
+        }
+        return subjects.contains { subject in
+            bans[subject].contains { ban in arrival <= ban.time && ban.purposes.map { $0.contains(where: isDemanded) } ?? true }
+        }
+    }
+}

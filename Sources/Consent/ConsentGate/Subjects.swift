@@ -1,0 +1,136 @@
+// The keys of one event's subjects: what a lane needs to find the events of a person, without holding an id.
+
+public import Admission
+internal import Configuration
+public import Events
+
+extension SubjectKey {
+    /// Of an id as it stands in an event, without quotes and escapes, under sixteen bytes.
+    public init(of id: [UInt8], under key: [UInt8]) {
+        let (low, high) = id.withUnsafeBufferPointer { text in
+            SipKey(key).hash128(ByteRun(base: text.baseAddress ?? UnsafePointer(bitPattern: 1)!, count: text.count))
+        }
+        self.init(high: high, low: low)
+    }
+}
+
+public struct Subjects: ~Copyable {
+    /// The most ids that one event can carry, since an entry counts them in a byte.
+    public static let most = 255
+
+    private let slots: UnsafeBufferPointer<Int>
+    private let key: SipKey
+    private var keys: UnsafeMutablePointer<SubjectKey>
+    /// How many the event has, and where they are: in `keys`, or where they were found ahead. Below 0: it was not asked for.
+    private var count = -1
+    private var found: UnsafeMutablePointer<SubjectKey>
+    /// Of the event that is judged next and of the one behind it, by turns.
+    private let expected: UnsafeMutablePointer<Expected>
+    private var expectedTurn = 0
+    /// Of an event that no longer carries its ids as they were; nil: it does.
+    private var known: [SubjectKey]?
+    private var decoder = Decoder()
+    private var otherDecoder = Decoder()
+
+    /// What was found of an event before its turn. It goes by where the event lies, so it must not outlive the event.
+    private struct Expected: BitwiseCopyable {
+        /// Its first byte; nil: there is none.
+        var line: Bytes?
+        var count = 0
+        let keys: UnsafeMutablePointer<SubjectKey>
+    }
+
+    public init(slots: UnsafeBufferPointer<Int>, key: SipKey) {
+        self.slots = slots
+        self.key = key
+        keys = Subjects.room(for: slots.count)
+        found = keys
+        expected = .allocate(capacity: 2)
+        for index in 0..<2 { (expected + index).initialize(to: Expected(line: nil, keys: Subjects.room(for: slots.count))) }
+    }
+
+    private static func room(for count: Int) -> UnsafeMutablePointer<SubjectKey> {
+        let keys = UnsafeMutablePointer<SubjectKey>.allocate(capacity: max(1, count))
+        keys.initialize(repeating: SubjectKey(high: 0, low: 0), count: max(1, count))
+        return keys
+    }
+
+    deinit {
+        keys.deallocate()
+        for index in 0..<2 { expected[index].keys.deallocate() }
+        expected.deallocate()
+    }
+
+    public mutating func forget() { count = -1 }
+
+    /// The events from now on have these subjects, whatever ids they carry.
+    public mutating func know(_ subjects: [SubjectKey]) {
+        if known == nil {
+            keys.deallocate()
+            keys = Subjects.room(for: Subjects.most)
+        }
+        known = Array(subjects.prefix(Subjects.most))
+        forget()
+    }
+
+    /// One key for each configured id that the event carries: a string that is not empty, or a number. The same id has
+    /// the same key wherever it stands.
+    @inline(__always) public mutating func read(_ event: ScannedEvent) -> UnsafeBufferPointer<SubjectKey> {
+        if count < 0 { settle(event) }
+        return UnsafeBufferPointer(start: found, count: count)
+    }
+
+    private mutating func settle(_ event: ScannedEvent) {
+        found = keys
+        if let known {
+            for (index, subject) in known.enumerated() { keys[index] = subject }
+            count = known.count
+            return
+        }
+        let line = event.block + Int(event.start)
+        for index in 0..<2 where expected[index].line == line {
+            count = expected[index].count
+            found = expected[index].keys
+            assert(find(event, into: keys) == count && (0..<count).allSatisfy { keys[$0] == found[$0] }, "found in another event")
+            return
+        }
+        count = find(event, into: keys)
+    }
+
+    /// Finds those of an event ahead of its turn.
+    public mutating func expect(_ event: ScannedEvent) -> UnsafeBufferPointer<SubjectKey> {
+        guard known == nil else { return UnsafeBufferPointer(start: nil, count: 0) }
+        expectedTurn ^= 1
+        let keys = expected[expectedTurn].keys
+        let count = find(event, into: keys)
+        expected[expectedTurn] = Expected(line: event.block + Int(event.start), count: count, keys: keys)
+        return UnsafeBufferPointer(start: keys, count: count)
+    }
+
+    public mutating func expectNothing() {
+        for index in 0..<2 { expected[index].line = nil }
+    }
+
+    private mutating func find(_ event: ScannedEvent, into keys: UnsafeMutablePointer<SubjectKey>) -> Int {
+        var count = 0
+        func note(_ hash: (low: UInt64, high: UInt64)) {
+            keys[count] = SubjectKey(high: hash.high, low: hash.low)
+            count &+= 1
+        }
+        // Ids are hashed in pairs.
+        var waiting: ByteRun?
+        for slot in slots {
+            guard let first = waiting else {
+                waiting = decoder.identity(event.slots[slot], in: event.block, booleans: false)
+                continue
+            }
+            guard let second = otherDecoder.identity(event.slots[slot], in: event.block, booleans: false) else { continue }
+            let (a, b) = key.hash128(first, second)
+            note(a)
+            note(b)
+            waiting = nil
+        }
+        if let waiting { note(key.hash128(waiting)) }
+        return count
+    }
+}

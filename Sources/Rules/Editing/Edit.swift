@@ -1,0 +1,152 @@
+// What becomes of each member, compiled to a flat list that the editor walks: one edit for each member that is touched,
+// the edits of an object's members side by side.
+
+public import Configuration
+public import Events
+
+public struct Edit: BitwiseCopyable {
+    enum Kind: UInt8, BitwiseCopyable {
+        case drop
+        /// Its value becomes `value`.
+        case constant
+        /// Its members are edited; when it is no object and must be one, it becomes `value`.
+        case object
+        /// Its value becomes its digest, shared by all routes.
+        case digest
+        /// Its value becomes the digest of what the edit at `first` makes of it.
+        case digestOfEdit
+    }
+
+    let kind: Kind
+    let slot: Int
+    /// The edits of its members, as a range of the list.
+    var first = 0
+    var count = 0
+    /// Whether one of its members may have to be added.
+    var adds = false
+    /// Stands among the edits of an object that is further out than its own, since that one has nothing else to do.
+    var isDeeper = false
+    /// What is added when the event lacks it: `,"key":value`; empty: nothing.
+    var member = ByteRun(base: Bytes(bitPattern: 1)!, count: 0)
+    /// The value in `member`.
+    var value = ByteRun(base: Bytes(bitPattern: 1)!, count: 0)
+    /// For a digest, its index in the editor; for the digest of an edit, the key's.
+    var digest = 0
+    /// For the digest of an edit, its place among these.
+    var room = 0
+
+    /// The member without the comma.
+    var firstMember: ByteRun { ByteRun(base: member.base + 1, count: member.count - 1) }
+}
+
+/// The digest of one member under one key.
+public struct DigestRule: Hashable, BitwiseCopyable {
+    let slot: Int
+    let key: Int
+}
+
+/// Flattens fates into edits.
+public struct EditCompiler {
+    public let paths: PathTrie
+    public let store: Store
+    public let keys: UnsafeBufferPointer<HMACKey>
+    public private(set) var edits: [Edit] = []
+    public private(set) var digests: [DigestRule] = []
+    /// How many digests of edits there are.
+    public private(set) var rooms = 0
+    /// The most bytes that any event can gain, by the edit of its root.
+    public private(set) var growth: [Int] = []
+
+    public init(paths: PathTrie, keys: UnsafeBufferPointer<HMACKey>, store: Store) {
+        self.paths = paths
+        self.keys = keys
+        self.store = store
+    }
+
+    /// The index of the edit of the whole event; -1 when nothing is edited.
+    public mutating func add(_ fate: Fate) -> Int {
+        guard case .kept(let members) = fate, !fate.isUntouched else { return -1 }
+        let root = edits.count
+        edits.append(Edit(kind: .object, slot: PathTrie.root))
+        var growth = 0
+        fill(root, members, at: [], &growth)
+        self.growth += [Int](repeating: 0, count: edits.count - self.growth.count)
+        self.growth[root] = growth
+        return root
+    }
+
+    /// Compiles the members of the object at `index`, side by side. What is touched deeper in an object that is there
+    /// for nothing else stands among them: whether that object is there shows by its members.
+    private mutating func fill(_ index: Int, _ members: Fate.Members, at path: [[UInt8]], _ growth: inout Int) {
+        let touched = EditCompiler.touched(members, at: path)
+        let first = edits.count
+        for member in touched { edits.append(Edit(kind: .drop, slot: slot(member.path))) }
+        for (i, member) in touched.enumerated() {
+            compile(first + i, member.fate, at: member.path, &growth)
+            edits[first + i].isDeeper = member.path.count > path.count + 1
+        }
+        edits[index].first = first
+        edits[index].count = touched.count
+        edits[index].adds = edits[first..<(first + touched.count)].contains { $0.member.count > 0 }
+    }
+
+    private static func touched(_ members: Fate.Members, at path: [[UInt8]]) -> [(path: [[UInt8]], fate: Fate)] {
+        members.list.filter { !$0.fate.isUntouched }.flatMap { member in
+            let own = path + [member.key]
+            // Nothing in an object that is not forced is ever added.
+            if case .kept(let inner) = member.fate, !inner.isForced { return touched(inner, at: own) }
+            return [(own, member.fate)]
+        }
+    }
+
+    private mutating func compile(_ index: Int, _ fate: Fate, at path: [[UInt8]], _ growth: inout Int) {
+        let slot = edits[index].slot
+        switch fate {
+        case .dropped: edits[index] = Edit(kind: .drop, slot: slot)
+        case .constant: edits[index] = Edit(kind: .constant, slot: slot)
+        case .kept(let members):
+            edits[index] = Edit(kind: .object, slot: slot)
+            fill(index, members, at: path, &growth)
+        case .digest(let inner, let key):
+            growth += 66
+            if inner.isUntouched {
+                edits[index] = Edit(kind: .digest, slot: slot, digest: digest(DigestRule(slot: slot, key: key)))
+            } else {
+                let edit = edits.count
+                edits.append(Edit(kind: .drop, slot: slot))
+                compile(edit, inner, at: path, &growth)
+                edits[index] = Edit(kind: .digestOfEdit, slot: slot, first: edit, digest: key, room: rooms)
+                rooms += 1
+            }
+        }
+        if let constant = fate.whenAbsent(keys) {
+            let key = [UInt8(ascii: ",")] + Constant.member(path.last!)
+            let member = store.text(key + constant.json)
+            edits[index].member = member
+            edits[index].value = ByteRun(base: member.base + key.count, count: member.count - key.count)
+            growth += member.count
+        }
+    }
+
+    private func slot(_ path: [[UInt8]]) -> Int { paths.slot(of: Path(keys: path.map { String(decoding: $0, as: UTF8.self) }))! }
+
+    private mutating func digest(_ rule: DigestRule) -> Int {
+        if let i = digests.firstIndex(of: rule) { return i }
+        digests.append(rule)
+        return digests.count - 1
+    }
+}
+
+extension TransformPlan {
+    /// The members that it names.
+    public var paths: [Path] {
+        switch self {
+        case .drop(let paths), .hash(let paths, _): paths
+        case .set(let members): members.map(\.path)
+        case .step(let step): step.paths
+        }
+    }
+
+    /// Whether it is more than can be folded.
+    public var isStep: Bool { if case .step = self { true } else { false } }
+}

@@ -1,0 +1,231 @@
+// Writes the edited copy of an event: runs of its own bytes, and between them what the edits put in their place.
+// What no edit touches is copied byte for byte. A member that is dropped goes with its comma and the spaces up to the
+// next member; a member that is added stands behind the last one that stays.
+
+public import Events
+
+/// Copies runs of an event and notes where its message id comes to lie. There are `Words.slack` bytes of room behind
+/// all that is written.
+public struct EditWriter {
+    public let block: Bytes
+    public var out: UnsafeMutablePointer<UInt8>
+    /// Where the message id begins in the block; UInt32.max: nobody asks.
+    public let id: UInt32
+    public var idAt: UnsafeMutablePointer<UInt8>?
+
+    @inline(__always) public init(block: Bytes, out: UnsafeMutablePointer<UInt8>, id: UInt32) {
+        self.block = block
+        self.out = out
+        self.id = id
+    }
+
+    @inline(__always) public mutating func copy(_ from: UInt32, _ to: UInt32) {
+        let count = to &- from
+        if id &- from < count { idAt = out + Int(id &- from) }
+        put(block + Int(from), Int(count))
+    }
+
+    @inline(__always) public mutating func put(_ text: ByteRun) { put(text.base, text.count) }
+
+    /// Behind the text, as behind a block, a store's text and a digest, slack can be read.
+    @inline(__always) private mutating func put(_ text: Bytes, _ count: Int) {
+        Words.copy(text, to: out, count)
+        out += count
+    }
+
+    @inline(__always) public mutating func put(_ byte: UInt8) {
+        out[0] = byte
+        out += 1
+    }
+}
+
+public struct Editor: ~Copyable {
+    /// What becomes of one stretch of the event.
+    private struct Splice: BitwiseCopyable {
+        /// Of a member that is dropped, its key; else the value, or the place where a member is added.
+        var start: UInt32
+        var end: UInt32
+        var text: Bytes
+        /// -1: the member is dropped.
+        var count: Int
+
+        @inline(__always) init(drop slot: Slot) {
+            start = slot.key
+            end = slot.end
+            text = Bytes(bitPattern: 1)!
+            count = -1
+        }
+
+        @inline(__always) init(_ start: UInt32, _ end: UInt32, _ text: ByteRun) {
+            self.start = start
+            self.end = end
+            self.text = text.base
+            count = text.count
+        }
+
+        @inline(__always) var isDrop: Bool { count < 0 }
+    }
+
+    private let edits: UnsafeBufferPointer<Edit>
+    private let gains: UnsafeBufferPointer<Int>
+    private var digests: Digests
+    /// The splices of one event in its order. An edit makes one at most.
+    private let splices: UnsafeMutablePointer<Splice>
+
+    public init(edits: UnsafeBufferPointer<Edit>, growth: UnsafeBufferPointer<Int>, digests: consuming Digests) {
+        self.edits = edits
+        gains = growth
+        self.digests = digests
+        splices = .allocate(capacity: max(1, edits.count))
+    }
+
+    deinit { splices.deallocate() }
+
+    /// The most bytes that an event can gain by the edits from the root at this index; -1: nothing is edited.
+    @inline(__always) public func growth(_ root: Int) -> Int { root < 0 ? 0 : gains[root] }
+
+    /// Writes the event, edited from the root at index `root`, to the writer, which has room for it.
+    public mutating func write(_ event: ScannedEvent, root: Int, turn: UInt64, to writer: inout EditWriter) {
+        var count = 0
+        gather(root, event, turn, splices, &count)
+        emit(event, event.start, event.end, splices, count, &writer)
+    }
+
+    // MARK: - What is to be done
+
+    /// Adds the splices of an object's members to the list, which stays in the order of the event.
+    private mutating func gather(
+        _ index: Int, _ event: ScannedEvent, _ turn: UInt64, _ splices: UnsafeMutablePointer<Splice>, _ count: inout Int
+    ) {
+        let edit = edits.baseAddress! + index
+        let slots = event.slots
+        var kept = Int(slots[edit.pointee.slot].members)
+        for i in edit.pointee.first..<(edit.pointee.first + edit.pointee.count) {
+            let member = edits.baseAddress! + i
+            let slot = slots[member.pointee.slot]
+            guard slot.end != 0 else { continue }
+            let first = event.block[Int(slot.start)]
+            switch member.pointee.kind {
+            case .drop:
+                if !member.pointee.isDeeper { kept -= 1 }
+                insert(Splice(drop: slot), splices, &count)
+            case .constant: insert(Splice(slot.start, slot.end, member.pointee.value), splices, &count)
+            case .object:
+                if first == UInt8(ascii: "{") {
+                    gather(i, event, turn, splices, &count)
+                } else if member.pointee.value.count > 0 {
+                    insert(Splice(slot.start, slot.end, member.pointee.value), splices, &count)
+                }
+            case .digest:
+                if first == UInt8(ascii: "n") { continue }
+                insert(Splice(slot.start, slot.end, digests.text(member.pointee.digest, event, turn)), splices, &count)
+            case .digestOfEdit:
+                if first == UInt8(ascii: "n"), member.pointee.value.count == 0 { continue }
+                let text = digestOfEdit(i, slot, event, turn, splices + count)
+                insert(Splice(slot.start, slot.end, text), splices, &count)
+            }
+        }
+        if edit.pointee.adds { add(edit, event, hasMembers: kept > 0, splices, &count) }
+    }
+
+    @inline(__always) private func insert(_ splice: Splice, _ splices: UnsafeMutablePointer<Splice>, _ count: inout Int) {
+        var j = count
+        while j > 0, splices[j - 1].start > splice.start {
+            splices[j] = splices[j - 1]
+            j -= 1
+        }
+        splices[j] = splice
+        count += 1
+    }
+
+    /// Adds the members that the event lacks behind the last one that stays.
+    @inline(__always) private func add(
+        _ edit: UnsafePointer<Edit>, _ event: ScannedEvent, hasMembers: Bool, _ splices: UnsafeMutablePointer<Splice>,
+        _ count: inout Int
+    ) {
+        var tail = event.slots[edit.pointee.slot].end - 1
+        while event.block[Int(tail) - 1] <= 0x20 { tail -= 1 }
+        var needsComma = hasMembers
+        for i in edit.pointee.first..<(edit.pointee.first + edit.pointee.count) {
+            let member = edits.baseAddress! + i
+            guard member.pointee.member.count > 0, event.slots[member.pointee.slot].end == 0 else { continue }
+            insert(Splice(tail, tail, needsComma ? member.pointee.member : member.pointee.firstMember), splices, &count)
+            needsComma = true
+        }
+    }
+
+    /// A rare case: a member is edited and then hashed. The edited value is written aside first.
+    @inline(never) private mutating func digestOfEdit(
+        _ index: Int, _ slot: Slot, _ event: ScannedEvent, _ turn: UInt64, _ splices: UnsafeMutablePointer<Splice>
+    ) -> ByteRun {
+        let edit = edits[index]
+        let inner = edits[edit.first]
+        let most = Int(slot.end - slot.start) + growth(of: inner)
+        let room = UnsafeMutablePointer<UInt8>.allocate(capacity: most + Words.slack)
+        defer { room.deallocate() }
+        var aside = EditWriter(block: event.block, out: room, id: .max)
+        switch inner.kind {
+        case .digest: aside.put(digests.text(inner.digest, event, turn))
+        case .digestOfEdit: aside.put(digestOfEdit(edit.first, slot, event, turn, splices))
+        case .object where event.block[Int(slot.start)] == UInt8(ascii: "{"):
+            var count = 0
+            gather(edit.first, event, turn, splices, &count)
+            emit(event, slot.start, slot.end, splices, count, &aside)
+        case .object where inner.value.count > 0: aside.put(inner.value)
+        case .object, .drop, .constant: aside.copy(slot.start, slot.end)
+        }
+        return digests.write(ByteRun(base: Bytes(room), count: aside.out - room), key: edit.digest, aside: edit.room)
+    }
+
+    /// The most bytes that an edit adds.
+    private func growth(of edit: Edit) -> Int {
+        var sum = edit.member.count + Digests.length
+        guard edit.kind == .object || edit.kind == .digestOfEdit else { return sum }
+        let inner = edit.kind == .object ? edit.count : 1
+        for i in edit.first..<(edit.first + inner) { sum += growth(of: edits[i]) }
+        return sum
+    }
+
+    // MARK: - Doing it
+
+    /// Writes the event's bytes from `start` to `end`, spliced.
+    @inline(__always) private func emit(
+        _ event: ScannedEvent, _ start: UInt32, _ end: UInt32, _ splices: UnsafeMutablePointer<Splice>, _ count: Int,
+        _ writer: inout EditWriter
+    ) {
+        var at = start
+        var i = 0
+        while i < count {
+            let splice = splices[i]
+            if splice.isDrop {
+                let (from, to) = run(splices, &i, count, event.block)
+                writer.copy(at, from)
+                at = to
+            } else {
+                writer.copy(at, splice.start)
+                writer.put(ByteRun(base: splice.text, count: splice.count))
+                at = splice.end
+            }
+            i += 1
+        }
+        writer.copy(at, end)
+    }
+
+    /// The bytes that go with a run of neighbours that are all dropped, the first of them at `i`; leaves `i` at the
+    /// last. Up to the next member's key, or, when no member follows, from the comma before on.
+    @inline(__always) private func run(
+        _ splices: UnsafeMutablePointer<Splice>, _ i: inout Int, _ count: Int, _ block: Bytes
+    ) -> (start: UInt32, end: UInt32) {
+        let first = splices[i].start
+        while true {
+            let behind = skipSpace(block + Int(splices[i].end))
+            guard behind[0] == UInt8(ascii: ",") else { break }
+            let next = UInt32(truncatingIfNeeded: skipSpace(behind + 1) - block)
+            guard i + 1 < count, splices[i + 1].isDrop, splices[i + 1].start == next else { return (first, next) }
+            i += 1
+        }
+        var before = Int(first) - 1
+        while block[before] <= 0x20 { before -= 1 }
+        return (block[before] == UInt8(ascii: ",") ? UInt32(truncatingIfNeeded: before) : first, splices[i].end)
+    }
+}

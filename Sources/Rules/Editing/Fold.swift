@@ -1,0 +1,141 @@
+// Folds a list of transforms, which follow one another, into one fate for each member: what becomes of it in the end.
+// A member that is dropped and set again stands where it stood; a member that the event lacks is added at the end of
+// its object, in the order in which the transforms first set it.
+
+public import Configuration
+public import Events
+
+/// What becomes of a member.
+public indirect enum Fate {
+    /// It stays, with what becomes of its own members if it is an object.
+    case kept(Members)
+    case dropped
+    case constant(Constant)
+    /// The HMAC of what became of it before, under a key of the plan.
+    case digest(Fate, key: Int)
+
+    public struct Members {
+        public var list: [(key: [UInt8], fate: Fate)] = []
+        /// A member of it was set, so it is an object in the end, whatever it was.
+        var isForced = false
+    }
+
+    static var untouched: Fate { .kept(Members()) }
+
+    /// What all the transforms of a list do to an event.
+    public init(_ transforms: [TransformPlan], keys: UnsafeBufferPointer<HMACKey>) {
+        self = .untouched
+        for transform in transforms {
+            switch transform {
+            case .drop(let paths): for path in paths { drop(path.bytes[...]) }
+            case .set(let members): for member in members { set(member.path.bytes[...], Constant(json: member.json)) }
+            case .hash(let paths, let key): for path in paths { hash(path.bytes[...], key, keys) }
+            case .step: preconditionFailure("a step is a stage of its own")
+            }
+        }
+    }
+
+    private mutating func drop(_ path: ArraySlice<[UInt8]>) {
+        guard let key = path.first else { return }
+        switch self {
+        case .kept(var members):
+            members.change(key) {
+                if path.count == 1 { $0 = .dropped } else { $0.drop(path.dropFirst()) }
+            }
+            self = .kept(members)
+        case .constant(var constant):
+            constant.drop(path)
+            self = .constant(constant)
+        case .dropped, .digest: break
+        }
+    }
+
+    private mutating func set(_ path: ArraySlice<[UInt8]>, _ value: Constant) {
+        guard let key = path.first else {
+            self = .constant(value)
+            return
+        }
+        switch self {
+        case .kept(var members):
+            members.isForced = true
+            members.moveToEndIfNew(key)
+            members.change(key) { $0.set(path.dropFirst(), value) }
+            self = .kept(members)
+        case .constant(var constant):
+            constant.set(path, value)
+            self = .constant(constant)
+        // A digest is text, or null, or absent: nothing that has members.
+        case .dropped, .digest:
+            var constant = Constant.object([])
+            constant.set(path, value)
+            self = .constant(constant)
+        }
+    }
+
+    private mutating func hash(_ path: ArraySlice<[UInt8]>, _ key: Int, _ keys: UnsafeBufferPointer<HMACKey>) {
+        switch self {
+        case .constant(var constant):
+            constant.hash(path, keys[key])
+            self = .constant(constant)
+        case .dropped: break
+        case .kept(var members):
+            guard let name = path.first else {
+                self = .digest(self, key: key)
+                return
+            }
+            members.change(name) { $0.hash(path.dropFirst(), key, keys) }
+            self = .kept(members)
+        case .digest: if path.isEmpty { self = .digest(self, key: key) }
+        }
+    }
+
+    /// What the member is in the end when the event lacks it.
+    func whenAbsent(_ keys: UnsafeBufferPointer<HMACKey>) -> Constant? {
+        switch self {
+        case .dropped: nil
+        case .constant(let constant): constant
+        case .digest(let inner, let key): inner.whenAbsent(keys)?.digest(keys[key])
+        case .kept(let members):
+            members.isForced
+                ? .object(members.list.compactMap { member in member.fate.whenAbsent(keys).map { (member.key, $0) } }) : nil
+        }
+    }
+
+    /// Whether the member is there in the end when the event lacks it.
+    fileprivate var isMade: Bool {
+        switch self {
+        case .dropped: false
+        case .constant: true
+        case .digest(let inner, _): inner.isMade
+        case .kept(let members): members.isForced
+        }
+    }
+
+    /// Whether the member stays as it is in every event.
+    var isUntouched: Bool {
+        guard case .kept(let members) = self else { return false }
+        return !members.isForced && members.list.allSatisfy(\.fate.isUntouched)
+    }
+}
+
+extension Fate.Members {
+    fileprivate mutating func change(_ key: [UInt8], _ body: (inout Fate) -> Void) {
+        if let i = list.firstIndex(where: { $0.key == key }) {
+            body(&list[i].fate)
+        } else {
+            var fate = Fate.untouched
+            body(&fate)
+            list.append((key, fate))
+        }
+    }
+
+    /// A member that is set for the first time is added behind those that were set before it.
+    fileprivate mutating func moveToEndIfNew(_ key: [UInt8]) {
+        guard let i = list.firstIndex(where: { $0.key == key }), !list[i].fate.isMade else { return }
+        list.append(list.remove(at: i))
+    }
+}
+
+extension Path {
+    public var bytes: [[UInt8]] { keys.map { Array($0.utf8) } }
+}

@@ -1,0 +1,96 @@
+// HMAC-SHA-256 from prepared states: two calls of the block function for a value of up to 55 bytes, which most ids are.
+
+internal import CCrypto
+public import Events
+internal import Glibc
+
+/// A key, absorbed once. What remains of each hash is the message.
+public struct HMACKey: BitwiseCopyable, Sendable {
+    public typealias State = (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)
+
+    private let inner: State
+    private let outer: State
+
+    public init(_ secret: [UInt8]) {
+        var key = secret
+        if key.count > 64 {
+            key = [UInt8](repeating: 0, count: 32)
+            crypto_sha256(secret, secret.count, &key)
+        }
+        key += [UInt8](repeating: 0, count: 64 - key.count)
+        inner = HMACKey.absorb(key.map { $0 ^ 0x36 })
+        outer = HMACKey.absorb(key.map { $0 ^ 0x5c })
+    }
+
+    private static func absorb(_ block: [UInt8]) -> State {
+        var context = SHA256_CTX()
+        crypto_sha256_begin(&context)
+        crypto_sha256_transform(&context, block)
+        return context.h
+    }
+
+    /// Writes the 64 lower-case hex digits of the message's HMAC to `out`.
+    public func write(_ message: ByteRun, to out: UnsafeMutablePointer<UInt8>) {
+        // Only `h` is read and written by the block function.
+        var context = SHA256_CTX()
+        context.h = inner
+        withUnsafeTemporaryAllocation(byteCount: 128, alignment: 16) { room in
+            let block = room.baseAddress!.assumingMemoryBound(to: UInt8.self)
+            var at = 0
+            while message.count - at >= 64 {
+                crypto_sha256_transform(&context, message.base + at)
+                at += 64
+            }
+            // The rest, the mark, zeros, and the length in bits with the key's block counted: one block, or two.
+            let rest = message.count - at
+            let padded = rest < 56 ? 64 : 128
+            memcpy(block, message.base + at, rest)
+            block[rest] = 0x80
+            memset(block + rest + 1, 0, padded - rest - 9)
+            store(bits: (64 + message.count) * 8, in: room, at: padded - 8)
+            crypto_sha256_transform(&context, block)
+            if padded == 128 { crypto_sha256_transform(&context, block + 64) }
+
+            let digest = context.h
+            context.h = outer
+            let words = room.baseAddress!.assumingMemoryBound(to: UInt32.self)
+            words[0] = digest.0.bigEndian
+            words[1] = digest.1.bigEndian
+            words[2] = digest.2.bigEndian
+            words[3] = digest.3.bigEndian
+            words[4] = digest.4.bigEndian
+            words[5] = digest.5.bigEndian
+            words[6] = digest.6.bigEndian
+            words[7] = digest.7.bigEndian
+            block[32] = 0x80
+            memset(block + 33, 0, 64 - 33 - 8)
+            store(bits: (64 + 32) * 8, in: room, at: 56)
+            crypto_sha256_transform(&context, block)
+        }
+        let h = context.h
+        hex(h.0, out)
+        hex(h.1, out + 8)
+        hex(h.2, out + 16)
+        hex(h.3, out + 24)
+        hex(h.4, out + 32)
+        hex(h.5, out + 40)
+        hex(h.6, out + 48)
+        hex(h.7, out + 56)
+    }
+
+    @inline(__always) private func store(bits: Int, in room: UnsafeMutableRawBufferPointer, at offset: Int) {
+        room.storeBytes(of: UInt64(bits).bigEndian, toByteOffset: offset, as: UInt64.self)
+    }
+
+    /// Eight digits at once: each nibble into a byte of its own, then `0` or, from ten on, what leads to `a`.
+    @inline(__always) private func hex(_ word: UInt32, _ out: UnsafeMutablePointer<UInt8>) {
+        var x = UInt64(word)
+        x = (x & 0xffff_0000) << 16 | x & 0xffff
+        x = (x & 0x0000_ff00_0000_ff00) << 8 | x & 0x0000_00ff_0000_00ff
+        x = (x & 0x00f0_00f0_00f0_00f0) << 4 | x & 0x000f_000f_000f_000f
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let letters = ((x &+ ones &* 6) >> 4) & ones
+        x = x &+ ones &* 0x30 &+ letters &* 0x27
+        UnsafeMutableRawPointer(out).storeBytes(of: x.bigEndian, as: UInt64.self)
+    }
+}

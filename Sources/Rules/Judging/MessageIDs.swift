@@ -1,0 +1,75 @@
+// Ids for events that came without a `messageId`: a UUID by chance, the same for every copy of the event, so that whoever
+// gets one twice can tell. One maker for each worker, under a key of its own.
+
+internal import Editing
+internal import Events
+
+struct MessageIDs: ~Copyable {
+    /// `"` and 36 characters and `"`.
+    static let length = 38
+    /// What an event grows by at most: `,"messageId":` and the id.
+    static let growth = 13 + length
+
+    private let key: SipKey
+    private let text: UnsafeMutablePointer<UInt8>
+    private var turn: UInt64 = 0
+
+    init(key: SipKey) {
+        self.key = key
+        text = .allocate(capacity: MessageIDs.length + Words.slack)
+        text.initialize(repeating: UInt8(ascii: "\""), count: MessageIDs.length + Words.slack)
+    }
+
+    deinit { text.deallocate() }
+
+    /// Whether the event has no id: none, null, or an empty string. What is neither is the sender's own affair.
+    @inline(__always) static func lacks(_ slot: Slot, in block: Bytes) -> Bool {
+        guard slot.end != 0 else { return true }
+        let first = block[Int(slot.start)]
+        return first == UInt8(ascii: "n") || first == UInt8(ascii: "\"") && slot.end - slot.start == 2
+    }
+
+    /// The id of the event of this turn, in its quotes; valid until that of another one is asked for.
+    mutating func text(_ turn: UInt64) -> ByteRun {
+        if turn != self.turn { make(turn) }
+        return ByteRun(base: Bytes(text), count: MessageIDs.length)
+    }
+
+    /// A UUID of version 4, which says no more than that chance made it.
+    private mutating func make(_ turn: UInt64) {
+        self.turn = turn
+        var number = turn
+        let (low, high) = withUnsafeBytes(of: &number) { number in
+            key.hash128(ByteRun(base: number.baseAddress!.assumingMemoryBound(to: UInt8.self), count: 8))
+        }
+        UUIDText.write(high & 0xffff_ffff_ffff_0fff | 0x4000, low & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000, to: text + 1)
+    }
+}
+
+extension EditWriter {
+    /// Puts the id where the copy has null or an empty string for one, of `width` bytes, or else behind its last member.
+    /// Where its text, without quotes, begins.
+    @inline(never) mutating func add(id: ByteRun, width: Int) -> UnsafeMutablePointer<UInt8> {
+        if let at = idAt {
+            let rest = at + width
+            let left = out - rest
+            (at + id.count).update(from: rest, count: left)
+            at.update(from: id.base, count: id.count)
+            out = at + id.count + left
+            return at + 1
+        }
+        out -= 1
+        var last = out - 1
+        while last[0] <= 0x20 { last -= 1 }
+        if last[0] != UInt8(ascii: "{") { put(UInt8(ascii: ",")) }
+        for byte in StaticString("\"messageId\":").utf8 { put(byte) }
+        let at = out
+        put(id)
+        put(UInt8(ascii: "}"))
+        return at + 1
+    }
+}
+
+extension StaticString {
+    fileprivate var utf8: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount) }
+}

@@ -1,0 +1,182 @@
+// Turns a plan into rules: names into slots, globs and values into tests, transforms and fields into edits.
+
+internal import Admission
+internal import Configuration
+internal import ConsentGate
+internal import Editing
+internal import Events
+internal import Matching
+internal import Sampling
+
+struct RulesCompiler {
+    private let plan: Plan
+    private let wanted: WantedPaths
+    private let paths: PathTrie
+    private let sessionPaths: PathTrie
+    private let store: Store
+    private let keys: UnsafeBufferPointer<HMACKey>
+    private let keepsDigests: Bool
+    private let consent: ConsentSection?
+
+    init(
+        _ plan: Plan, _ wanted: WantedPaths, _ paths: PathTrie, sessionPaths: PathTrie, _ store: Store, keepsDigests: Bool,
+        consent: ConsentSection?
+    ) {
+        self.keepsDigests = keepsDigests
+        self.consent = consent
+        self.plan = plan
+        self.wanted = wanted
+        self.paths = paths
+        self.sessionPaths = sessionPaths
+        self.store = store
+        keys = store.list(plan.keys.map { HMACKey($0.secret.bytes) })
+    }
+
+    /// `numbers`: what the events of each route carry to tell that they came by it; `conditions`: which of the ruleset's
+    /// expressions are theirs.
+    func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions, memories: RulesMemories) -> (Rules, ProgramCompiler) {
+        var edits = EditCompiler(paths: paths, keys: keys, store: store)
+        var programs = ProgramCompiler(keys: keys, store: store, sources: plan.sources.map(\.name), keepsDigests: keepsDigests)
+        var sampled: [Int] = []
+        let cutsFields = plan.consent?.fields.contains { $0.level > 0 } ?? false
+        let routes = zip(plan.routes, numbers).enumerated().map { index, both in
+            let (route, number) = both
+            return RouteRules(
+                number: number,
+                events: Globs(route.events, in: store),
+                match: store.list(route.match.map { MatchRule($0, slot: slot($0.path), in: store) }),
+                not: Exclusion(route.not, slot: slot, in: store),
+                takesRest: route.takesRest,
+                condition: conditions.filters[index],
+                demand: consent?.demand(ofRoute: index) ?? Demand(), edits: compileEdits(route, cutsFields: cutsFields, &edits, &programs),
+                sample: route.sample.map { sample in
+                    let by = sample.by.map(slot) ?? -1
+                    if !sampled.contains(by) { sampled.append(by) }
+                    return store.one(
+                        SampleRule(
+                            sample, member: sampled.firstIndex(of: by)!, keepCondition: conditions.keeps[index],
+                            memory: memories.routes[index], in: store))
+                },
+                session: route.session.map { session in
+                    store.one(
+                        SessionRule(
+                            subject: slot(session.by), place: sessionPaths.slot(of: session.place)!,
+                            memory: .passUnretained(memories.sessions(of: session))))
+                },
+                // Each once: a line that is copied must not be copied into the parcel where it lies.
+                providers: store.list(
+                    route.providers.enumerated().filter { !route.providers[..<$0.offset].contains($0.element) }.map(\.element)),
+                addsMessageIDs: plan.addsMessageIDs && !route.transforms.contains { $0.paths.contains(wanted.messageID) })
+        }
+        let emits = zip(plan.emits, conditions.emits).map { compileEmit($0, condition: $1.condition, values: $1.values, &edits) }
+        let subjects = plan.consent?.subject.map(slot) ?? []
+        precondition(subjects.count <= Subjects.most, "a parcel's entry counts subjects in one byte")
+        let rules = Rules(
+            routes: store.list(routes), namesDecide: routes.count <= Rules.mostNamed && routes.allSatisfy { !$0.events.isEmpty },
+            bounds: store.list(plan.sources.map(compileBounds)),
+            nameSlot: paths.slot(of: wanted.name) ?? 0,
+            messageIDSlot: paths.slot(of: wanted.messageID) ?? 0,
+            immediate: store.list(plan.providers.map { Globs($0.delivery.immediate, in: store) }),
+            emits: store.list(emits), markSlot: paths.slot(of: WantedPaths.mark) ?? 0,
+            sampled: store.list(sampled), subjects: store.list(subjects), subjectKey: subjectKey,
+            edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), rooms: edits.rooms,
+            keys: keys, speech: compileSpeech())
+        return (rules, programs)
+    }
+
+    /// By key of the source.
+    private func compileBounds(_ source: SourcePlan) -> UnsafeBufferPointer<UnsafePointer<Bool>> {
+        let keys = source.http?.keys ?? []
+        return store.list(keys.map { key in store.list(plan.routes.map { key.routes?.contains($0.name) ?? true }).baseAddress! })
+    }
+
+    private func compileEmit(_ plan: EmitPlan, condition: Int, values: [Int], _ edits: inout EditCompiler) -> EmitRule {
+        let replaced = Set(plan.members.map { Path(keys: [$0.key]) }).union([wanted.messageID, WantedPaths.properties])
+        let edit = edits.add(Fate([.drop(Array(replaced)), .set([(path: WantedPaths.mark, json: "true")])], keys: keys))
+        var pieces: [EmitPiece] = []
+        var text: [UInt8] = []
+        var left = values[...]
+        for member in plan.members {
+            text += [UInt8(ascii: ",")] + Constant.member(Array(member.key.utf8))
+            for piece in member.value {
+                switch piece {
+                case .json(let json): text += Array(json.utf8)
+                case .value:
+                    pieces.append(EmitPiece(text: store.text(text), expression: left.removeFirst()))
+                    text = []
+                }
+            }
+        }
+        pieces.append(EmitPiece(text: store.text(text), expression: -1))
+        return EmitRule(condition: condition, edit: edit, pieces: store.list(pieces))
+    }
+
+    private func slot(_ path: Path) -> Int { paths.slot(of: path)! }
+
+    /// nil: no ledger is kept.
+    private func compileSpeech() -> UnsafePointer<SpeechRules>? {
+        guard let section = plan.consent, section.ledger != nil else { return nil }
+        let tiesUsers = ["userId", "anonymousId"].allSatisfy { section.subject.contains(Path(keys: [$0])) }
+        return store.one(SpeechRules(SpeechRules.paths.map { slot(Path(keys: $0)) }, tiesUsers: tiesUsers))
+    }
+
+    /// The route's edits by all that varies from event to event.
+    private func compileEdits(
+        _ route: RoutePlan, cutsFields: Bool, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
+    ) -> EditVariants {
+        let middle = route.transforms.contains(where: \.isStep) ? programs.compile(route.transforms) : nil
+        let perRate = route.session == nil ? 1 : 2
+        let rates = route.writtenRates.count
+        let list =
+            if cutsFields, let section = plan.consent {
+                fieldEdits(route, section, middle, &edits, &programs)
+            } else {
+                editVariants(route, cut: [], middle, &edits, &programs)
+            }
+        return EditVariants(edits: store.list(list), perLevel: cutsFields ? rates * perRate : 0, perRate: rates > 1 ? perRate : 0)
+    }
+
+    /// The route's edits by the level of the event's state. What the state does not allow is dropped before the
+    /// transforms begin: the event is edited as if it had come without.
+    private func fieldEdits(
+        _ route: RoutePlan, _ section: ConsentPlan, _ middle: [Int]?, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
+    ) -> [Int] {
+        var known: [[Path]: [Int]] = [:]
+        return section.levels.indices.flatMap { level in
+            let cut = section.fields.filter { $0.level > level }.map(\.path)
+            if let list = known[cut] { return list }
+            let list = editVariants(route, cut: cut, middle, &edits, &programs)
+            known[cut] = list
+            return list
+        }
+    }
+
+    /// The route's edits by what its sample and its sessions write on the event, last of all.
+    private func editVariants(
+        _ route: RoutePlan, cut: [Path], _ middle: [Int]?, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
+    ) -> [Int] {
+        annotations(route).map { annotation in
+            if let middle { return EditVariants.edit(ofProgram: programs.add(cut: cut, middle: middle, annotation: annotation)) }
+            let transforms = (cut.isEmpty ? [] : [.drop(cut)]) + route.transforms + (annotation.map { [$0] } ?? [])
+            return edits.add(Fate(transforms, keys: keys))
+        }
+    }
+
+    /// By rate, without a session and with one: what is written on the event; nil: nothing.
+    private func annotations(_ route: RoutePlan) -> [TransformPlan?] {
+        route.writtenRates.flatMap { rate in
+            var members: [(path: Path, json: String)] = []
+            if let path = route.sample?.annotation, let rate { members.append((path, rate == 1 ? "1" : "\(rate)")) }
+            let plain = members.isEmpty ? nil : TransformPlan.set(members)
+            return [plain] + (route.session.map { [.set(members + [(path: $0.place, json: SessionWriter.room)])] } ?? [])
+        }
+    }
+}
+
+extension RoutePlan {
+    /// The rates that can stand on its events; nil: none.
+    fileprivate var writtenRates: [Double?] {
+        guard let sample, sample.annotation != nil else { return [nil] }
+        return sample.possibleRates
+    }
+}

@@ -1,0 +1,101 @@
+// Globs on event names, compiled: most are an exact name, a prefix or a suffix, and cost one comparison.
+
+public import Configuration
+public import Events
+
+/// A list of globs, of which one must match.
+public struct Globs: BitwiseCopyable {
+    private let rules: UnsafeBufferPointer<GlobRule>
+
+    public init(_ globs: [Glob], in store: Store) {
+        rules = store.list(globs.map { GlobRule($0, in: store) })
+    }
+
+    @inline(__always) public var isEmpty: Bool { rules.isEmpty }
+
+    @inline(__always) public func match(_ name: ByteRun) -> Bool {
+        var rule = rules.baseAddress!
+        let end = rule + rules.count
+        while rule < end {
+            if GlobRule.matches(rule, name) { return true }
+            rule += 1
+        }
+        return false
+    }
+}
+
+private struct GlobRule: BitwiseCopyable {
+    enum Kind: UInt8, BitwiseCopyable { case any, exact, prefix, suffix, general }
+
+    let kind: Kind
+    let text: ByteRun
+    /// The literal pieces between the stars; the first and the last are bound to the ends.
+    let pieces: UnsafeBufferPointer<ByteRun>
+
+    init(_ glob: Glob, in store: Store) {
+        let pieces = glob.pieces
+        self.pieces = store.list(pieces.map(store.text))
+        switch pieces.count {
+        case 0, 1: (kind, text) = (.exact, store.text(pieces.first ?? []))
+        case _ where pieces.allSatisfy(\.isEmpty): (kind, text) = (.any, store.text([]))
+        case 2 where pieces[1].isEmpty: (kind, text) = (.prefix, store.text(pieces[0]))
+        case 2 where pieces[0].isEmpty: (kind, text) = (.suffix, store.text(pieces[1]))
+        default: (kind, text) = (.general, store.text([]))
+        }
+    }
+
+    /// By pointer, since a rule is not worth copying to compare a few bytes.
+    @inline(__always) static func matches(_ rule: UnsafePointer<GlobRule>, _ name: ByteRun) -> Bool {
+        let kind = rule.pointee.kind
+        if kind == .general { return matches(rule.pointee.pieces, name) }
+        if kind == .any { return true }
+        let count = rule.pointee.text.count
+        guard kind == .exact ? name.count == count : name.count >= count else { return false }
+        let start = kind == .suffix ? name.base + (name.count &- count) : name.base
+        return sameBytes(start, rule.pointee.text.base, count)
+    }
+
+    /// Each piece at its leftmost place behind the one before: with stars alone, that finds a match if there is one.
+    @inline(never) private static func matches(_ pieces: UnsafeBufferPointer<ByteRun>, _ name: ByteRun) -> Bool {
+        let first = pieces[0]
+        let last = pieces[pieces.count - 1]
+        guard name.count >= first.count + last.count, sameBytes(name.base, first.base, first.count),
+            sameBytes(name.base + (name.count - last.count), last.base, last.count)
+        else { return false }
+        var at = first.count
+        let end = name.count - last.count
+        for piece in pieces[1..<(pieces.count - 1)] {
+            while at + piece.count <= end, !sameBytes(name.base + at, piece.base, piece.count) { at += 1 }
+            guard at + piece.count <= end else { return false }
+            at += piece.count
+        }
+        return true
+    }
+}
+
+/// The event's name, read at most once for each event.
+public struct EventName: ~Copyable {
+    private enum State { case unread, none, some }
+    private var state = State.unread
+    private var text = ByteRun(base: Bytes(bitPattern: 1)!, count: 0)
+    private var decoder = Decoder()
+
+    public init() {}
+
+    public mutating func forget() { state = .unread }
+
+    /// Nil when the member is absent, no string, or a string with a lone surrogate, which matches no text.
+    @inline(__always) public mutating func read(_ event: ScannedEvent, slot: Int) -> ByteRun? {
+        if state == .unread { find(event, slot) }
+        return state == .some ? text : nil
+    }
+
+    private mutating func find(_ event: ScannedEvent, _ slot: Int) {
+        guard let raw = event.slots[slot].string(in: event.block), let decoded = decoder.decode(raw) else {
+            state = .none
+            return
+        }
+        text = decoded
+        state = .some
+    }
+}

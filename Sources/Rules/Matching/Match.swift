@@ -1,0 +1,88 @@
+// `match`: a member equals one of the listed scalars. An absent member equals nothing, not null either.
+
+public import Configuration
+public import Events
+
+public struct MatchRule: BitwiseCopyable {
+    private let slot: Int
+    private let anyOf: UnsafeBufferPointer<ScalarRule>
+
+    public init(_ plan: MatchPlan, slot: Int, in store: Store) {
+        self.slot = slot
+        anyOf = store.list(plan.anyOf.map { ScalarRule($0, in: store) })
+    }
+
+    @inline(__always) public func matches(_ event: ScannedEvent, _ decoder: inout Decoder) -> Bool {
+        let slot = event.slots[slot]
+        guard slot.end != 0 else { return false }
+        let value = slot.value(in: event.block)
+        var scalar = anyOf.baseAddress!
+        let end = scalar + anyOf.count
+        while scalar < end {
+            if ScalarRule.equals(scalar, value, &decoder) { return true }
+            scalar += 1
+        }
+        return false
+    }
+}
+
+/// `not`: each glob and each member keeps an event out by itself. A name or a member that is absent keeps nothing out.
+public struct Exclusion: BitwiseCopyable {
+    public let events: Globs
+    public let match: UnsafeBufferPointer<MatchRule>
+
+    public init(_ plan: ExclusionPlan, slot: (Path) -> Int, in store: Store) {
+        events = Globs(plan.events, in: store)
+        match = store.list(plan.match.map { MatchRule($0, slot: slot($0.path), in: store) })
+    }
+
+    @inline(__always) public var isEmpty: Bool { events.isEmpty && match.isEmpty }
+
+    public func holds(_ event: ScannedEvent, _ name: inout EventName, nameSlot: Int, _ decoder: inout Decoder) -> Bool {
+        if !events.isEmpty, let text = name.read(event, slot: nameSlot), events.match(text) { return true }
+        return matching(event, &decoder) != nil
+    }
+
+    /// The first member that keeps the event out: an index into `match`.
+    public func matching(_ event: ScannedEvent, _ decoder: inout Decoder) -> Int? {
+        for index in match.indices where match[index].matches(event, &decoder) { return index }
+        return nil
+    }
+}
+
+private struct ScalarRule: BitwiseCopyable {
+    enum Kind: UInt8, BitwiseCopyable { case word, number, string }
+
+    let kind: Kind
+    let text: ByteRun
+    /// A text that itself holds a backslash: then equal raw bytes do not mean equal texts.
+    let hasEscape: Bool
+
+    init(_ scalar: Scalar, in store: Store) {
+        switch scalar {
+        case .null: (kind, text) = (.word, store.text(Array("null".utf8)))
+        case .bool(let value): (kind, text) = (.word, store.text(Array("\(value)".utf8)))
+        case .number(let number): (kind, text) = (.number, store.text(Array(number.utf8)))
+        case .string(let string): (kind, text) = (.string, store.text(Array(string.utf8)))
+        }
+        hasEscape = text.hasEscape
+    }
+
+    /// By pointer, since a rule is not worth copying to compare a few bytes.
+    @inline(__always) static func equals(_ rule: UnsafePointer<ScalarRule>, _ value: ByteRun, _ decoder: inout Decoder) -> Bool {
+        let text = rule.pointee.text
+        if rule.pointee.kind == .string {
+            guard value.base[0] == UInt8(ascii: "\"") else { return false }
+            let raw = ByteRun(base: value.base + 1, count: value.count &- 2)
+            // An escape is always longer than what it stands for.
+            if raw.count == text.count { return !rule.pointee.hasEscape && raw == text }
+            return raw.count > text.count && raw.hasEscape && equalsDecoded(raw, text, &decoder)
+        }
+        if rule.pointee.kind == .word { return value == text }
+        return value.isNumber && Number.same(value.bytes, text.bytes)
+    }
+
+    @inline(never) private static func equalsDecoded(_ raw: ByteRun, _ text: ByteRun, _ decoder: inout Decoder) -> Bool {
+        decoder.decode(raw).map { $0 == text } ?? false
+    }
+}

@@ -1,0 +1,236 @@
+import Configuration
+import Events
+import Judging
+import Seeded
+import Testing
+
+@testable import Admission
+@testable import Models
+
+/// Nobody allowed anything: the example of "Consent string and vendor list formats v2".
+private let nothing = "CQSbk4AQSbk4ANwAAAENAwCgAAAAAAAAAAYgACPAAAAA.IDKQA4AAgAKAGQAygAAA.YAAAAAAAAAAA"
+/// Consent for purposes 1, 7 and 8 and for vendor 3, legitimate interest for purpose 9 and for vendor 4.
+private let some = "CPXxRfAPXxRfAAfKABENB-CgAIMAAACAAAYgABiAAgQAA"
+
+private func section(_ change: (inout ConsentPlan) -> Void = { _ in }) -> ConsentPlan {
+    var consent = ConsentPlan()
+    consent.levels = [
+        .init(name: "none", purposes: []), .init(name: "essential", purposes: ["operations"]),
+        .init(name: "standard", purposes: ["operations", "analytics"]),
+        .init(name: "detailed", purposes: ["operations", "analytics", "marketing"]),
+    ]
+    change(&consent)
+    return consent
+}
+
+private func tcf(_ purposes: Int..., vendor: Int? = nil, by bases: [ConsentMapPlan.Basis] = [.consent]) -> ConsentMapPlan.TCF {
+    var tcf = ConsentMapPlan.TCF()
+    (tcf.purposes, tcf.vendor, tcf.bases) = (purposes, vendor, bases)
+    return tcf
+}
+
+/// The purposes that are granted, by their first letters, or why there are none.
+private func granted(_ context: String, _ consent: ConsentPlan) -> String {
+    let purposes = ["operations", "analytics", "marketing"]
+    var plan = plan()
+    plan.consent = consent
+    plan.routes = purposes.map { purpose in route { $0.consent = ConsentDemand(level: 0, purposes: [purpose]) } }
+    let verdicts = Bench(plan).verdicts(#"{"context":\#(context)}"#)
+    if verdicts.contains(.denied(.broken)) { return "broken" }
+    if verdicts.contains(.denied(.unknown)) { return "unknown" }
+    return String(zip(purposes, verdicts).filter { $0.1 == .admitted }.compactMap(\.0.first))
+}
+
+@Suite struct ConsentMapTests {
+    // MARK: TCF
+
+    private let analytics = section { $0.map.tcf = [.init("analytics", tcf(8)), .init("marketing", tcf(2))] }
+
+    @Test("a TC string grants the purposes that the map takes of it, where nothing else speaks")
+    func tcfGrants() {
+        #expect(granted(#"{"consent":{"tcf":"\#(some)"}}"#, analytics) == "a")
+        #expect(granted(#"{"consent":{"tcf":"\#(nothing)"}}"#, analytics) == "")
+        #expect(granted(#"{"consent":{"tcf":"\u0043\#(some.dropFirst())"}}"#, analytics) == "a")
+    }
+
+    @Test("every purpose of TCF that is named must be allowed, for the vendor and by a basis that is named")
+    func tcfRules() {
+        func passes(_ rule: ConsentMapPlan.TCF) -> Bool {
+            granted(#"{"consent":{"tcf":"\#(some)"}}"#, section { $0.map.tcf = [.init("marketing", rule)] }) == "m"
+        }
+        #expect(passes(tcf(8)) && passes(tcf(1, 7, 8)) && !passes(tcf(1, 2, 8)) && !passes(tcf(9)))
+        #expect(passes(tcf(8, vendor: 3)) && !passes(tcf(8, vendor: 4)) && !passes(tcf(8, vendor: 755)))
+        #expect(passes(tcf(9, by: [.legitimateInterest])) && !passes(tcf(8, by: [.legitimateInterest])))
+        #expect(passes(tcf(8, 9, by: [.consent, .legitimateInterest])))
+        #expect(passes(tcf(9, vendor: 4, by: [.legitimateInterest])) && !passes(tcf(9, vendor: 3, by: [.legitimateInterest])))
+    }
+
+    @Test("of purposes that a signal does not speak of it says nothing: they stay as unknown as they were")
+    func scope() {
+        let context = #"{"consent":{"tcf":"\#(some)"}}"#
+        var assuming = analytics
+        assuming.unknown = .assume(1)
+        #expect(granted(context, assuming) == "oa")
+        // What is assumed is capped as well.
+        assuming.unknown = .assume(3)
+        #expect(granted(context, assuming) == "oa")
+        #expect(granted("{}", assuming) == "oam")
+    }
+
+    @Test("beside another signal a TC string can only make it stricter")
+    func tcfCaps() {
+        #expect(granted(#"{"consent":{"level":"detailed","tcf":"\#(some)"}}"#, analytics) == "oa")
+        #expect(granted(#"{"consent":{"level":"essential","tcf":"\#(some)"}}"#, analytics) == "o")
+        #expect(granted(#"{"consent":{"purposes":["marketing"],"tcf":"\#(some)"}}"#, analytics) == "")
+        #expect(granted(#"{"consent":{"categoryPreferences":{"operations":true},"tcf":"\#(some)"}}"#, analytics) == "o")
+        #expect(granted(#"{"gpc":true,"consent":{"tcf":"\#(some)"}}"#, analytics) == "")
+    }
+
+    // MARK: GPP
+
+    private let selling = section {
+        $0.map.gpp = [.init("marketing", [.sale, .sharing]), .init("analytics", [.targetedAdvertising, .sensitiveData])]
+    }
+
+    @Test("an opt-out of a GPP string refuses, also what is assumed, and grants nothing")
+    func gppRefuses() {
+        var assuming = selling
+        assuming.unknown = .assume(3)
+        let (sold, kept) = ("DBABT~1YYN", "DBABT~1YNN")
+        #expect(granted(#"{"consent":{"gpp":"\#(kept)"}}"#, selling) == "unknown")
+        #expect(granted(#"{"consent":{"gpp":"\#(sold)"}}"#, selling) == "unknown")
+        #expect(granted(#"{"consent":{"gpp":"\#(kept)"}}"#, assuming) == "oam")
+        #expect(granted(#"{"consent":{"gpp":"\#(sold)"}}"#, assuming) == "oa")
+        #expect(granted(#"{"consent":{"level":"detailed","gpp":"\#(sold)"}}"#, selling) == "oa")
+        #expect(granted(#"{"consent":{"level":"detailed","gpp":"\#(kept)"}}"#, selling) == "oam")
+    }
+
+    @Test("Global Privacy Control in a section of a GPP string is that of the event")
+    func gppControl() {
+        // The national section: nothing was opted out of.
+        let control = #"{"consent":{"level":"detailed","gpp":"DBABL~BAAqAAAAAA.YA"}}"#
+        #expect(granted(control, selling) == "")
+        #expect(granted(control.replacing(".YA", with: ".QA"), selling) == "oam")
+        var naming = selling
+        naming.gpc = ["marketing"]
+        #expect(granted(control, naming) == "oa")
+        naming.gpc = []
+        #expect(granted(control, naming) == "oam")
+    }
+
+    @Test("the European section of a GPP string is a TC string")
+    func gppHoldsTCF() {
+        #expect(granted(#"{"consent":{"gpp":"DBABM~\#(some)"}}"#, analytics) == "a")
+        // Both, and the stricter.
+        #expect(granted(#"{"consent":{"gpp":"DBABM~\#(nothing)","tcf":"\#(some)"}}"#, analytics) == "")
+        #expect(granted(#"{"consent":{"gpp":"DBABM~\#(some)"}}"#, selling) == "unknown")
+    }
+
+    // MARK: Google's consent mode
+
+    private let google = section {
+        $0.map.google = [.init("marketing", [.adStorage, .adUserData]), .init("analytics", [.analyticsStorage])]
+    }
+
+    @Test(
+        "a purpose takes all of its signals, and one of which none was given is not spoken of",
+        arguments: [
+            (#"{"analytics_storage":"granted"}"#, "a", "oam"), (#"{"analytics_storage":"denied"}"#, "", "om"),
+            (#"{"ad_storage":"granted","ad_user_data":"granted"}"#, "m", "oam"), (#"{"ad_storage":"granted"}"#, "", "oa"),
+            (#"{"ad_storage":"granted","ad_user_data":"denied"}"#, "", "oa"),
+            (
+                #"{ "ad_storage" : "granted" , "x" : [ {"y}":"]"} , 2 ] , "wait_for_update" : 500 , "ad_user_data" : "granted" }"#, "m",
+                "oam"
+            ),
+            (#"{"ad\u005fstorage":"gr\u0061nted","ad_user_data":"granted","z":null}"#, "m", "oam"),
+            (#"{"analytics_storage":"granted","analytics_storage":"denied"}"#, "", "om"),
+            (#"{"analytics_storage":"denied","analytics_storage":"granted"}"#, "", "om"),
+            (#"{}"#, "unknown", "oam"), (#"{"ad_personalization":"denied"}"#, "unknown", "oam"),
+        ])
+    func google(mode: String, alone: String, assuming all: String) {
+        var assuming = google
+        assuming.unknown = .assume(3)
+        #expect(granted(#"{"consent":{"google":\#(mode)}}"#, google) == alone)
+        #expect(granted(#"{"consent":{"google":\#(mode)}}"#, assuming) == all)
+    }
+
+    // MARK: Categories
+
+    @Test("other names of a purpose mean it as its own does, wherever an event names purposes")
+    func categories() {
+        let consent = section {
+            $0.map.categories = [.init("marketing", ["Advertising", "C0004"]), .init("analytics", ["C0002", "C0004"])]
+        }
+        #expect(granted(#"{"consent":{"categoryPreferences":{"Advertising":true}}}"#, consent) == "m")
+        #expect(granted(#"{"consent":{"categoryPreferences":{"C0004":true,"operations":true}}}"#, consent) == "oam")
+        #expect(granted(#"{"consent":{"categoryPreferences":{"C0004":true,"Advertising":false}}}"#, consent) == "a")
+        #expect(granted(#"{"consent":{"categoryPreferences":{"marketing":true,"C0004":false,"C0002":true}}}"#, consent) == "")
+        #expect(granted(#"{"consent":{"purposes":["C0002","c0004"]}}"#, consent) == "a")
+        #expect(granted(#"{"consentManagement":{"allowedConsentIds":["C0004"],"deniedConsentIds":["C0002"]}}"#, consent) == "m")
+        #expect(granted(#"{"consentManagement":{"allowedConsentIds":["marketing","analytics"]}}"#, consent) == "am")
+    }
+
+    // MARK: Silent and broken
+
+    private let everything = section {
+        $0.unknown = .assume(3)
+        $0.map.tcf = [.init("analytics", tcf(8))]
+        $0.map.gpp = [.init("marketing", [.sale])]
+        $0.map.google = [.init("marketing", [.adStorage])]
+    }
+
+    @Test("what is not mapped is not read, whatever it is", arguments: [#""tcf":7"#, #""gpp":"x""#, #""google":{"ad_storage":1}"#])
+    func unmapped(member: String) {
+        #expect(granted(#"{"consent":{\#(member)}}"#, section { $0.unknown = .assume(3) }) == "oam")
+    }
+
+    @Test("an empty string says nothing", arguments: [#""tcf":"""#, #""gpp":"""#])
+    func empty(member: String) {
+        #expect(granted(#"{"consent":{\#(member)}}"#, everything) == "oam")
+    }
+
+    @Test(
+        "a signal that is mapped and broken denies, also what would be assumed",
+        arguments: [
+            #""tcf":null"#, #""tcf":7"#, #""tcf":"x""#, #""tcf":"\ud800""#, #""tcf":["\#(some)"]"#, #""tcf":"\#(some.dropLast(2))""#,
+            #""tcf":"BOEFEAyOEFEAyAHABDENAIgAAAB9vABAASA""#, #""gpp":null"#, #""gpp":"1YNN""#, #""gpp":"DBABT~1YN""#,
+            #""gpp":"DBABM~\#(some.dropLast(2))""#, #""gpp":{}"#, #""google":null"#, #""google":"granted""#, #""google":[]"#,
+            #""google":{"ad_storage":true}"#, #""google":{"ad_storage":"Granted"}"#, #""google":{"ad_storage":"\ud800"}"#,
+            #""google":{"ad_storage":["granted"]}"#, #""google":{"ad_storage":null,"analytics_storage":"granted"}"#,
+        ])
+    func broken(member: String) {
+        #expect(granted(#"{"consent":{\#(member)}}"#, everything) == "broken")
+        #expect(granted(#"{"consent":{\#(member),"level":"detailed"}}"#, everything) == "broken")
+    }
+
+    @Test("one broken signal denies, whatever stands beside it")
+    func brokenAmongOthers() {
+        let good = #""tcf":"\#(some)","gpp":"DBABT~1YNN","google":{"ad_storage":"granted"}"#
+        #expect(granted("{\"consent\":{\(good)}}", everything) == "oam")
+        #expect(granted("{\"consent\":{\(good.replacing("1YNN", with: "1YN"))}}", everything) == "broken")
+        #expect(granted("{\"consent\":{\(good.replacing("granted", with: "x"))}}", everything) == "broken")
+        #expect(granted("{\"consent\":{\(good.replacing(some, with: "x"))}}", everything) == "broken")
+    }
+
+    @Test("an event is judged as if no other had come before it")
+    func independence() {
+        var plan = plan()
+        plan.consent = everything
+        plan.consent?.unknown = .deny
+        plan.routes = ["analytics", "marketing"].map { purpose in route { $0.consent = ConsentDemand(level: 0, purposes: [purpose]) } }
+        let bench = Bench(plan)
+        let strings = [some, nothing, String(some.dropLast(2)), ""]
+        let modes = [#"{"ad_storage":"granted"}"#, #"{"ad_storage":"denied"}"#, "{}"]
+        let sections = ["DBABT~1YNN", "DBABT~1YYN", "DBABL~BAAqAAAAAA.YA"]
+        var random = Seeded(state: 3)
+        func pick(_ list: [String]) -> String { list[Int.random(in: 0..<list.count, using: &random)] }
+        for _ in 0..<300 {
+            var members: [String] = []
+            if Bool.random(using: &random) { members.append(#""google":\#(pick(modes))"#) }
+            if Bool.random(using: &random) { members.append(#""gpp":"\#(pick(sections))""#) }
+            if Bool.random(using: &random) { members.append(#""tcf":"\#(pick(strings))""#) }
+            let line = #"{"context":{"consent":{\#(members.joined(separator: ","))}}}"#
+            #expect(bench.verdicts(line) == Bench(plan).verdicts(line), "\(line)")
+        }
+    }
+}

@@ -1,0 +1,321 @@
+import Configuration
+import Events
+import Seeded
+import Testing
+
+@testable import ConsentGate
+@testable import Judging
+@testable import Models
+
+private func plan(_ change: (inout ConsentPlan) -> Void = { _ in }) -> Plan {
+    var consent = ConsentPlan()
+    consent.levels = [
+        .init(name: "none", purposes: []), .init(name: "essential", purposes: ["operations"]),
+        .init(name: "standard", purposes: ["operations", "analytics"]),
+    ]
+    consent.subject = [path("userId"), path("anonymousId"), path("context.household")]
+    consent.ledger = LedgerPlan()
+    consent.map.categories = [.init("analytics", ["C0002"])]
+    change(&consent)
+    var plan = Models.plan(route())
+    plan.consent = consent
+    return plan
+}
+
+/// Hears events by a plan.
+private final class Ear {
+    private let ruleset: Ruleset
+    private var judge: Judge
+    private var scanner: Scanner
+
+    init(_ plan: Plan = plan()) {
+        ruleset = Ruleset(plan, subjectKey: Array(0..<16))
+        judge = Judge(ruleset)
+        scanner = Scanner(ruleset.paths)
+    }
+
+    /// What the event says to the ledger; nil: nothing.
+    func deed(_ line: String) -> ConsentDeed? {
+        var block = Block()
+        block.text.append(line + "\n")
+        block.seal()
+        guard let event = scanner.scan(block.bytes, 0) else { preconditionFailure("no event: \(line)") }
+        let speech = judge.speech(event)
+        return speech == .none ? nil : judge.deed(event, speech)
+    }
+}
+
+private func deed(_ line: String, _ plan: Plan = plan()) -> ConsentDeed? { Ear(plan).deed(line) }
+private func act(_ line: String) -> ConsentDeed.Act? { deed(line)?.act }
+private func own(_ consent: String) -> ConsentDeed.Act? { act(#"{"type":"consent","userId":"u","consent":\#(consent)}"#) }
+private func preferred(_ preferences: String) -> ConsentDeed.Act? {
+    act(
+        #"{"type":"track","event":"Segment Consent Preference Updated","userId":"u","context":{"consent":{"categoryPreferences":"#
+            + preferences + "}}}")
+}
+private func ids(_ line: String) -> [String]? { deed(line).map { $0.ids.map { String(decoding: $0, as: UTF8.self) } } }
+
+@Suite("What an event says to the ledger")
+struct SpeechTests {
+    @Test(
+        "in the router's own form is a state, a refusal or a withdrawal",
+        arguments: [
+            (#"{"level":"standard","version":"2"}"#, .state(ConsentTerms(level: "standard", version: "2"))),
+            (#"{ "granted" : [ "operations" , "C0002" ] }"#, .state(ConsentTerms(granted: ["analytics", "operations"]))),
+            (#"{"level":"standard","denied":["analytics"]}"#, .state(ConsentTerms(level: "standard", denied: ["analytics"]))),
+            (#"{"granted":[],"denied":["operations"]}"#, .state(ConsentTerms(denied: ["operations"]))),
+            (#"{"denied":["analytics"]}"#, .refuse(["analytics"])),
+            (#"{"withdrawn":true}"#, .withdraw(nil)),
+            (#"{"withdrawn":["operations","analytics"]}"#, .withdraw(["analytics", "operations"])),
+            (#"{"level":"none"}"#, .state(ConsentTerms(level: "none"))),
+            (#"{"withdrawn":false,"level":"none"}"#, .state(ConsentTerms(level: "none"))),
+            (#"{"l\u0065vel":"\u006eone"}"#, .state(ConsentTerms(level: "none"))),
+            // A withdrawal is one, whatever stands beside it.
+            (#"{"level":"nonsense","withdrawn":true,"x":[{"y":"}"}]}"#, .withdraw(nil)),
+        ] as [(String, ConsentDeed.Act)])
+    func ownForm(consent: String, expected: ConsentDeed.Act) {
+        #expect(own(consent) == expected)
+    }
+
+    @Test(
+        "makes no sense when a part of it does not",
+        arguments: [
+            #"{}"#, #"[]"#, #""standard""#, #"null"#, #"{"level":"Standard"}"#, #"{"level":2}"#, #"{"levle":"standard"}"#,
+            #"{"level":"none","level":"standard"}"#, #"{"granted":"analytics"}"#, #"{"granted":["ads"]}"#, #"{"granted":[1]}"#,
+            #"{"granted":[["analytics"]]}"#, #"{"denied":{"analytics":true}}"#, #"{"denied":["analytics","ads"]}"#, #"{"withdrawn":"yes"}"#,
+            #"{"withdrawn":[]}"#, #"{"withdrawn":["analytics"],"level":"standard"}"#, #"{"version":"2"}"#, #"{"level":"none","version":2}"#,
+            #"{"withdrawn":null}"#, #"{"withdrawn":false}"#, #"{"level":"\ud800"}"#,
+        ])
+    func broken(consent: String) {
+        #expect(isBroken(own(consent)))
+    }
+
+    private func isBroken(_ act: ConsentDeed.Act?) -> Bool { if case .broken? = act { true } else { false } }
+
+    @Test("in Segment's event is what its categories say, and others of its events say nothing")
+    func preferences() {
+        #expect(preferred(#"{"operations":true,"C0002":false}"#) == .state(ConsentTerms(granted: ["operations"], denied: ["analytics"])))
+        #expect(preferred(#"{ "Ads" : true , "operations" : true }"#) == .state(ConsentTerms(granted: ["operations"])))
+        #expect(preferred(#"{"analytics":true,"C0002":false}"#) == .state(ConsentTerms(denied: ["analytics"])))
+        #expect(isBroken(preferred(#"{"operations":1}"#)) && isBroken(preferred("[]")))
+        #expect(isBroken(act(#"{"type":"track","event":"Segment Consent Preference Updated","userId":"u"}"#)))
+        #expect(act(#"{"type":"track","event":"Segment Consent Preference Updates","userId":"u"}"#) == nil)
+        #expect(act(#"{"type":"page","event":"Segment Consent Preference Updated","userId":"u"}"#) == nil)
+        #expect(
+            act(
+                #"{"type":"track","event":"Segment Consent Preference \u0055pdated","userId":"u","#
+                    + #""context":{"consent":{"categoryPreferences":{"analytics":true}}}}"#) == .state(ConsentTerms(granted: ["analytics"]))
+        )
+    }
+
+    @Test("is about every id that the event carries, each once, and about nobody without one")
+    func subjects() {
+        let consent = #""type":"consent","consent":{"level":"none"}"#
+        #expect(ids(#"{\#(consent),"userId":"u","anonymousId":"a","context":{"household":7}}"#) == ["u", "a", "7"])
+        #expect(ids(#"{\#(consent),"userId":"\u0075","anonymousId":"u"}"#) == ["u"])
+        #expect(isBroken(act(#"{\#(consent),"userId":""}"#)))
+    }
+
+    @Test("ties the ids of an alias, and the user and device of an identify, and no household")
+    func ties() {
+        #expect(act(#"{"type":"alias","previousId":"a","userId":"u"}"#) == .tie)
+        #expect(ids(#"{"type":"alias","previousId":"a","userId":"u","anonymousId":"x"}"#) == ["a", "u"])
+        #expect(isBroken(act(#"{"type":"alias","userId":"u"}"#)) && isBroken(act(#"{"type":"alias","previousId":"u","userId":"u"}"#)))
+        #expect(ids(#"{"type":"identify","userId":"u","anonymousId":"a","context":{"household":"h"}}"#) == ["u", "a"])
+        #expect(act(#"{"type":"identify","userId":"u","context":{"household":"h"}}"#) == nil)
+        let users = plan { $0.subject = [path("userId")] }
+        #expect(deed(#"{"type":"identify","userId":"u","anonymousId":"a"}"#, users) == nil)
+    }
+
+    @Test("sets apart the device of a reset, or else its user")
+    func resets() {
+        #expect(act(#"{"type":"reset","anonymousId":"a"}"#) == .untie)
+        #expect(ids(#"{"type":"reset","anonymousId":"a","userId":"u"}"#) == ["a"])
+        #expect(ids(#"{"type":"reset","userId":"u"}"#) == ["u"])
+        #expect(isBroken(act(#"{"type":"reset"}"#)))
+    }
+
+    @Test("is heard however its type is written, and not where no ledger is kept")
+    func types() {
+        #expect(act(#"{"type":"consen\u0074","userId":"u","consent":{"level":"none"}}"#) == .state(ConsentTerms(level: "none")))
+        #expect(act(#"{"type":"\u0061lias","previousId":"a","userId":"u"}"#) == .tie)
+        for type in [#""consents""#, #""Consent""#, #""track""#, #""screen""#, #"["consent"]"#, "7", #""consent\u0074""#] {
+            #expect(act(#"{"type":\#(type),"userId":"u","consent":{"level":"none"}}"#) == nil, "\(type)")
+        }
+        #expect(deed(#"{"type":"consent","userId":"u","consent":{"level":"none"}}"#, plan { $0.ledger = nil }) == nil)
+    }
+
+    @Test("counts from when the person said it, but a refusal is never late")
+    func times() {
+        func deed(_ consent: String, _ time: String) -> ConsentDeed? {
+            ConsentGateTests.deed(#"{"type":"consent","userId":"u","consent":\#(consent),"timestamp":\#(time)}"#)
+        }
+        let time = #""1970-01-01T00:00:10Z""#
+        #expect(deed(#"{"level":"standard"}"#, time)?.decided(after: 20_000_000_000) == 10_000_000_000)
+        #expect(deed(#"{"withdrawn":true}"#, time)?.decided(after: 20_000_000_000) == 20_000_000_000)
+        #expect(deed(#"{"denied":["analytics"]}"#, time)?.decided(after: nil) == 10_000_000_000)
+        #expect(deed(#"{"granted":[]}"#, time)?.decided(after: 20_000_000_000) == 20_000_000_000)
+        for time in ["12", #""yesterday""#, "null"] { #expect(deed(#"{"level":"standard"}"#, time)?.decided(after: 1) == nil) }
+    }
+}
+
+@Suite("What is left of what was said where only refusals count")
+struct LoweringTests {
+    private let vocabulary = ConsentVocabulary(plan().consent!, purposes: ["operations", "analytics"])
+
+    @Test(
+        "is never more than was there",
+        arguments: [
+            (nil, ConsentTerms(level: "standard"), nil),
+            (nil, ConsentTerms(granted: ["operations", "analytics"]), nil),
+            (nil, ConsentTerms(level: "essential"), ConsentTerms(denied: ["analytics"])),
+            (nil, ConsentTerms(granted: ["operations"], denied: ["analytics"]), ConsentTerms(denied: ["analytics"])),
+            (nil, ConsentTerms(level: "none"), ConsentTerms(level: "none", denied: ["analytics", "operations"])),
+            (nil, .withdrawn, .withdrawn),
+            (ConsentTerms(level: "essential", version: "1"), ConsentTerms(level: "standard", version: "2"), nil),
+            (ConsentTerms(level: "standard"), ConsentTerms(level: "standard"), nil),
+            (
+                ConsentTerms(level: "standard", version: "1"), ConsentTerms(level: "essential", version: "2"),
+                ConsentTerms(level: "essential", denied: ["analytics"], version: "1")
+            ),
+            (
+                ConsentTerms(granted: ["operations"]), ConsentTerms(denied: ["analytics"]),
+                ConsentTerms(granted: ["operations"], denied: ["analytics"])
+            ),
+            (ConsentTerms(denied: ["analytics"]), ConsentTerms(granted: ["analytics", "operations"]), nil),
+            (.withdrawn, ConsentTerms(level: "standard"), nil),
+        ] as [(ConsentTerms?, ConsentTerms, ConsentTerms?)])
+    func lowering(known: ConsentTerms?, said: ConsentTerms, expected: ConsentTerms?) {
+        #expect(vocabulary.lowered(known, by: said) == expected)
+    }
+
+    @Test("of several that are tied is so of each")
+    func several() {
+        let known = [ConsentTerms(level: "standard"), ConsentTerms(level: "essential")]
+        #expect(vocabulary.lowered(known, by: .withdraw(nil)) == [.withdrawn])
+        #expect(
+            vocabulary.lowered(known, by: .refuse(["operations"])) == [
+                ConsentTerms(level: "standard", denied: ["operations"]), ConsentTerms(level: "essential", denied: ["operations"]),
+            ])
+        #expect(vocabulary.lowered([], by: .withdraw(["analytics"])) == [ConsentTerms(denied: ["analytics"])])
+        #expect(vocabulary.lowered([], by: .state(ConsentTerms(level: "standard"))) == nil)
+        #expect(vocabulary.lowered(known, by: .tie) == nil && vocabulary.lowered(known, by: .untie) == nil)
+    }
+}
+
+/// A value of the `consent` of an event, as random text and as what it is.
+private indirect enum Said {
+    case text(String)
+    case list([Said])
+    case bool(Bool)
+    case null, number, object
+
+    static func random(_ chance: inout Seeded) -> Said {
+        let words = ["standard", "essential", "none", "analytics", "operations", "C0002", "ads", ""]
+        switch Int.random(in: 0..<12, using: &chance) {
+        case 0..<4: return .text(words.randomElement(using: &chance)!)
+        case 4..<8:
+            let isStrange = Int.random(in: 0..<5, using: &chance) == 0
+            let count = Int.random(in: 0..<4, using: &chance)
+            return .list((0..<count).map { _ in isStrange ? random(&chance) : .text(words[3...5].randomElement(using: &chance)!) })
+        case 8, 9: return .bool(Bool.random(using: &chance))
+        case 10: return .null
+        default: return Bool.random(using: &chance) ? .number : .object
+        }
+    }
+
+    func json(_ chance: inout Seeded) -> String {
+        switch self {
+        case .text(let text): return Said.quoted(text, &chance)
+        case .list(let items):
+            var parts: [String] = []
+            for item in items { parts.append(Said.space(&chance) + item.json(&chance) + Said.space(&chance)) }
+            return "[" + parts.joined(separator: ",") + Said.space(&chance) + "]"
+        case .bool(let value): return "\(value)"
+        case .null: return "null"
+        case .number: return "-1.5e3"
+        case .object: return #"{"level" : ["}"]}"#
+        }
+    }
+
+    static func space(_ chance: inout Seeded) -> String { ["", "", " ", "\t "].randomElement(using: &chance)! }
+
+    static func quoted(_ text: String, _ chance: inout Seeded) -> String {
+        var parts = ""
+        for scalar in text.unicodeScalars {
+            let isEscaped = Int.random(in: 0..<20, using: &chance) == 0
+            parts += isEscaped ? "\\u00" + String(scalar.value, radix: 16) : String(scalar)
+        }
+        return "\"\(parts)\""
+    }
+
+    /// Of a list of purposes.
+    var purposes: Set<String>? {
+        guard case .list(let items) = self else { return nil }
+        var found: Set<String> = []
+        for item in items {
+            guard case .text(let name) = item else { return nil }
+            guard let purpose = ["operations": "operations", "analytics": "analytics", "C0002": "analytics"][name] else { return nil }
+            found.insert(purpose)
+        }
+        return found
+    }
+    var text: String? { if case .text(let text) = self { text } else { nil } }
+    var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+}
+
+@Suite("The router's own form, held against a slow model")
+struct OwnFormModelTests {
+    /// nil: it makes no sense.
+    private func expected(_ members: [(name: String, value: Said)]) -> ConsentDeed.Act? {
+        let said = Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.value) })
+        if said["withdrawn"]?.bool == true { return .withdraw(nil) }
+        guard said["other"] == nil else { return nil }
+        if let level = said["level"], !["none", "essential", "standard"].contains(level.text ?? "") { return nil }
+        if let version = said["version"], version.text ?? "" == "" { return nil }
+        for name in ["granted", "denied"] {
+            if let value = said[name], value.purposes == nil { return nil }
+        }
+        let denied = Array(said["denied"]?.purposes ?? [])
+        let isState = said["level"] != nil || said["granted"] != nil
+        if let withdrawn = said["withdrawn"], withdrawn.bool == nil {
+            guard let purposes = withdrawn.purposes, !purposes.isEmpty, !isState, denied.isEmpty else { return nil }
+            return .withdraw(purposes.sorted())
+        }
+        if isState {
+            return .state(
+                ConsentTerms(
+                    level: said["level"]?.text, granted: Array(said["granted"]?.purposes ?? []), denied: denied,
+                    version: said["version"]?.text))
+        }
+        return denied.isEmpty ? nil : .refuse(denied.sorted())
+    }
+
+    @Test("says what the model says, whatever stands there", arguments: 0..<4)
+    func random(seed: UInt64) {
+        var chance = Seeded(state: seed)
+        let ear = Ear()
+        var kinds: [String: Int] = [:]
+        for _ in 0..<3000 {
+            var names = ["level", "granted", "denied", "version", "withdrawn"].shuffled(using: &chance)
+            if Int.random(in: 0..<10, using: &chance) == 0 { names.insert("other", at: 0) }
+            let members = names.prefix(Int.random(in: 0...3, using: &chance)).map { (name: $0, value: Said.random(&chance)) }
+            var parts: [String] = []
+            for member in members {
+                let space = Said.space(&chance)
+                parts.append(space + Said.quoted(member.name, &chance) + space + ":" + space + member.value.json(&chance) + space)
+            }
+            let text = "{" + Said.space(&chance) + parts.joined(separator: ",") + "}"
+            let found = ear.deed(#"{"type":"consent","userId":"u","consent":\#(text)}"#)?.act
+            if let expected = expected(members) {
+                #expect(found == expected, "\(text)")
+                kinds[String("\(expected)".prefix(5)), default: 0] += 1
+            } else if case .broken? = found {
+                kinds["broken", default: 0] += 1
+            } else {
+                Issue.record("\(text) is taken for \(String(describing: found))")
+            }
+        }
+        #expect(kinds.count >= 4 && kinds.values.allSatisfy { $0 > 20 }, "\(kinds)")
+    }
+}

@@ -1,0 +1,41 @@
+import Seeded
+import Testing
+
+@testable import Admission
+@testable import ConsentGate
+
+@Suite("A table of subjects") struct SubjectTableTests {
+    private func key(_ number: Int, group: UInt64) -> SubjectKey { SubjectKey(high: UInt64(number), low: group) }
+
+    @Test("takes as many as it says, and finds each and no other", arguments: [0, 1, 17, 1000, 40_000])
+    func all(room: Int) {
+        var random = Seeded(state: UInt64(room))
+        let table = SubjectTable(room: room)
+        defer { table.deallocate() }
+        #expect(table.room >= room)
+        let keys = (0..<table.room * 2).map { _ in SubjectKey(high: random.next(), low: random.next()) }
+        for (number, key) in keys.prefix(table.room).enumerated() { table.insert(key, UInt32(number)) }
+        #expect(keys.enumerated().allSatisfy { table.number(of: $1) == ($0 < table.room ? UInt32($0) : nil) })
+    }
+
+    @Test("finds those that had to go on to other groups, from the last one to the first", arguments: [0, UInt64.max])
+    func crowd(group: UInt64) {
+        let table = SubjectTable(room: 20)
+        defer { table.deallocate() }
+        for number in 0..<20 { table.insert(key(number, group: group), UInt32(number)) }
+        #expect((0..<20).allSatisfy { table.number(of: key($0, group: group)) == UInt32($0) })
+        #expect(table.number(of: key(20, group: group)) == nil)
+        #expect(table.number(of: key(1, group: UInt64.max / 2)) == nil)
+    }
+
+    @Test("changes the number of whom it has, and of nobody else")
+    func change() {
+        let table = SubjectTable(room: 8)
+        defer { table.deallocate() }
+        table.insert(key(1, group: 0), 1)
+        table.insert(key(2, group: 0), 2)
+        #expect(table.change(key(2, group: 0), to: 7) && !table.change(key(3, group: 0), to: 7))
+        #expect(table.number(of: key(1, group: 0)) == 1 && table.number(of: key(2, group: 0)) == 7)
+        #expect(table.number(of: key(2, group: .max)) == nil)
+    }
+}

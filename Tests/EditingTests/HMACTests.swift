@@ -1,0 +1,72 @@
+import Configuration
+import Events
+import Seeded
+import Testing
+
+@testable import Editing
+@testable import Models
+
+@Suite struct HMACTests {
+    private func hmac(_ secret: [UInt8], _ message: [UInt8]) -> String {
+        var out = [UInt8](repeating: 0, count: 64)
+        (message + [0]).withUnsafeBufferPointer { HMACKey(secret).write(ByteRun(base: $0.baseAddress!, count: message.count), to: &out) }
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    @Test("the hash is HMAC-SHA-256 for every length of key and value")
+    func lengths() {
+        var random = Seeded(state: 1)
+        for count in 0...300 {
+            let message = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+            for keyCount in [0, 1, 32, 63, 64, 65, 200] {
+                let secret = (0..<keyCount).map { _ in UInt8.random(in: 0...255, using: &random) }
+                #expect(hmac(secret, message) == referenceHMAC(secret, message), "\(count) bytes under \(keyCount)")
+            }
+        }
+    }
+
+    @Test("the published test case holds")
+    func published() {
+        // RFC 4231, test case 2.
+        #expect(
+            hmac(Array("Jefe".utf8), Array("what do ya want for nothing?".utf8))
+                == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+    }
+
+    private func hash(_ value: String) -> String? { edited(#"{"userId":\#(value)}"#, .hash([path("userId")], key: 0)) }
+    private func expected(_ text: String) -> String { #"{"userId":"\#(referenceHMAC(Array("secret".utf8), Array(text.utf8)))"}"# }
+
+    @Test("strings are hashed by the text they stand for, other values as they are written, null and absent stay")
+    func values() {
+        #expect(hash(#""user-1""#) == expected("user-1"))
+        #expect(hash(#""us\u0065r-1""#) == expected("user-1"))
+        #expect(hash(#""""#) == expected(""))
+        #expect(hash("17") == expected("17"))
+        #expect(hash("1.0") == expected("1.0"))
+        #expect(hash("true") == expected("true"))
+        #expect(hash(#"{ "a": 1 }"#) == expected(#"{ "a": 1 }"#))
+        #expect(hash("[1, 2]") == expected("[1, 2]"))
+        #expect(hash(#""x\ud800""#) == expected(#"x\ud800"#))
+        #expect(hash("null") == #"{"userId":null}"#)
+        #expect(edited("{}", .hash([path("userId")], key: 0)) == "{}")
+        let long = String(repeating: "long ", count: 200)
+        #expect(hash("\"\(long)\"") == expected(long))
+    }
+
+    @Test("two routes that hash one member get the same digest, under another key another one, in the next event anew")
+    func shared() {
+        var plan = plan(providers: 3)
+        plan.routes = (0..<3).map { i in
+            route {
+                $0.transforms = [.hash([path("userId")], key: i / 2)]
+                $0.providers = [i]
+            }
+        }
+        let bench = Bench(plan)
+        bench.take(#"{"userId":"a"}"#)
+        bench.take(#"{"userId":"b"}"#)
+        #expect(bench.lines(0) == [expected("a"), expected("b")])
+        #expect(bench.lines(1) == bench.lines(0))
+        #expect(bench.lines(2)[0] == #"{"userId":"\#(referenceHMAC(Array("other".utf8), Array("a".utf8)))"}"#)
+    }
+}

@@ -1,0 +1,68 @@
+// The steps of a route that work on text, as the judge does them on the copy of the route.
+
+import Configuration
+import Events
+import Judging
+import Redaction
+import Testing
+
+@testable import Admission
+@testable import Models
+
+@Suite struct TextTests {
+    private let everything = TransformPlan.step(.scrub(Scrub(), in: []))
+
+    @Test func `text is scrubbed as the steps before have left it, in a copy of the route's own`() {
+        let bench = Bench(
+            plan(
+                providers: 3,
+                route {
+                    $0.transforms = [.set([(path("b"), "\"::1\"")]), .drop([path("c")]), everything]
+                    $0.providers = [0, 2]
+                },
+                route { $0.providers = [1] }))
+        #expect(bench.take(#"{"a":"bob@x.org","c":"::2"}"#))
+        for lane in [0, 2] { #expect(bench.lines(lane) == [#"{"a":"[email]","b":"[ip]"}"#]) }
+        #expect(bench.lines(1) == [#"{"a":"bob@x.org","c":"::2"}"#])
+    }
+
+    @Test func `steps follow one another, each on what the one before has left`() throws {
+        let mask = try Mask(pattern: "\\[(\\w+)\\]", with: "<\\1>")
+        #expect(edited(#"{"a":"bob@x.org"}"#, everything, .step(.mask(mask, in: []))) == #"{"a":"<email>"}"#)
+        #expect(edited(#"{"a":"bob@x.org"}"#, .step(.mask(mask, in: [])), everything) == #"{"a":"[email]"}"#)
+        #expect(edited(#"{"a":"[x]","b":"[x]"}"#, .step(.mask(mask, in: [path("b")]))) == #"{"a":"[x]","b":"<x>"}"#)
+    }
+
+    @Test func `an event without finds leaves byte for byte as it came`() {
+        let line = #"{ "messageId" : "4111111111111111", "a" : "\u0041\/" }"#
+        #expect(edited(line, everything) == line)
+    }
+
+    @Test func `the id is found where it has come to lie`() throws {
+        let bench = Bench(plan(route { $0.transforms = [everything] }), locatesMessageIDs: true)
+        #expect(bench.take(#"{"a":"bob@example.com","messageId":"4111111111111111"}"#))
+        try #require(!bench.parcels[0].entries.isEmpty)
+        let entry = bench.parcels[0].entries[0]
+        let line = Array(bench.lines()[0].utf8)
+        let start = Int(entry.messageIDOffset)
+        #expect(String(decoding: line[start..<start + Int(entry.messageIDCount)], as: UTF8.self) == "4111111111111111")
+    }
+
+    @Test func `an event that is rejected is not taken by that route, and counts`() {
+        let rejecting = TransformPlan.step(.scrub(Scrub(action: .reject), in: []))
+        let bench = Bench(plan(providers: 2, route { $0.transforms = [rejecting] }, route { $0.providers = [1] }))
+        #expect(bench.verdicts(#"{"a":"::1"}"#) == [.withheld, .admitted])
+        #expect(bench.take(#"{"a":"::1"}"#))
+        #expect(bench.lines().isEmpty && bench.lines(1) == [#"{"a":"::1"}"#])
+        #expect(bench.verdicts(#"{"a":"x"}"#) == [.admitted, .admitted])
+    }
+
+    @Test func `many events go through one worker`() {
+        let bench = Bench(plan(route { $0.transforms = [everything] }))
+        for n in 0..<50 {
+            let filler = String(repeating: "x", count: n * 20)
+            #expect(bench.take(#"{"a":"\#(filler) bob@x.org"}"#))
+            #expect(bench.lines().last == #"{"a":"\#(filler) [email]"}"#)
+        }
+    }
+}

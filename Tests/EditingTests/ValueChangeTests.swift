@@ -1,0 +1,93 @@
+import Configuration
+import Testing
+
+@testable import Admission
+@testable import Models
+
+/// What becomes of one value, at the edges of each rule of docs/transforms.md.
+@Suite struct ValueChangeTests {
+    /// nil: the member is dropped.
+    private func changed(_ value: String, _ change: ValueChange) -> String? {
+        guard let line = edited("{\"v\":\(value)}", .step(.change([path("v")], change))) else { return "held back" }
+        return line == "{}" ? nil : String(line.dropFirst(5).dropLast())
+    }
+
+    @Test(
+        "a number is rounded to the nearest multiple, with the digits of the step, however large it is",
+        arguments: [
+            ("0.125", "0.25", "0.25"), ("-0.125", "0.25", "-0.25"), ("0.1", "0.25", "0"), ("-0.1", "0.25", "0"), ("7", "0.5", "7"),
+            ("1.995", "0.01", "2"), ("0.3", "0.1", "0.3"), ("1e2", "7", "98"), ("9e15", "1", "9e15"), ("-9.1e15", "10", "-9.1e15"),
+            ("8999999999999999", "1", "8999999999999999"), ("8999999999999999", "1.500000000", "8999999999999998"),
+            ("1e300", "0.000000001", "1e300"), ("\"12\"", "5", "10"), ("null", "5", "null"), ("1E-400", "3", "0"),
+        ])
+    func rounds(value: String, step: String, expected: String) { #expect(changed(value, .round(step)) == expected) }
+
+    @Test(
+        "what is no number is dropped by round and bin",
+        arguments: ["\"\"", "\" 1\"", "\"0x10\"", "\"1 \"", "true", "[1]", "{}", "1E400", "\"nan\""])
+    func noNumber(value: String) {
+        #expect(changed(value, .round("1")) == nil)
+        #expect(changed(value, .bin(["0", "1"])) == nil)
+    }
+
+    @Test(
+        "a number falls into the range whose upper bound it does not pass",
+        arguments: [
+            ("-0.1", "<0"), ("0", "0-100"), ("100", "0-100"), ("100.5", "101-500"), ("101", "101-500"), ("500", "101-500"), ("501", "500+"),
+            ("1e300", "500+"), ("\"-7\"", "<0"), ("-0", "0-100"),
+        ])
+    func bins(value: String, label: String) { #expect(changed(value, .bin(["0", "100", "500"])) == "\"\(label)\"") }
+
+    @Test(
+        "a time goes down to the beginning of its unit, also before 1970, and keeps its offset",
+        arguments: [
+            ("-1", ValueChange.TimeUnit.minute, "-60"), ("-60", .minute, "-60"), ("100000000000", .day, "99964800000"),
+            ("99999999999", .minute, "99999999960"), ("\"2024-02-29\"", .minute, "\"2024-02-29\""),
+            ("\"2024-02-29t23:59:60.999z\"", .minute, "\"2024-02-29T23:59:00z\""),
+            ("\"2024-12-31 10:30:00-00:30\"", .day, "\"2024-12-31T00:00:00-00:30\""),
+        ])
+    func times(value: String, unit: ValueChange.TimeUnit, expected: String) { #expect(changed(value, .roundTime(unit)) == expected) }
+
+    @Test(
+        "what is no time is dropped",
+        arguments: [
+            "\"2023-02-29\"", "\"2024-13-01\"", "\"2024-01-01T24:00:00Z\"", "\"2024-01-01T10:00Z\"", "\"2024-01-01T10:00:00\"", "9e15",
+            "{}",
+        ])
+    func noTime(value: String) { #expect(changed(value, .roundTime(.hour)) == nil) }
+
+    @Test("of an address the network stays, whatever it is written as")
+    func addresses() {
+        let usual = ValueChange.truncateIP(v4: 24, v6: 48)
+        #expect(changed("\"::ffff:10.1.2.3\"", usual) == "\"::ffff:10.1.2.0\"")
+        #expect(changed("\"2001:DB8:1:2::3\"", usual) == "\"2001:db8:1::\"")
+        #expect(changed("\"10.1.2.3\"", .truncateIP(v4: 32, v6: 128)) == "\"10.1.2.3\"")
+        #expect(changed("\"10.1.2.3\"", .truncateIP(v4: 0, v6: 0)) == "\"0.0.0.0\"")
+        #expect(changed("\"10.1.255.3\"", .truncateIP(v4: 17, v6: 0)) == "\"10.1.128.0\"")
+        for none in ["\"10.1.2\"", "\"010.1.2.3\"", "\"10.1.2.3/8\"", "\"fe80::1%eth0\"", "\"\"", "167837955", "\"10.1.2.\\u0033\""] {
+            #expect(changed(none, usual) == nil, "\(none)")
+        }
+    }
+
+    @Test("flatten joins what a scalar cannot hold, and leaves scalars as they are")
+    func flattens() {
+        #expect(changed(#"{ "a" : [ ] , "b" : { } , "c" : 1.0 }"#, .flatten) == #"{"a" : "","b" : "","c" : 1.0}"#)
+        #expect(changed(#"["x",null,{"k":[1,2]}]"#, .flatten) == #""x,null,k:1,k:2""#)
+        #expect(changed(#"{"a":{"b\"":{"c":"d\\"}}}"#, .flatten) == #"{"a":"b\".c:d\\"}"#)
+        #expect(changed("\"1970-01-01T00:00:00+00:01\"", .flatten) == "-60")
+        let deep = String(repeating: "[", count: 70) + "1" + String(repeating: "]", count: 70)
+        #expect(changed("[\(deep),2]", .flatten) == "\"2\"")
+    }
+
+    @Test("of an object the named members stay, and what is no object is dropped")
+    func picks() {
+        #expect(changed(#"{"street":"x","city":"y"}"#, .pick(["city"])) == #"{"city":"y"}"#)
+        for value in ["\"y\"", "1", "[{}]", "true"] { #expect(changed(value, .pick(["city"])) == nil) }
+    }
+
+    @Test("limit counts characters, however they are written, and cuts none in two")
+    func limits() {
+        #expect(changed(#""\ud83d\ude97\u0041b""#, .limit(1)) == #""\ud83d\ude97""#)
+        #expect(changed(#""\ud83d\ude97\u0041b""#, .limit(2)) == #""\ud83d\ude97\u0041""#)
+    }
+}

@@ -1,0 +1,189 @@
+import Configuration
+import Events
+import Expressions
+import Testing
+
+@testable import Admission
+@testable import ConsentGate
+@testable import Judging
+@testable import Models
+
+private func holding(_ change: (inout ConsentPlan) -> Void = { _ in }) -> ConsentPlan {
+    var consent = ConsentPlan()
+    consent.levels = [.init(name: "none", purposes: []), .init(name: "some", purposes: ["a"]), .init(name: "all", purposes: ["a", "b"])]
+    consent.subject = [path("userId"), path("anonymousId")]
+    consent.unknown = .hold
+    change(&consent)
+    return consent
+}
+
+/// Three routes: for everyone, for some, for all; a fourth for what none of them took.
+private func plan(_ change: (inout Plan) -> Void = { _ in }) -> Plan {
+    var plan = plan(
+        route { $0.consent = ConsentDemand(level: 0) }, route { $0.consent = ConsentDemand(level: 1) },
+        route { $0.consent = ConsentDemand(level: 2) }, route { $0.takesRest = true })
+    plan.consent = holding()
+    change(&plan)
+    return plan
+}
+
+/// What a bench would have wait, as `[routes] event`, with what else is known of it.
+extension Bench {
+    fileprivate var held: [String] {
+        (0..<judge.held.count).map { index in
+            let body = judge.held.body(index)
+            let given = judge.held.idLength(index)
+            let id = given == 0 ? "" : " \(String(decoding: body[..<given], as: UTF8.self))"
+            return "\(Array(judge.held.routes(index)))\(id) \(String(decoding: body[given...], as: UTF8.self))"
+        }
+    }
+
+    /// What these routes say of an event that has waited.
+    fileprivate func release(
+        _ line: String, routes: [Int], isTrial: Bool = false, _ change: (inout HeldTerms) -> Void = { _ in }
+    ) -> [Int: Verdict] {
+        var block = Block()
+        block.text.append(line)
+        block.seal()
+        var verdicts: [Int: Verdict] = [:]
+        var terms = HeldTerms(arrival: 77, routes: routes)
+        terms.source = 0
+        change(&terms)
+        let event = scanner.scan(block.bytes, 0)!
+        judge.judge(held: event, terms, isTrial: isTrial, into: parcels) { verdicts[$0] = $1 }
+        return verdicts
+    }
+
+    fileprivate func say(_ id: String, _ level: String) {
+        ruleset.records?.set(SubjectKey(of: Array(id.utf8), under: Array(0..<16)), [ConsentTerms(level: level)])
+    }
+}
+
+@Suite("An event of an unknown subject") struct HoldTests {
+    private let ann = #"{"userId":"ann", "n": 1}"#
+
+    @Test("is held as it came, for the routes that demand something, and passes the others")
+    func held() {
+        let bench = Bench(plan(), records: ConsentRecords())
+        bench.take(ann, arrival: 5)
+        #expect(bench.held == ["[1, 2] " + ann])
+        #expect(bench.judge.held.arrival(0) == 5 && bench.judge.held.level(0) == 0)
+        #expect(Array(bench.judge.held.subjects(0)) == [SubjectKey(of: Array("ann".utf8), under: Array(0..<16))])
+        #expect(bench.tally[0, .admitted] == 1 && bench.tally[1, .held] == 1 && bench.tally[2, .held] == 1)
+        #expect(bench.tally[3, .filtered(.else)] == 1 && bench.lines() == [ann])
+        bench.judge.forgetHeld()
+        #expect(bench.held == [])
+    }
+
+    @Test("is denied when it carries no id that could answer, and judged by what it says when it says something")
+    func notHeld() {
+        let bench = Bench(plan(), records: ConsentRecords())
+        bench.take(#"{"n":1}"#)
+        bench.take(#"{"userId":"","n":1}"#)
+        #expect(bench.held == [] && bench.tally[1, .denied(.unknown)] == 2)
+        bench.take(#"{"userId":"ann","context":{"consent":{"level":"some"}}}"#)
+        #expect(bench.held == [] && bench.tally[1, .admitted] == 1 && bench.tally[2, .denied(.level)] == 1)
+        let refusing = #"{"userId":"ann","context":{"gpc":true}}"#
+        bench.take(refusing)
+        #expect(bench.held == ["[1, 2] " + refusing], "a refusal alone says nothing of what is granted")
+    }
+
+    @Test("has each of its ids once, and waits when all of them are unknown")
+    func subjects() {
+        let bench = Bench(plan(), records: ConsentRecords())
+        bench.take(#"{"userId":"ann","anonymousId":"ann"}"#)
+        bench.take(#"{"userId":"ann","anonymousId":"bob"}"#)
+        #expect((0..<2).map { bench.judge.held.subjects($0).count } == [1, 2])
+        bench.say("bob", "none")
+        bench.take(#"{"userId":"ann","anonymousId":"bob"}"#)
+        #expect(bench.judge.held.count == 2 && bench.tally[1, .denied(.level)] == 1)
+    }
+
+    @Test("is held or not by a member of it, where the plan says so")
+    func byMember() {
+        let regional = plan {
+            $0.consent = holding { consent in
+                consent.unknown = .deny
+                consent.unknownBy = UnknownByPlan(path: path("region"), cases: [("DE", .hold), ("US", .assume(1))])
+            }
+        }
+        let bench = Bench(regional, records: ConsentRecords())
+        func verdict(_ region: String) -> Verdict { bench.verdicts(#"{"userId":"ann","region":"\#(region)"}"#)[1] }
+        #expect([verdict("DE"), verdict("US"), verdict("FR")] == [.held, .admitted, .denied(.unknown)])
+        #expect(bench.findings(#"{"userId":"ann","region":"DE"}"#)[1].gate?.isHolding == true)
+    }
+
+    @Test("is neither denied nor held by a question for its verdicts")
+    func trial() {
+        let bench = Bench(plan(), records: ConsentRecords())
+        #expect(bench.verdicts(ann) == [.admitted, .held, .held, .filtered(.else)])
+        #expect(bench.findings(ann).map(\.verdict) == [.admitted, .held, .held, .filtered(.else)])
+        #expect(bench.held == [])
+    }
+
+    @Test("that has waited is judged by the routes it waited for, and no other, with its time of then")
+    func released() {
+        let bench = Bench(plan(), records: ConsentRecords())
+        bench.say("ann", "some")
+        #expect(bench.release(ann, routes: [1, 2]) == [1: .admitted, 2: .denied(.level)])
+        #expect(bench.lines() == [ann])
+        #expect(bench.parcels[0].entries.map(\.arrival) == [77] && bench.parcels[0].entries.map(\.subjectCount) == [1])
+        #expect(bench.release(#"{"userId":"bob"}"#, routes: [1]) == [1: .held] && bench.held == [], "it waits where it did")
+        #expect(bench.release(ann, routes: [3]) == [3: .filtered(.else)], "another route took it then")
+        #expect(bench.release(ann, routes: [1], isTrial: true) == [1: .admitted])
+        #expect(bench.lines() == [ann], "a trial sends nothing")
+        #expect(bench.tally.events == 0)
+    }
+
+    @Test("keeps the id that it was given when it came")
+    func givenID() throws {
+        let adding = plan {
+            $0.messageID.add = true
+            $0.providers[0].deduplicates = true
+        }
+        try #require(adding.addsMessageIDs)
+        let bench = Bench(adding, records: ConsentRecords())
+        bench.take(ann)
+        let sent = try #require(bench.lines().first)
+        let id = try #require(bench.held.first?.split(separator: " ").first { $0.hasPrefix("\"") })
+        #expect(sent == #"{"userId":"ann", "n": 1,"messageId":\#(id)}"#, "every copy has the same")
+        bench.say("ann", "all")
+        #expect(bench.release(ann, routes: [2]) { $0.messageID = Array(id.utf8) } == [2: .admitted])
+        #expect(bench.lines().last == sent)
+    }
+
+    @Test("and that was made of another goes on owing what the other did")
+    func emitted() {
+        let raising = plan {
+            $0.consent = holding { $0.events = [(glob: Glob("secret"), level: 2)] }
+            $0.emits = [
+                EmitPlan(
+                    condition: try! Expression.condition("event == 'secret'"),
+                    members: [(key: "event", value: [EmitPlan.Piece.json("\"plain\"")])])
+            ]
+        }
+        let bench = Bench(raising, records: ConsentRecords())
+        bench.take(#"{"userId":"ann","event":"secret","context":{}}"#)
+        #expect(bench.judge.held.count == 2)
+        #expect((0..<2).map { bench.judge.held.level($0) } == [0, 2])
+        #expect(bench.held.map { $0.contains("\"plain\"") } == [false, true])
+        bench.say("ann", "some")
+        let made = #"{"userId":"ann","context":{"switchyard":{"emitted":true}},"event":"plain"}"#
+        #expect(bench.release(made, routes: [1]) { $0.level = 2 } == [1: .denied(.level)])
+        #expect(bench.release(made, routes: [1]) == [1: .admitted])
+    }
+
+    @Test("may after its wait take no more routes than its key lets it")
+    func bounded() {
+        let bounded = plan {
+            var source = SourcePlan(name: "web", plugin: "http")
+            source.http = HTTPSourcePlan()
+            source.http?.keys = [AccessKey(name: "app", secrets: [], routes: ["elsewhere"])]
+            $0.namedSources = [source]
+        }
+        let bench = Bench(bounded, records: ConsentRecords())
+        bench.say("ann", "all")
+        #expect(bench.release(ann, routes: [1]) { $0.key = 1 } == [1: .filtered(.key)])
+        #expect(bench.release(ann, routes: [1]) { $0.source = nil } == [1: .admitted])
+    }
+}

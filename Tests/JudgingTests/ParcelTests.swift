@@ -1,0 +1,134 @@
+import Admission
+import Configuration
+import Expressions
+import Testing
+
+@testable import Judging
+@testable import Models
+
+@Suite struct ParcelTests {
+    @Test("an entry carries what a lane must know of its event")
+    func entries() throws {
+        var plan = plan(providers: 2)
+        plan.consent = ConsentPlan()
+        plan.consent!.levels = [.init(name: "none", purposes: nil)]
+        plan.consent!.subject = [path("userId"), path("anonymousId"), path("context.guardian")]
+        plan.providers[1].delivery.immediate = [Glob("error_*")]
+        plan.routes = [
+            route { $0.providers = [0] },
+            route {
+                $0.providers = [0, 1]
+                $0.transforms = [.drop([path("userId")]), .set([(path("n"), "1")])]
+            },
+        ]
+        let bench = Bench(plan, locatesMessageIDs: true)
+        bench.take(#"{"event":"error_x","userId":"u","messageId":"m\u002d1","anonymousId":"a"}"#, arrival: 5)
+        bench.take(#"{"event":"other","userId":7,"context":{"guardian":"u"},"messageId":12}"#, arrival: 6)
+        bench.take(#"{"userId":"","anonymousId":null,"context":{"guardian":["u"]},"messageId":""}"#, arrival: 7)
+
+        let lines = bench.lines(1)
+        try #require(lines.count > 1)
+        #expect(lines[0] == #"{"event":"error_x","messageId":"m\u002d1","anonymousId":"a","n":1}"#)
+        #expect(lines[1] == #"{"event":"other","context":{"guardian":"u"},"messageId":12,"n":1}"#)
+        let first = bench.parcels[0].entries
+        let second = bench.parcels[1].entries
+        #expect(first.map(\.route) == [0, 1, 0, 1, 0, 1])
+        #expect(second.map(\.route) == [1, 1, 1])
+        #expect(first.map(\.isImmediate) == Array(repeating: false, count: 6))
+        #expect(second.map(\.isImmediate) == [true, false, false])
+        #expect(second.map(\.arrival) == [5, 6, 7])
+        #expect(second.map(\.subjectCount) == [2, 2, 0])
+        #expect(second.map(\.firstSubject) == [0, 2, 4])
+        // The same id has the same key wherever it stands, and a number that of its text.
+        let subjects = bench.parcels[1].subjects
+        #expect(subjects[0] == subjects[3])
+        #expect(Set(subjects).count == 3)
+
+        func id(_ provider: Int, _ index: Int) -> String {
+            let entry = bench.parcels[provider].entries[index]
+            let line = Array(bench.lines(provider)[index].utf8)
+            return String(decoding: line[Int(entry.messageIDOffset)...].prefix(Int(entry.messageIDCount)), as: UTF8.self)
+        }
+        #expect(id(0, 0) == #"m\u002d1"#)
+        #expect(id(0, 1) == #"m\u002d1"#)
+        #expect(id(1, 0) == #"m\u002d1"#)
+        #expect(second.map(\.messageIDCount) == [8, 0, 0])
+    }
+
+    @Test("a message id that a transform made or dropped has no place")
+    func touchedMessageID() {
+        for transform in [
+            TransformPlan.drop([path("messageId")]), .set([(path("messageId"), "\"x\"")]), .hash([path("messageId")], key: 0),
+        ] {
+            let bench = Bench(plan(route { $0.transforms = [transform] }), locatesMessageIDs: true)
+            bench.take(#"{"messageId":"m"}"#)
+            #expect(bench.parcels[0].entries.first?.messageIDCount == 0)
+        }
+    }
+
+    @Test("subjects' keys differ between keys, and are the same for one")
+    func subjectKeys() {
+        var plan = plan(route())
+        plan.consent = ConsentPlan()
+        plan.consent!.levels = [.init(name: "none", purposes: nil)]
+        plan.consent!.subject = [path("userId")]
+        plan.routes[0].consent = ConsentDemand(level: 0)
+        let (a, b) = (Bench(plan), Bench(plan))
+        a.take(#"{"userId":"u"}"#)
+        b.take(#"{ "userId" : "\u0075" }"#)
+        #expect(Array(a.parcels[0].subjects) == Array(b.parcels[0].subjects))
+        #expect(a.parcels[0].subjects.count == 1)
+    }
+
+    @Test("a provider that a route names twice gets the event once")
+    func twice() {
+        let bench = Bench(plan(route { $0.providers = [0, 0] }))
+        bench.take("{}")
+        #expect(bench.lines() == ["{}"])
+    }
+
+    @Test("a duplicate of messageId is nobody's business unless a rule needs it")
+    func messageIDNotWanted() {
+        #expect(Bench(plan(route())).take(#"{"messageId":1,"messageId":2}"#))
+        #expect(!Bench(plan(route { $0.sample = SamplePlan(rate: 0.5) })).take(#"{"messageId":1,"messageId":2}"#))
+    }
+
+    @Test("of each route the verdicts add up to the events")
+    func tally() {
+        var plan = plan(
+            route {
+                $0.events = [Glob("a*")]
+                $0.match = [MatchPlan(path: path("m"), anyOf: [.bool(true)])]
+                $0.not = ExclusionPlan(match: [MatchPlan(path: path("id"), anyOf: [.number("14"), .number("22")])])
+                $0.condition = try! Expression.condition("id % 7 != 3 && (id % 11 != 4 || gone)")
+                $0.consent = ConsentDemand(level: 1, purposes: ["p"])
+                $0.sample = SamplePlan(rate: 0.5, by: path("id"))
+                $0.sample?.limit = LimitPlan(EventRate(perDay: 86_400), burst: 2)
+            }, route { $0.consent = ConsentDemand(level: 0) }, route { $0.takesRest = true })
+        plan.consent = ConsentPlan()
+        plan.consent!.levels = [.init(name: "none", purposes: []), .init(name: "some", purposes: ["q"])]
+        let bench = Bench(plan)
+        let contexts = [
+            "{}", #"{"gpc":0}"#, #"{"consent":{"level":"none"}}"#, #"{"consent":{"level":"some"}}"#, #"{"consent":{"purposes":["p","q"]}}"#,
+        ]
+        var total = Tally(routes: 3)
+        for i in 0..<200 {
+            let line = #"{"event":"\#(i % 2 == 0 ? "a" : "b")","m":\#(i % 3 > 0),"id":\#(i),"context":\#(contexts[i % 5])}"#
+            bench.take(line)
+            #expect(bench.verdicts(line).count == 3)
+        }
+        total.add(bench.tally)
+        #expect(total.events == 200)
+        for route in 0..<3 { #expect(Tally.columns.reduce(0) { $0 + total[route, $1] } == 200) }
+        let others: [Verdict] = [
+            .withheld, .filtered(.key), .denied(.unreadable), .denied(.clock), .denied(.full), .denied(.unstored), .held, .expired,
+            .withdrawn, .outdated,
+        ]
+        for verdict in Tally.columns where !others.contains(verdict) {
+            #expect((0..<3).contains { total[$0, verdict] > 0 }, "\(verdict)")
+        }
+        for (i, verdict) in Tally.columns.enumerated() { #expect(Tally.column(of: verdict) == i) }
+        #expect(total[1, .admitted] == 200)
+        #expect(bench.lines().count == 200 + total[0, .admitted])
+    }
+}

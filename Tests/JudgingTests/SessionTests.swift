@@ -1,0 +1,211 @@
+import Configuration
+import Events
+import Seeded
+import Testing
+
+@testable import Admission
+@testable import Judging
+@testable import Models
+
+private let second: Int64 = 1_000_000_000
+
+/// Sessions, asked for one event at a time.
+private final class Flow {
+    private var sessions: Sessions
+    init(most: Int = 100) { sessions = Sessions(idle: .seconds(10), most: most) }
+    func start(_ subject: Int, _ now: Int64) -> Int64 {
+        sessions.start(of: SubjectKey(high: UInt64(subject), low: UInt64(subject % 7)), at: now)
+    }
+}
+
+@Suite struct SessionsTests {
+    @Test("a session goes on while its subject does, and another begins after the idle time")
+    func idle() {
+        let flow = Flow()
+        let moments = [5, 14, 23, 32, 41, 51, 60].map { $0 * second }
+        #expect(moments.map { flow.start(1, $0) } == [5, 5, 5, 5, 5, 51, 51].map { $0 * second })
+        #expect(flow.start(2, 55 * second) == 55 * second)
+    }
+
+    @Test("a clock that is set back, and a block that was overtaken, end no session")
+    func setBack() {
+        let flow = Flow()
+        #expect(flow.start(1, 1000 * second) == 1000 * second)
+        #expect(flow.start(1, 999 * second) == 1000 * second)
+        #expect(flow.start(1, 1009 * second) == 1000 * second, "the last event was at 1000")
+        #expect(flow.start(1, 100 * second) == 1000 * second)
+        #expect(flow.start(1, 110 * second) == 110 * second, "the time went on from there")
+    }
+
+    /// What the definition says, in a list that forgets from its front.
+    private struct Model {
+        var visits: [(subject: Int, start: Int64, last: Int64)] = []
+        let most: Int
+        mutating func start(_ subject: Int, _ now: Int64) -> Int64 {
+            var visit = (subject: subject, start: now, last: now)
+            if let index = visits.firstIndex(where: { $0.subject == subject }) {
+                let old = visits.remove(at: index)
+                visit.start = now - old.last >= 10 * second ? now : old.start
+            }
+            visits.append(visit)
+            if visits.count > most { visits.removeFirst() }
+            return visit.start
+        }
+    }
+
+    @Test("the subjects that came last are remembered, as many as may be", arguments: [1, 3, 50, 200])
+    func bounded(most: Int) {
+        var random = Seeded(state: UInt64(most))
+        let flow = Flow(most: most)
+        var model = Model(most: most)
+        var now: Int64 = 0
+        for index in 0..<20_000 {
+            now += Int64.random(in: 0...300, using: &random) * second / 1000
+            let subject = Int.random(in: 0..<(index % 1000 < 500 ? 30 : 300), using: &random)
+            let expected = model.start(subject, now)
+            guard flow.start(subject, now) == expected else {
+                Issue.record("event \(index) of subject \(subject)")
+                return
+            }
+        }
+    }
+}
+
+@Suite struct SessionTests {
+    private static func session(_ change: (inout SessionPlan) -> Void = { _ in }) -> SessionPlan {
+        var session = SessionPlan(by: path("userId"))
+        change(&session)
+        return session
+    }
+
+    private static func told(_ change: (inout RoutePlan) -> Void = { _ in }) -> RoutePlan {
+        route {
+            $0.session = session()
+            change(&$0)
+        }
+    }
+
+    private static var id: Regex<Substring> { #/[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/# }
+
+    /// The line with its id cut out, and the id.
+    private func split(_ line: String?) throws -> (line: String, id: String) {
+        let line = try #require(line)
+        let id = try #require(line.firstMatch(of: Self.id))
+        return (line.replacing(Self.id, with: "*"), String(id.output))
+    }
+
+    @Test("the id is set as a member of the copy, and the rest stays byte for byte")
+    func places() throws {
+        func line(_ event: String) throws -> String {
+            let bench = Bench(plan(Self.told()))
+            bench.take(event, arrival: second)
+            return try split(bench.lines().first).line
+        }
+        #expect(try line(#"{ "userId" : "u" }"#) == #"{ "userId" : "u","context":{"sessionId":"*"} }"#)
+        #expect(try line(#"{"context":{"a":[ ]},"userId":"u"}"#) == #"{"context":{"a":[ ],"sessionId":"*"},"userId":"u"}"#)
+        let theirs = #"{"context":{"session\u0049d":"theirs","a":1},"userId":7}"#
+        #expect(try line(theirs) == theirs.replacing("theirs", with: "*"))
+    }
+
+    @Test(
+        "an event that names no subject is left as it is",
+        arguments: [#"{"a":1}"#, #"{"userId":null,"context":{"sessionId":"theirs"}}"#, #"{"userId":""}"#, #"{"userId":{}}"#])
+    func noSubject(line: String) {
+        let bench = Bench(plan(Self.told()))
+        bench.take(line)
+        #expect(bench.lines() == [line])
+    }
+
+    @Test("a subject keeps its id until it was idle, and no two have the same; the same key and start make the same id again")
+    func ids() throws {
+        func ids() throws -> [String] {
+            let bench = Bench(plan(Self.told()))
+            for (user, minutes) in [("u", 0), ("v", 0), ("u", 29), ("u", 58), ("u", 89), ("v", 30)] {
+                bench.take(#"{"userId":"\#(user)"}"#, arrival: Int64(minutes) * 60 * second)
+            }
+            return try bench.lines().map { try split($0).id }
+        }
+        let told = try ids()
+        #expect(told[0] == told[2] && told[0] == told[3] && told[0] != told[4])
+        #expect(told[1] != told[0] && told[1] != told[5])
+        #expect(Set(told).count == 4)
+        #expect(try ids() == told)
+    }
+
+    @Test("an id is the same on every route and provider, also where the subject is dropped or hashed, or a rate is written too")
+    func everywhere() throws {
+        var plan = plan(
+            providers: 2, Self.told { $0.providers = [0, 1] },
+            Self.told {
+                $0.transforms = [.hash([path("userId")], key: 0), .drop([path("context")])]
+                $0.session?.place = path("session")
+                $0.sample = SamplePlan(rate: 0.9999)
+                $0.sample?.annotation = path("rate")
+            })
+        plan.messageID.add = true
+        let bench = Bench(plan)
+        bench.take(#"{"userId":"u","context":{"x":1}}"#)
+        let lines = try (bench.lines(0) + bench.lines(1)).map { try split($0) }
+        #expect(Set(lines.map(\.id)).count == 1)
+        try #require(lines.count > 1 && bench.lines().count > 1)
+        #expect(lines[1].line.contains(#""rate":0.9999,"session":"*","messageId":""#))
+        #expect(bench.lines(0)[0] == bench.lines(1)[0])
+        let entry = bench.parcels[0].entries[0]
+        let id = Array(bench.lines()[0].utf8)[Int(entry.messageIDOffset)...].prefix(Int(entry.messageIDCount))
+        #expect(bench.lines()[0].contains(#""messageId":"\#(String(decoding: id, as: UTF8.self))""#))
+    }
+
+    @Test("the id is written behind steps that see the event as those before left it, and on what they leave")
+    func behindSteps() throws {
+        let bench = Bench(
+            plan(
+                Self.told {
+                    $0.transforms = [.step(.keep([path("event")]))]
+                    $0.sample = SamplePlan(rate: 0.9999)
+                    $0.sample?.annotation = path("rate")
+                }))
+        bench.take(#"{"event":"a","userId":"u","context":{"x":1}}"#)
+        bench.take(#"{"event":"a","context":{"x":1}}"#)
+        let first = try #require(bench.lines().first)
+        #expect(try split(first).line == #"{"event":"a","rate":0.9999,"context":{"sessionId":"*"}}"#)
+        #expect(bench.lines().last == #"{"event":"a","rate":0.9999}"#)
+    }
+
+    @Test("what a route does not admit goes on with no session, and to ask for verdicts begins none")
+    func onlyAdmitted() throws {
+        let bench = Bench(plan(Self.told { $0.events = [Glob("a")] }))
+        bench.take(#"{"event":"a","userId":"u"}"#)
+        bench.take(#"{"event":"b","userId":"u"}"#, arrival: 20 * 60 * second)
+        _ = bench.verdicts(#"{"event":"a","userId":"u"}"#, arrival: 25 * 60 * second)
+        bench.take(#"{"event":"a","userId":"u"}"#, arrival: 35 * 60 * second)
+        let ids = try bench.lines().map { try split($0).id }
+        #expect(ids[0] != ids[1])
+    }
+
+    @Test("a plan that takes over goes on with the sessions of the one before, wherever it writes them")
+    func handedOn() throws {
+        let memories = RouteMemories()
+        let bench = Bench(plan(Self.told()), memories: memories)
+        bench.take(#"{"userId":"u"}"#, arrival: second)
+        let moved = Self.told { $0.session?.place = path("s") }
+        let next = Bench(plan(route(), moved), memories: memories)
+        next.take(#"{"userId":"u"}"#, arrival: 60 * second)
+        let other = Bench(plan(Self.told { $0.session?.idle = .seconds(60) }), memories: memories)
+        other.take(#"{"userId":"u"}"#, arrival: 61 * second)
+        try #require(!bench.lines().isEmpty && next.lines().count > 1 && !other.lines().isEmpty)
+        let ids = try [bench.lines()[0], next.lines()[1], other.lines()[0]].map { try split($0).id }
+        #expect(ids[0] == ids[1] && ids[1] != ids[2])
+    }
+
+    @Test("what consent cuts is cut before the id is written")
+    func cut() throws {
+        var plan = plan(Self.told { $0.consent = ConsentDemand(level: 0) })
+        plan.consent = ConsentPlan()
+        plan.consent?.levels = [.init(name: "none", purposes: nil), .init(name: "all", purposes: nil)]
+        plan.consent?.unknown = .assume(0)
+        plan.consent?.fields = [(path("context"), 1)]
+        let bench = Bench(plan)
+        bench.take(#"{"userId":"u","context":{"ip":"x"}}"#)
+        #expect(try split(bench.lines().first).line == #"{"userId":"u","context":{"sessionId":"*"}}"#)
+    }
+}

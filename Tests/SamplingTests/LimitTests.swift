@@ -1,0 +1,170 @@
+import Configuration
+import Seeded
+import Testing
+
+@testable import Judging
+@testable import Models
+@testable import Sampling
+
+private let second: Int64 = 1_000_000_000
+private let minute = 60 * second
+private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond * 86_400) }
+
+/// A bucket, asked for one event at a time.
+private final class Flow {
+    private var bucket = Bucket()
+    var plan: LimitPlan
+    init(_ plan: LimitPlan) { self.plan = plan }
+    func takes(_ now: Int64) -> Bool { bucket.takes(at: now, LimitRule(plan)) }
+}
+
+@Suite struct LimitTests {
+    /// How many of these events pass, asked at these moments.
+    private func passing(_ plan: LimitPlan, _ moments: [Int64]) -> Int {
+        let flow = Flow(plan)
+        return moments.count { flow.takes($0) }
+    }
+
+    @Test("as many pass at once as the burst, then as many as the rate brings, to the microsecond")
+    func exact() {
+        let flow = Flow(LimitPlan(rate(10), burst: 3))
+        let tenth = second / 10
+        // A pause fills it no further than the burst.
+        let moments = [0, 0, 0, 0, tenth - 1000, tenth, tenth, minute, minute, minute, minute]
+        #expect(moments.map(flow.takes) == [true, true, true, false, false, true, false, true, true, true, false])
+    }
+
+    @Test("an event that does not pass costs nothing")
+    func refusedIsFree() {
+        let plan = LimitPlan(rate(1), burst: 1)
+        #expect(passing(plan, [0] + Array(repeating: second / 2, count: 1000) + [second]) == 2)
+    }
+
+    @Test("without a burst as many pass at once as in a second, and at least one")
+    func usualBurst() {
+        #expect(LimitPlan(rate(100)).burst == 100)
+        #expect(LimitPlan(EventRate(perDay: 6000 * 1440)).burst == 100)
+        #expect(LimitPlan(EventRate(perDay: 1)).burst == 1)
+        #expect(LimitPlan(rate(1_000_000_000)).burst == LimitPlan.mostBurst)
+    }
+
+    @Test("the slowest and the fastest limits count without overflow, over a century too")
+    func extremes() {
+        let century = 36_525 * 86_400 * second
+        let slow = LimitPlan(EventRate(perDay: 1), burst: LimitPlan.mostBurst)
+        #expect(passing(slow, [0, century, .max]) == 3)
+        #expect(passing(LimitPlan(EventRate(perDay: 1)), [0, 86_400 * second - 1000, 86_400 * second]) == 2)
+        #expect(passing(LimitPlan(rate(1_000_000_000)), [0, 1, .max]) == 3)
+    }
+
+    @Test("in no stretch of time do more pass than its rate and the burst allow, and never fewer than a slow model lets pass")
+    func model() {
+        var random = Seeded(state: 7)
+        for _ in 0..<40 {
+            let plan = LimitPlan(rate(Int.random(in: 1...50, using: &random)), burst: Int.random(in: 1...40, using: &random))
+            let flow = Flow(plan)
+            var passed: [Int64] = []
+            var now: Int64 = 0
+            for _ in 0..<400 {
+                now += Int64.random(in: 0...100_000, using: &random) * 1000 * (Int.random(in: 0..<20, using: &random) == 0 ? 30 : 1)
+                let takes = flow.takes(now)
+                #expect(takes == LimitTests.allows(now, after: passed, plan), "\(plan) at \(now)")
+                if takes { passed.append(now) }
+            }
+        }
+    }
+
+    /// What the definition says: with one more, no stretch that ends now holds more than the burst and what the rate brings in it.
+    private static func allows(_ now: Int64, after passed: [Int64], _ plan: LimitPlan) -> Bool {
+        passed.indices.allSatisfy { first in
+            let count = passed.count - first + 1
+            let microseconds = (now - passed[first]) / 1000
+            return (count - plan.burst) * 86_400_000_000 <= Int(microseconds) * plan.rate.perDay
+        }
+    }
+
+    @Test("a clock that is set back gives nothing twice, and stops nothing")
+    func setBack() {
+        let flow = Flow(LimitPlan(rate(1), burst: 1))
+        let moments = [100 * minute, 100 * minute, minute, minute + second - 1000, minute + second]
+        #expect(moments.map(flow.takes) == [true, false, false, false, true])
+    }
+
+    @Test("blocks that overtake one another bring no more than time does")
+    func overtaking() {
+        // Two blocks, half a second apart, take turns: their half second must count once.
+        let moments = (0..<100).flatMap { _ in [minute, minute + second / 2] }
+        #expect(passing(LimitPlan(rate(2), burst: 1), moments) == 2)
+    }
+
+    @Test("a smaller burst that takes over is never owed more than it holds")
+    func smaller() {
+        let flow = Flow(LimitPlan(rate(10), burst: 100))
+        for _ in 0..<100 { #expect(flow.takes(0)) }
+        flow.plan = LimitPlan(rate(1), burst: 1)
+        #expect([0, second - 1000, second].map(flow.takes) == [false, false, true])
+    }
+
+    // MARK: - On a route
+
+    private func limited(_ count: Int, keep: [String] = [], rate share: Double = 1) -> RoutePlan {
+        route {
+            $0.sample = SamplePlan(rate: share, by: path("userId"), keep: keep.map(Glob.init))
+            $0.sample?.limit = LimitPlan(EventRate(perDay: count * 86_400))
+        }
+    }
+
+    @Test("what is over the limit is counted as such; what is kept passes it and uses none of it up")
+    func kept() {
+        let bench = Bench(plan(limited(2, keep: ["error_*"])))
+        for _ in 0..<5 { bench.take(#"{"event":"error_x"}"#, arrival: minute) }
+        for _ in 0..<5 { bench.take(#"{"event":"other"}"#, arrival: minute) }
+        #expect(bench.tally[0, .admitted] == 7 && bench.tally[0, .limited] == 3)
+        #expect(bench.lines().count == 7)
+    }
+
+    @Test("only what is in the sample uses the limit up")
+    func behindTheSample() {
+        let bench = Bench(plan(limited(10, rate: 0.5)))
+        for user in 0..<100 { bench.take(#"{"userId":"\#(user)"}"#, arrival: minute) }
+        #expect(bench.tally[0, .admitted] == 10)
+        #expect(bench.tally[0, .limited] + bench.tally[0, .sampledOut] == 90)
+        let all = Bench(plan(route { $0.sample = SamplePlan(rate: 0.5, by: path("userId")) }))
+        for user in 0..<100 { all.take(#"{"userId":"\#(user)"}"#) }
+        #expect(bench.tally[0, .sampledOut] == all.tally[0, .sampledOut])
+    }
+
+    @Test("to ask for verdicts and findings uses nothing up")
+    func trial() {
+        let bench = Bench(plan(limited(1)))
+        for _ in 0..<3 {
+            #expect(bench.verdicts("{}") == [.admitted])
+            #expect(bench.findings("{}")[0].sample?.isWithinLimit == true)
+        }
+        bench.take("{}")
+        #expect(bench.verdicts("{}") == [.limited])
+        #expect(bench.findings("{}")[0].sample?.isWithinLimit == false)
+    }
+
+    @Test("each route has a limit of its own, and goes on with it under another plan that has its name")
+    func handedOn() {
+        let memories = RouteMemories()
+        var first = plan(limited(2), limited(3))
+        (first.routes[0].name, first.routes[1].name) = ("a", "b")
+        let bench = Bench(first, memories: memories)
+        bench.take("{}")
+        #expect(bench.verdicts("{}") == [.admitted, .admitted])
+        bench.take("{}")
+        #expect(bench.verdicts("{}") == [.limited, .admitted])
+        var second = plan(limited(3), limited(2), limited(2))
+        (second.routes[0].name, second.routes[1].name, second.routes[2].name) = ("b", "a", "c")
+        let next = Bench(second, memories: memories)
+        #expect(next.verdicts("{}") == [.admitted, .limited, .admitted])
+        // The plan before may still have blocks in hand.
+        bench.take("{}")
+        #expect(next.verdicts("{}") == [.limited, .limited, .admitted])
+        // A name that was gone begins anew.
+        _ = Bench(plan(route { $0.name = "b" }), memories: memories)
+        #expect(Bench(second, memories: memories).verdicts("{}") == [.limited, .admitted, .admitted])
+    }
+}

@@ -1,0 +1,220 @@
+import Admission
+import Configuration
+import Judging
+import Testing
+
+@testable import Models
+@testable import Sampling
+
+private let second: Int64 = 1_000_000_000
+private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond * 86_400) }
+
+@Suite struct NamedRateTests {
+    private static func sample(_ rate: Double, _ rates: (String, Double)...) -> RoutePlan {
+        route {
+            $0.sample = SamplePlan(rate: rate, by: path("userId"))
+            $0.sample?.rates = rates.map { (Glob($0.0), $0.1) }
+            $0.sample?.annotation = path("sampleRate")
+        }
+    }
+
+    @Test("the first glob that matches the name makes the rate, and else it is the usual one")
+    func firstMatch() {
+        let bench = Bench(plan(NamedRateTests.sample(0, ("item_viewed", 1), ("item_*", 0), ("a*", 1), ("*", 0.5))))
+        for user in 0..<50 {
+            #expect(bench.verdicts(#"{"event":"item_viewed","userId":\#(user)}"#) == [.admitted])
+            #expect(bench.verdicts(#"{"event":"item_bought","userId":\#(user)}"#) == [.sampledOut])
+            #expect(bench.verdicts(#"{"event":"ab","userId":\#(user)}"#) == [.admitted])
+            #expect(bench.verdicts(#"{"userId":\#(user)}"#) == [.sampledOut], "without a name no glob matches")
+        }
+        let half = (0..<1000).count { bench.verdicts(#"{"event":"x","userId":\#($0)}"#) == [.admitted] }
+        #expect((450...550).contains(half))
+    }
+
+    @Test("a user who is in by a lower rate is in by every higher one, whatever the names")
+    func nested() {
+        let bench = Bench(plan(NamedRateTests.sample(0.5, ("few", 0.05), ("some", 0.1))))
+        for user in 0..<2000 {
+            let isIn = ["few", "some", "other"].map { bench.verdicts(#"{"event":"\#($0)","userId":\#(user)}"#) == [.admitted] }
+            #expect(!isIn[0] || isIn[1])
+            #expect(!isIn[1] || isIn[2])
+        }
+    }
+
+    @Test("each event carries the rate that let it in, and 1 when it was kept")
+    func annotated() {
+        var route = NamedRateTests.sample(0.999999, ("few", 0.9999), ("all", 1))
+        route.sample?.keep = [Glob("kept")]
+        let bench = Bench(plan(route))
+        for name in ["few", "all", "other", "kept"] { bench.take(#"{"userId":1,"event":"\#(name)"}"#) }
+        #expect(
+            bench.lines() == [
+                #"{"userId":1,"event":"few","sampleRate":0.9999}"#, #"{"userId":1,"event":"all","sampleRate":1}"#,
+                #"{"userId":1,"event":"other","sampleRate":0.999999}"#, #"{"userId":1,"event":"kept","sampleRate":1}"#,
+            ])
+    }
+}
+
+@Suite struct AnnotationTests {
+    private func annotated(_ line: String, at place: String, _ change: (inout RoutePlan) -> Void = { _ in }) -> String? {
+        let bench = Bench(
+            plan(
+                route {
+                    $0.sample = SamplePlan(rate: 1)
+                    $0.sample?.annotation = path(place)
+                    change(&$0)
+                }))
+        bench.take(line)
+        return bench.lines().first
+    }
+
+    @Test("the rate is set as a member, and the rest stays byte for byte")
+    func places() {
+        #expect(annotated(#"{ "a" : 1e1 }"#, at: "sampleRate") == #"{ "a" : 1e1,"sampleRate":1 }"#)
+        #expect(annotated(#"{"sampleRate":0.5,"a":1}"#, at: "sampleRate") == #"{"sampleRate":1,"a":1}"#)
+        #expect(annotated(#"{"context":{"x":[ ]}}"#, at: "context.rate") == #"{"context":{"x":[ ],"rate":1}}"#)
+        #expect(annotated("{}", at: "context.rate") == #"{"context":{"rate":1}}"#)
+    }
+
+    @Test("it is written last, whatever the transforms do to its place")
+    func last() {
+        let dropped = annotated(#"{"context":{"x":1}}"#, at: "context.rate") { $0.transforms = [.drop([path("context")])] }
+        #expect(dropped == #"{"context":{"rate":1}}"#)
+        #expect(annotated("{}", at: "r") { $0.transforms = [.set([(path("r"), "5")])] } == #"{"r":1}"#)
+    }
+
+    @Test("what consent cuts stays cut on an event that is annotated, level by level")
+    func cut() {
+        var plan = plan(
+            route {
+                $0.consent = ConsentDemand(level: 0)
+                $0.sample = SamplePlan(rate: 0.9)
+                $0.sample?.keep = [Glob("kept")]
+                $0.sample?.annotation = path("r")
+            })
+        plan.consent = ConsentPlan()
+        plan.consent?.levels = [.init(name: "none", purposes: nil), .init(name: "some", purposes: nil), .init(name: "all", purposes: nil)]
+        plan.consent?.unknown = .assume(0)
+        plan.consent?.fields = [(path("a"), 1), (path("b"), 2)]
+        let bench = Bench(plan)
+        for (name, rate) in [("kept", "1"), ("x", "0.9")] {
+            for (level, members) in [("none", ""), ("some", #""a":1,"#), ("all", #""a":1,"b":2,"#)] {
+                let context = #""messageId":"m","context":{"consent":{"level":"\#(level)"}}"#
+                bench.take(#"{"event":"\#(name)","a":1,"b":2,\#(context)}"#)
+                #expect(bench.lines().last == #"{"event":"\#(name)",\#(members)\#(context),"r":\#(rate)}"#)
+            }
+        }
+    }
+}
+
+@Suite struct TargetTests {
+    private nonisolated(unsafe) static let rates = Traffic.ladder.map(SampleRate.init)
+    private static let oneUser = path("userId")
+
+    /// So many events in a second, evenly, from the second on; how many would pass in each second, and the rates that were used.
+    private struct Model {
+        var traffic = Traffic()
+        let rule: TargetRule
+        var now: Int64 = 1_700_000_000 * second
+
+        init(_ perSecond: Int) { rule = TargetRule(rate(perSecond)) }
+
+        mutating func run(_ perSecond: Int, seconds: Int) -> (passing: [Double], rates: Set<Double>) {
+            var passing: [Double] = []
+            var used: Set<Double> = []
+            for _ in 0..<seconds {
+                var sum = 0.0
+                for index in 0..<perSecond {
+                    let at = now + second * Int64(index) / Int64(perSecond)
+                    let value = TargetTests.rates.withUnsafeBufferPointer { $0[traffic.rung(at: at, rule, $0)].value }
+                    used.insert(value)
+                    sum += value
+                }
+                passing.append(sum)
+                now += second
+            }
+            return (passing, used)
+        }
+    }
+
+    @Test("the ladder falls from 1 to a millionth, each step by no more than a sixth")
+    func ladder() {
+        let ladder = Traffic.ladder
+        #expect(ladder.first == 1 && ladder.last == 1e-6 && ladder.count == 145)
+        for (above, below) in zip(ladder, ladder.dropFirst()) { #expect(below < above && below > above * 0.83) }
+        #expect(ladder.allSatisfy { "\($0)".utf8.count <= 8 })
+    }
+
+    @Test("the rate follows the traffic up and down: what passes stays between three quarters of the target and all of it")
+    func follows() {
+        var model = Model(200)
+        for perSecond in [2000, 20_000, 700, 4000] {
+            _ = model.run(perSecond, seconds: 60)
+            let (passing, rates) = model.run(perSecond, seconds: 30)
+            for count in passing { #expect((150...201).contains(count), "\(perSecond)/s: \(count)") }
+            #expect(rates.count == 1, "steady traffic has one rate, and so the same users")
+        }
+        _ = model.run(100, seconds: 60)
+        #expect(model.run(100, seconds: 10).rates == [1], "where the target is not reached all pass")
+    }
+
+    @Test("a rush that comes in one moment is met while it comes")
+    func rush() {
+        var model = Model(200)
+        let (passing, _) = model.run(1_000_000, seconds: 1)
+        // Ten seconds of the target, and their share of the logarithm.
+        #expect(passing[0] < 2000 * 8)
+        // It calms down as it was.
+        _ = model.run(100, seconds: 120)
+        #expect(model.run(100, seconds: 1).rates == [1])
+    }
+
+    @Test("a clock that is set changes the rate no more than a rush does, and stops nothing")
+    func clock() {
+        var model = Model(200)
+        _ = model.run(2000, seconds: 60)
+        model.now -= 3600 * second
+        let (passing, _) = model.run(2000, seconds: 10)
+        for count in passing { #expect((150...201).contains(count)) }
+        model.now += 3600 * second
+        _ = model.run(2000, seconds: 60)
+        for count in model.run(2000, seconds: 5).passing { #expect((150...201).contains(count)) }
+    }
+
+    private func bench() -> Bench {
+        Bench(
+            plan(
+                route {
+                    $0.sample = SamplePlan(rate: 1, by: TargetTests.oneUser, keep: [Glob("kept")])
+                    $0.sample?.target = rate(10)
+                    $0.sample?.annotation = path("r")
+                }))
+    }
+
+    @Test("who is in at the rate is told by the same hash as in any sample, and the rate stands on the event")
+    func keyed() throws {
+        let bench = bench()
+        for user in 0..<3000 { bench.take(#"{"userId":\#(user)}"#, arrival: second * Int64(user) / 100) }
+        var last = 1.0
+        for user in 3000..<4000 {
+            let before = bench.parcels[0].entries.count
+            let line = #"{"userId":\#(user)}"#
+            let found = try #require(bench.findings(line, arrival: second * Int64(user) / 100).first?.sample)
+            bench.take(line, arrival: second * Int64(user) / 100)
+            let isIn = bench.parcels[0].entries.count > before
+            #expect(isIn == (Double(found.hash) * 0x1p-64 < found.rate))
+            if isIn { #expect(bench.lines().last == #"{"userId":\#(user),"r":\#(found.rate)}"#) }
+            last = found.rate
+        }
+        #expect((0.075...0.1).contains(last))
+    }
+
+    @Test("what is kept is always in, at the rate 1, and counts for no traffic")
+    func kept() {
+        let bench = bench()
+        for index in 0..<5000 { bench.take(#"{"event":"kept","userId":\#(index)}"#) }
+        #expect(bench.tally[0, .admitted] == 5000)
+        bench.take(#"{"event":"x","userId":1}"#)
+        #expect(bench.lines().last == #"{"event":"x","userId":1,"r":1}"#)
+    }
+}
