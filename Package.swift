@@ -80,7 +80,7 @@ let package = Package(
         .executableTarget(
             name: "switchyard",
             dependencies: [
-                "Router", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Admission",
+                "Router", "Explaining", "Replaying", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Admission",
                 "ConsentGate", "Judging",
                 "Configuration", "Expressions", "Database", "Events", "Platform", "CPlatform",
             ],
@@ -89,11 +89,28 @@ let package = Package(
         module(
             "Router", in: "Flow",
             [
-                "Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Admission", "ConsentGate", "Editing", "Sampling", "Judging",
+                "Workers", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Admission", "ConsentGate", "Editing", "Sampling", "Judging",
                 "Configuration", "Expressions", "Events", "Platform",
+            ]),
+        // Why each route does what it does with an event.
+        module(
+            "Explaining", in: "Inspect",
+            [
+                "Workers", "Judging", "Editing", "Sampling", "Ledger", "Admission", "ConsentGate", "Configuration", "Expressions", "Events",
+                "Platform",
+            ]),
+        // Dead letters on their way once more.
+        module(
+            "Replaying", in: "Inspect",
+            [
+                "Workers", "Delivery", "Judging", "Spool", "Ledger", "Admission", "ConsentGate", "Configuration", "Expressions", "Events",
+                "Platform",
             ]),
         module("Control", in: "Inspect", ["Platform", "CPlatform"]),
         module("Sending", in: "Inspect", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
+        // What a worker does to a block of lines.
+        module(
+            "Workers", in: "Flow", ["Ingest", "Judging", "Admission", "ConsentGate", "Configuration", "Events", "Platform", "CPlatform"]),
         module("Listener", in: "Flow", ["Ingest", "Configuration", "Dialects", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
         module("Ingest", in: "Flow", ["Configuration", "Events", "Platform", "CPlatform"]),
         module(
@@ -217,10 +234,15 @@ let package = Package(
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
         tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
         tests(
+            "ReplayingTests",
+            [
+                "Replaying", "Ledger", "Spool", "Delivery", "Admission", "ConsentGate", "Configuration", "Events", "Platform",
+            ]),
+        tests(
             "RouterTests",
             [
                 "Seeded",
-                "Router", "TestSupport", "FaultyFiles", "Ledger", "Spool", "Ingest", "Delivery", "Admission", "ConsentGate", "Judging",
+                "Router", "Workers", "TestSupport", "FaultyFiles", "Ledger", "Spool", "Ingest", "Delivery", "Admission", "ConsentGate", "Judging",
                 "Configuration", "Events",
                 "Platform",
             ]),

@@ -1,5 +1,6 @@
 // The account of a run, for a person and as JSON.
 
+internal import Workers
 internal import Admission
 import Delivery
 import Judging

@@ -1,5 +1,7 @@
 // `switchyard dead-letters` and `switchyard replay`: what was given up, and sending it again.
 
+import Ledger
+import Replaying
 import Configuration
 import Expressions
 import Glibc

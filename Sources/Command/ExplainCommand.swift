@@ -1,5 +1,7 @@
 // `switchyard explain`: what every stage of each route decides about one event, and why.
 
+import Ledger
+import Explaining
 import Configuration
 import Glibc
 import Platform

@@ -1,5 +1,6 @@
 // An explanation as JSON, and for a person: in 80 columns, each route with its stages and the event as it leaves.
 
+import Explaining
 import Platform
 import Router
 

@@ -1,6 +1,7 @@
 // What a router counts, in the text form of Prometheus. Names and labels are promises, listed in docs/operating.md; no label holds
 // anything that an event brought.
 
+internal import Workers
 import Delivery
 import Glibc
 import Judging

@@ -3,6 +3,7 @@
 // signal whatever hangs: standard error, a disk or a module. A replay takes SIGINT and SIGTERM in the same way. Every other command leaves
 // them to the system.
 
+import Replaying
 import Glibc
 import Platform
 import Router

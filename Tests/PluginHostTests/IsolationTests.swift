@@ -245,7 +245,7 @@ struct IsolationTests {
         _ = out.deliver("crash")
         time.withLock { $0 = $0 + .seconds(1) }
         let outcomes = Mailbox<BatchOutcome>()
-        let threads = (0..<4).map { _ in Courier { out.provider.deliver(batch("{}"), attempt: 2) { outcomes.put($0) } } }
+        let threads = (0..<4).map { _ in ReplayLane { out.provider.deliver(batch("{}"), attempt: 2) { outcomes.put($0) } } }
         for thread in threads { thread.join() }
         #expect(outcomes.wait(for: 4) == Array(repeating: BatchOutcome(.delivered), count: 4))
         #expect(try Data(contentsOf: URL(filePath: starts)).count == 2)
@@ -389,7 +389,7 @@ struct IsolationTests {
 }
 
 /// A thread that can be kept in an array.
-private final class Courier {
+private final class ReplayLane {
     private var thread: Platform.Thread?
     init(_ body: @escaping @Sendable () -> Void) { thread = Platform.Thread.start("courier", body) }
     func join() { thread.take()?.join() }

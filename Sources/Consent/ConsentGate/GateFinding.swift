@@ -167,3 +167,20 @@ extension ConsentRules {
 extension ConsentRules.Members {
     fileprivate var all: [Int] { [consent, level, purposes, preferences, management, allowed, denied, gpc, tcf, gpp, google] }
 }
+
+extension ConsentMember {
+    /// What it must be, to follow "must be".
+    public var form: String {
+        switch self {
+        case .level: "the name of a level"
+        case .purposes: "a list of names or an object of true and false"
+        case .categoryPreferences: "an object of true and false"
+        case .consent, .management: "an object"
+        case .allowed, .denied: "a list of names"
+        case .gpc: "true or false"
+        case .tcf: "a TC string of version 2"
+        case .gpp: "a GPP string of version 1"
+        case .google: "an object of signals that are \"granted\" or \"denied\""
+        }
+    }
+}

@@ -1,5 +1,6 @@
 // The account of a run: where every event went. It balances, and says so of itself.
 
+public import Workers
 public import Delivery
 public import Judging
 public import Platform

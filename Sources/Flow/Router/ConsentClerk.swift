@@ -2,6 +2,7 @@
 // stream, whoever worked on that meanwhile; that a block is not answered for before the ledger has what its events said; and that when
 // the ledger cannot be written what they refuse holds all the same, and nothing that they grant.
 
+internal import Workers
 internal import Admission
 internal import ConsentGate
 internal import Events
@@ -35,7 +36,7 @@ final class ConsentClerk: Sendable {
 
     /// Before the worker works on the block.
     func prepare(_ worker: inout Worker, _ ruleset: Ruleset) {
-        worker.hearing = Hearing(
+        worker.consentIntake = ConsentIntake(
             mayWrite: ruleset.mayWrite(source: worker.block.source, key: worker.block.key), epoch: changes.epoch, ties: ties,
             unties: registry.unties)
         // Read behind the epoch: of a later withdrawal the block learns in turn.
@@ -46,8 +47,8 @@ final class ConsentClerk: Sendable {
     /// In turn, before what the worker made goes anywhere. False: the ledger could not be written, and what is in it is not what the
     /// events of the block have granted.
     func settle(_ worker: inout Worker, _ ruleset: Ruleset, source: String) -> Bool {
-        guard let hearing = worker.hearing, let vocabulary = ruleset.consent?.vocabulary else { return true }
-        if hearing.epoch != changes.epoch, changes.concern(worker.judge, since: hearing.epoch) || hearing.isOutdated {
+        guard let consentIntake = worker.consentIntake, let vocabulary = ruleset.consent?.vocabulary else { return true }
+        if consentIntake.epoch != changes.epoch, changes.concern(worker.judge, since: consentIntake.epoch) || consentIntake.isOutdated {
             worker.beginAgain()
             let time = withdrawn.withLock { $0 }
             if time > .min { worker.comesAfter(time) }
@@ -55,7 +56,7 @@ final class ConsentClerk: Sendable {
         }
         defer { if worker.heard.forbidden > 0 { tell(.forbidden, source) } }
         guard worker.isWaiting else { return true }
-        let speaker = Speaker(source: source, mayWrite: hearing.mayWrite, vocabulary: vocabulary)
+        let speaker = Speaker(source: source, mayWrite: consentIntake.mayWrite, vocabulary: vocabulary)
         do throws(StorageFault) {
             try write(&worker, speaker)
             tell(failing: nil)
@@ -134,7 +135,7 @@ final class ConsentClerk: Sendable {
     }
 }
 
-extension Hearing {
+extension ConsentIntake {
     /// Ids that it took to be tied may have been set apart.
     fileprivate var isOutdated: Bool { trustedTies && unties != ties.unties() }
 }

@@ -1,6 +1,7 @@
 // What the events of one block do to the ledger: all of it in one transaction, each as far as its source may. From a source that may not
 // write only refusals count: they stop what is sent from now on, and destroy nothing.
 
+internal import Workers
 internal import Admission
 internal import ConsentGate
 internal import Ledger

@@ -1,5 +1,6 @@
 // Judges events that have waited for consent by the plan of the day, each with the time, the source and the key that it came with.
 
+internal import Workers
 internal import Admission
 internal import Configuration
 internal import Events

@@ -4,7 +4,7 @@
 
 internal import Admission
 public import Configuration
-internal import Delivery
+public import Delivery
 internal import Ledger
 internal import Platform
 internal import Spool

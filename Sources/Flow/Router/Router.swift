@@ -2,6 +2,7 @@
 // the run ends when the input ends, when it is stopped, or when no lane is left; and that the account balances. A run that has other
 // sources than standard input goes on until it is stopped.
 
+internal import Workers
 public import Admission
 public import Configuration
 internal import ConsentGate
@@ -12,20 +13,6 @@ internal import Judging
 public import Ledger
 public import Platform
 public import Spool
-
-/// A provider of the plan, ready to be delivered to.
-public struct Outlet: Sendable {
-    public var provider: any Provider
-    /// The most batches it takes at once.
-    public var concurrency: Int
-    /// Where its lane keeps its queue; nil: in memory.
-    public var store: (any SpoolStore)?
-    public init(provider: any Provider, concurrency: Int, store: (any SpoolStore)? = nil) {
-        self.provider = provider
-        self.concurrency = concurrency
-        self.store = store
-    }
-}
 
 public struct RouterOptions: Sendable {
     public var workers = 1
@@ -140,7 +127,7 @@ public final class Router: Sendable {
             }
             return left
         }
-        let clerk = NewsClerk(
+        let clerk = LaneReporter(
             deadLetters: options.deadLetters, say: say, storeGone: { [gone] in gone.tell($0) }, laneClosed: laneClosed)
         var chance = Chance(seed: options.seed)
         var system = SystemRandomNumberGenerator()

@@ -1,5 +1,6 @@
 // The sums of a run, over all its generations: routes by their names, providers by their lanes.
 
+public import Workers
 internal import Judging
 internal import Platform
 
@@ -71,29 +72,4 @@ public struct SourceCounts: Sendable, Equatable {
     /// Lines that were no valid event.
     public var rejected = 0
     public var consent = ConsentCounts()
-}
-
-/// What came of events that speak to the ledger. Each is one of these.
-public struct ConsentCounts: Sendable, Equatable {
-    /// All that it said was done.
-    public var taken = 0
-    /// It said what its source may not; what it refused was done.
-    public var forbidden = 0
-    /// It made no sense, or the ledger does not allow it.
-    public var broken = 0
-    /// The ledger could not be written; what it refused holds until the router ends.
-    public var unwritten = 0
-    public init() {}
-
-    /// By the words that accounts and metrics use.
-    public var named: [(name: String, count: Int)] {
-        [("taken", taken), ("forbidden", forbidden), ("broken", broken), ("unwritten", unwritten)]
-    }
-
-    mutating func add(_ other: ConsentCounts) {
-        taken += other.taken
-        forbidden += other.forbidden
-        broken += other.broken
-        unwritten += other.unwritten
-    }
 }

@@ -85,12 +85,3 @@ struct WithdrawalSteps: Sendable {
         }
     }
 }
-
-extension SecondCheck {
-    /// From now on nothing goes of what the withdrawal is to destroy.
-    func ban(_ receipt: WithdrawalReceipt) {
-        ban(
-            receipt.number, receipt.subjects.map { SubjectKey(high: $0.high, low: $0.low) }, purposes: receipt.purposes,
-            until: receipt.begun)
-    }
-}

@@ -1,6 +1,8 @@
 // Why every route does what it does with one event. The event goes the way of every other, through a worker, and what the
 // worker made of it is what is told. Values that a route hashes, and texts that came from the environment or a file, never show.
 
+public import Ledger
+internal import Workers
 internal import Admission
 public import Configuration
 internal import Events
@@ -88,12 +90,12 @@ public struct Explanation: Sendable {
         }
         guard let (findings, came, made, faults) = found else { preconditionFailure("the worker has found an event in this block") }
         routes = plan.routes.indices.map { index in
-            let teller = Teller(plan, plan.routes[index], findings[index], came)
+            let explainer = RouteExplainer(plan, plan.routes[index], findings[index], came)
             // What stands there else was made of it.
             let line = findings[index].verdict == .admitted ? worker.line(of: index, plan) : nil
-            return Explanation.route(index, plan, teller, line, ruleset.paths)
+            return Explanation.route(index, plan, explainer, line, ruleset.paths)
         }
-        emitErrors = faults.map { "emit[\($0.rule)]: \(Teller.error($0.fault))" }
+        emitErrors = faults.map { "emit[\($0.rule)]: \(RouteExplainer.error($0.fault))" }
         if !plan.emits.isEmpty { emitted = made.map { Explanation.name(of: $0, Mask(hidden: plan.hidden)) } }
     }
 
@@ -105,11 +107,11 @@ public struct Explanation: Sendable {
         return mask.shown(name)
     }
 
-    private static func route(_ index: Int, _ plan: Plan, _ teller: Teller, _ line: [UInt8]?, _ paths: PathTrie) -> Route {
+    private static func route(_ index: Int, _ plan: Plan, _ explainer: RouteExplainer, _ line: [UInt8]?, _ paths: PathTrie) -> Route {
         let route = plan.routes[index]
-        var explained = Route(name: route.name, outcome: .admitted, decisions: teller.decisions, to: [])
-        (explained.found, explained.errors) = (teller.found, teller.errors)
-        switch teller.finding.verdict {
+        var explained = Route(name: route.name, outcome: .admitted, decisions: explainer.decisions, to: [])
+        (explained.found, explained.errors) = (explainer.found, explainer.errors)
+        switch explainer.finding.verdict {
         case .admitted: break
         case .filtered: explained.outcome = .filtered
         case .denied, .expired, .withdrawn, .outdated: explained.outcome = .denied
@@ -118,11 +120,11 @@ public struct Explanation: Sendable {
         case .limited: explained.outcome = .limited
         case .withheld:
             explained.outcome = .withheld
-            explained.decisions.append(Decision(stage: .transform, why: teller.steps.joined(separator: "; ")))
+            explained.decisions.append(Decision(stage: .transform, why: explainer.steps.joined(separator: "; ")))
         }
         guard let line else { return explained }
         let left = EventMembers(of: line, paths.with(route.hashed.map(\.path)))
-        let edits = teller.transform(left) + teller.steps
+        let edits = explainer.transform(left) + explainer.steps
         if !edits.isEmpty { explained.decisions.append(Decision(stage: .transform, why: edits.joined(separator: "; "))) }
         explained.event = Mask(hidden: plan.hidden).shown(line, hashed: left.digests(route.hashed))
         explained.to = route.providers.map { plan.providers[$0].name }

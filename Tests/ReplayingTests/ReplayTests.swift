@@ -9,7 +9,7 @@ import Testing
 
 @testable import Admission
 @testable import ConsentGate
-@testable import Router
+@testable import Replaying
 
 /// Dead letters in a folder of their own.
 private final class Letters {

@@ -2,28 +2,28 @@
 // a parcel for each lane. Everything it needs is made once and used for every block. An event that speaks to the ledger ends what is done
 // in parallel: the rest of its block is judged in turn.
 
-internal import Admission
-internal import ConsentGate
-internal import Events
+public import Admission
+public import ConsentGate
+public import Events
 internal import Glibc
-internal import Ingest
-internal import Judging
+public import Ingest
+public import Judging
 
-struct Worker: ~Copyable {
-    var block: Block
+public struct Worker: ~Copyable {
+    public var block: Block
     /// One for each provider of the plan, in order.
-    private(set) var parcels: UnsafeMutableBufferPointer<Parcel>
-    var tally: Tally
-    private(set) var faults: [LineFault] = []
-    private(set) var lines = 0
+    public private(set) var parcels: UnsafeMutableBufferPointer<Parcel>
+    public var tally: Tally
+    public private(set) var faults: [LineFault] = []
+    public private(set) var lines = 0
     /// Who submitted which lines of the block; none when the source asks for no answers.
-    var portions: [Inbox.Portion] = []
+    public var portions: [Inbox.Portion] = []
     /// The message ids that came for the first time.
-    private(set) var sightings: [SeenIDs.Sighting] = []
+    public private(set) var sightings: [SeenIDs.Sighting] = []
     /// How it hears what events say to the ledger; nil: none is kept.
-    var hearing: Hearing?
+    public var consentIntake: ConsentIntake?
     /// What it heard in the block.
-    var heard = ConsentCounts()
+    public var heard = ConsentCounts()
     /// Where in the block it stands: behind its last line, or at an event that has something to say when its turn has come.
     private var position = 0
     /// How many lines were judged before the block was begun again, and which of them came before, by their `messageId`.
@@ -35,11 +35,11 @@ struct Worker: ~Copyable {
     private var routeCount: Int
     /// Nil: every event counts, however often it comes.
     private let seen: SeenIDs?
-    var scanner: Scanner
-    var judge: Judge
+    public var scanner: Scanner
+    public var judge: Judge
 
     /// The block in hand and all that follow are judged by other rules. The parcels have been emptied.
-    mutating func adopt(_ ruleset: Ruleset, depth: Int) {
+    public mutating func adopt(_ ruleset: Ruleset, depth: Int) {
         parcels.deinitialize()
         parcels.deallocate()
         parcels = Worker.parcels(ruleset)
@@ -55,7 +55,7 @@ struct Worker: ~Copyable {
         return parcels
     }
 
-    init(_ ruleset: Ruleset, lineLimit: Int, depth: Int, blockSize: Int, seen: SeenIDs? = nil) {
+    public init(_ ruleset: Ruleset, lineLimit: Int, depth: Int, blockSize: Int, seen: SeenIDs? = nil) {
         self.seen = seen
         self.blockSize = blockSize
         self.lineLimit = lineLimit
@@ -74,26 +74,26 @@ struct Worker: ~Copyable {
 
     /// Works on the lines of the block, up to one that must wait for its turn to speak to the ledger. What came of them is in `parcels`,
     /// `tally`, `faults` and `lines`.
-    mutating func work() {
+    public mutating func work() {
         block.seal()
-        if hearing != nil { judge.beginBlock() }
+        if consentIntake != nil { judge.beginBlock() }
         goOn()
     }
 
     /// The same from where it stands.
-    mutating func goOn() { advance(inTurn: false) { _, _, _ in nil } }
+    public mutating func goOn() { advance(inTurn: false) { _, _, _ in nil } }
 
     /// Whether an event of the block waits for its turn.
-    var isWaiting: Bool { position < block.count }
+    public var isWaiting: Bool { position < block.count }
 
     /// In turn: works on what is left of the block. What an event says to the ledger is told to the body before it is judged; the body may
     /// say after which time it came in, with all that follows.
-    mutating func finish<E: Error>(_ hear: (inout Judge, ScannedEvent, ConsentSpeech) throws(E) -> Int64?) throws(E) {
+    public mutating func finish<E: Error>(_ hear: (inout Judge, ScannedEvent, ConsentSpeech) throws(E) -> Int64?) throws(E) {
         try advance(inTurn: true, hear)
     }
 
     /// From the first line again: of what came so far nothing remains but which ids and limits were met.
-    mutating func beginAgain() {
+    public mutating func beginAgain() {
         judgedBefore = max(judgedBefore, lines)
         (lines, position) = (0, 0)
         faults.removeAll(keepingCapacity: true)
@@ -101,15 +101,15 @@ struct Worker: ~Copyable {
         heard = ConsentCounts()
         removeParcels()
         judge.forgetHeld()
-        hearing?.trustedTies = false
+        consentIntake?.trustedTies = false
         judge.beginBlockAgain()
     }
 
     /// What is judged from now on came in after this time.
-    mutating func comesAfter(_ time: Int64) { block.arrival = max(block.arrival, time + 1) }
+    public mutating func comesAfter(_ time: Int64) { block.arrival = max(block.arrival, time + 1) }
 
     /// Nothing of the block goes anywhere.
-    func removeParcels() {
+    public func removeParcels() {
         // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
         let parcels = parcels
         for index in parcels.indices { parcels[index].removeAll() }
@@ -118,7 +118,7 @@ struct Worker: ~Copyable {
     @inline(__always) private mutating func advance<E: Error>(
         inTurn: Bool, _ hear: (inout Judge, ScannedEvent, ConsentSpeech) throws(E) -> Int64?
     ) throws(E) {
-        let hears = hearing != nil
+        let hears = consentIntake != nil
         let looksAhead = judge.looksAhead
         defer { judge.expectNothing() }
         var coming = Line()
@@ -177,15 +177,15 @@ struct Worker: ~Copyable {
 
     @inline(never) private mutating func mustWait(_ event: ScannedEvent, _ speech: ConsentSpeech) -> Bool {
         if isForbidden(speech) { return false }
-        guard let hearing, speech == .identify else { return true }
+        guard let consentIntake, speech == .identify else { return true }
         let subjects = judge.tiedSubjects(of: event)
-        guard let subjects, hearing.ties.knows(subjects.0, subjects.1) else { return true }
-        self.hearing?.trustedTies = true
+        guard let subjects, consentIntake.ties.knows(subjects.0, subjects.1) else { return true }
+        self.consentIntake?.trustedTies = true
         return false
     }
 
     /// Who may not write may refuse, but say nothing of ties.
-    private func isForbidden(_ speech: ConsentSpeech) -> Bool { speech.concernsTies && hearing?.mayWrite != true }
+    private func isForbidden(_ speech: ConsentSpeech) -> Bool { speech.concernsTies && consentIntake?.mayWrite != true }
 
     private mutating func count(_ speech: ConsentSpeech) {
         if isForbidden(speech) { heard.forbidden += 1 } else { heard.taken += 1 }
@@ -207,29 +207,29 @@ struct Worker: ~Copyable {
         case .new(let sighting): sightings.append(sighting)
         case .duplicate:
             tally.countDuplicate()
-            if hearing != nil { repeated.insert(lines) }
+            if consentIntake != nil { repeated.insert(lines) }
             return true
         }
         return false
     }
 
     /// Which signals of consent were broken in the events so far; they are told once.
-    mutating func takeBrokenSignals() -> Set<ConsentMember> { judge.takeBrokenSignals() }
+    public mutating func takeBrokenSignals() -> Set<ConsentMember> { judge.takeBrokenSignals() }
 
     /// A line that was over the limit and not held.
-    mutating func skipLine(bytes: Int) {
+    public mutating func skipLine(bytes: Int) {
         lines += 1
         noteOverlong(bytes, text: 0..<0)
     }
 
     /// Ready for the next block. The parcels have been emptied by the lanes that took them.
-    mutating func reset() {
+    public mutating func reset() {
         lines = 0
         faults.removeAll(keepingCapacity: true)
         sightings.removeAll(keepingCapacity: true)
         portions.removeAll(keepingCapacity: true)
         judge.forgetHeld()
-        hearing = nil
+        consentIntake = nil
         (position, judgedBefore) = (0, 0)
         repeated.removeAll(keepingCapacity: true)
         heard = ConsentCounts()

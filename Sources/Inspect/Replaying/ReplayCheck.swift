@@ -1,6 +1,7 @@
 // The second check of dead letters that are sent again: what is on record of their subjects may change until the very hand-over, and whoever
 // replays has no part in it. So it is looked up once more for each batch.
 
+internal import Ledger
 internal import Admission
 internal import Configuration
 internal import ConsentGate
@@ -9,7 +10,7 @@ internal import Judging
 internal import Platform
 internal import Spool
 
-final class SecondLook: Sendable {
+final class ReplayCheck: Sendable {
     private let ledger: LedgerView
     private let check: SecondCheck
 
@@ -50,11 +51,11 @@ final class SecondLook: Sendable {
 }
 
 /// Hands over only what may go at that moment; what may not is refused in its place.
-final class LookingProvider: Provider {
+final class CheckedProvider: Provider {
     private let provider: any Provider
-    private let look: SecondLook
+    private let look: ReplayCheck
 
-    init(_ provider: any Provider, _ look: SecondLook) {
+    init(_ provider: any Provider, _ look: ReplayCheck) {
         self.provider = provider
         self.look = look
     }

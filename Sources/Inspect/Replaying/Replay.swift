@@ -10,9 +10,11 @@
 // is not hashed twice. Its subjects are those that it had when it came in. What is on record of them is looked up when it is judged, and
 // once more when it is handed over; where that cannot be told the letter stays.
 
+internal import Workers
+public import Ledger
 internal import Admission
 public import Configuration
-internal import Delivery
+public import Delivery
 internal import Events
 public import Expressions
 internal import Judging
@@ -68,7 +70,7 @@ public final class Replay: Sendable {
         /// How long the provider may take for what it has in its hands; nil: nobody has told it to end.
         var grace: Duration?
         /// The one at work.
-        var courier: Courier?
+        var lane: ReplayLane?
     }
 
     public init(_ plan: Plan, _ file: DeadLetterFile, options: ReplayOptions, say: @escaping @Sendable (String) -> Void) {
@@ -80,11 +82,11 @@ public final class Replay: Sendable {
 
     /// Hands nothing more over; what the provider has in its hands may take so long, and what it confirms is recorded.
     public func stop(within time: Duration) {
-        let courier = state.withLock { state in
+        let lane = state.withLock { state in
             state.grace = min(state.grace ?? time, time)
-            return state.courier
+            return state.lane
         }
-        courier?.stop(within: time)
+        lane?.stop(within: time)
     }
 
     /// Whether it was told to end.
@@ -129,36 +131,36 @@ public final class Replay: Sendable {
     }
 
     private func replay(to index: Int, _ outlet: Outlet?, until end: Int64, _ account: inout ReplayAccount) throws {
-        let check = SecondLook(plan, options.ledger)
-        let courier = outlet.map { Courier(plan.providers[index], $0, plan.routes.map(\.name), check, options, say) }
+        let check = ReplayCheck(plan, options.ledger)
+        let lane = outlet.map { ReplayLane(plan.providers[index], $0, plan.routes.map(\.name), check, options, say) }
         let grace = state.withLock { state in
-            state.courier = courier
+            state.lane = lane
             return state.grace
         }
-        // Who stopped it before there was a courier found none to tell.
-        if let grace { courier?.stop(within: grace) }
+        // Who stopped it before there was a lane found none to tell.
+        if let grace { lane?.stop(within: grace) }
         defer {
-            courier?.end()
-            state.withLock { $0.courier = nil }
+            lane?.end()
+            state.withLock { $0.lane = nil }
         }
-        let bench = Bench(plan, index, options.ledger)
+        let judges = LetterJudges(plan, index, options.ledger)
         var pace = GroupSize(most: min(Replay.page, max(1, plan.providers[index].delivery.batch.events)))
         try eachPage(account.provider, until: end) { letters in
             account.letters += letters.count
             var rest = letters[...]
             while !rest.isEmpty {
-                if !options.isDryRun, courier?.gaveUp ?? true || isStopped {
+                if !options.isDryRun, lane?.gaveUp ?? true || isStopped {
                     account.left += rest.count
                     return
                 }
-                let group = rest.prefix(courier == nil ? rest.count : pace.events)
+                let group = rest.prefix(lane == nil ? rest.count : pace.events)
                 rest = rest.dropFirst(group.count)
                 let began = options.clock.now()
-                try replay(group, bench, check, courier, &account)
+                try replay(group, judges, check, lane, &account)
                 pace.note(group.count, took: options.clock.now() - began)
             }
         }
-        if courier != nil {
+        if lane != nil {
             try file.withLock { file in
                 try file.tidy()
                 // Some may have been removed since their subjects refuse.
@@ -167,20 +169,20 @@ public final class Replay: Sendable {
         }
     }
 
-    /// Judges these letters and sends those that may go; nil for `courier`: only judges.
+    /// Judges these letters and sends those that may go; nil for `lane`: only judges.
     private func replay(
-        _ letters: ArraySlice<DeadLetter>, _ bench: Bench, _ check: SecondLook?, _ courier: Courier?, _ account: inout ReplayAccount
+        _ letters: ArraySlice<DeadLetter>, _ judges: LetterJudges, _ check: ReplayCheck?, _ lane: ReplayLane?, _ account: inout ReplayAccount
     ) throws {
         var parcel = Parcel()
-        var owners: [Int64: Courier.Pending] = [:]
+        var owners: [Int64: ReplayLane.Pending] = [:]
         var settled: [Int64] = []
         options.ledger?.look(up: letters.flatMap(\.subjects))
         for letter in letters {
             // Letters of one block came in at the same moment; a nanosecond more tells them apart.
             var arrival = letter.arrival
             while owners[arrival] != nil { arrival += 1 }
-            switch check?.judge(letter) ?? bench.judge(letter, arrival: arrival, into: &parcel) {
-            case .sent(let copies): owners[arrival] = Courier.Pending(letter: letter.id, copies: copies)
+            switch check?.judge(letter) ?? judges.judge(letter, arrival: arrival, into: &parcel) {
+            case .sent(let copies): owners[arrival] = ReplayLane.Pending(letter: letter.id, copies: copies)
             case .denied:
                 account.denied += 1
                 settled.append(letter.id)
@@ -190,12 +192,12 @@ public final class Replay: Sendable {
             case .undecided: account.failed += 1
             }
         }
-        guard let courier else {
+        guard let lane else {
             account.delivered += owners.count
             return
         }
         if !settled.isEmpty { try file.withLock { try $0.remove(settled) } }
-        let remainder = try courier.send(&parcel, owners) { letters in
+        let remainder = try lane.send(&parcel, owners) { letters in
             do {
                 try file.withLock { try $0.remove(letters) }
             } catch {
@@ -237,7 +239,7 @@ struct GroupSize {
 
 /// Which events are meant, by their names and what they hold.
 private final class Selector {
-    private let judging: Judging?
+    private let judging: LetterJudge?
 
     init(_ options: ReplayOptions, _ limits: Limits) {
         guard !options.events.isEmpty || options.condition != nil else {
@@ -250,7 +252,7 @@ private final class Selector {
         route.events = options.events
         route.condition = options.condition
         plan.routes = [route]
-        judging = Judging(Ruleset(plan), depth: limits.depth)
+        judging = LetterJudge(Ruleset(plan), depth: limits.depth)
     }
 
     func wants(_ event: [UInt8]) -> Bool {
@@ -258,84 +260,5 @@ private final class Selector {
         judging.worker.load(event, arrival: 0)
         defer { judging.worker.reset() }
         return judging.worker.tally[0, .admitted] > 0
-    }
-}
-
-private final class Judging {
-    var worker: Worker
-    init(_ ruleset: Ruleset, depth: Int) { worker = Worker(ruleset, lineLimit: .max, depth: depth, blockSize: 64 << 10) }
-}
-
-enum Judgement {
-    case sent(copies: Int)
-    case denied, filtered
-    /// It is no event by the limits of today, or nobody can tell what is on record of its subjects.
-    case undecided
-}
-
-/// Judges letters to one provider by the plan of today.
-private final class Bench {
-    private let plan: Plan
-    private let provider: Int
-    private let ledger: LedgerView?
-    private var judgings: [Int: Judging] = [:]
-
-    init(_ plan: Plan, _ provider: Int, _ ledger: LedgerView?) {
-        self.plan = plan
-        self.provider = provider
-        self.ledger = ledger
-    }
-
-    func judge(_ letter: DeadLetter, arrival: Int64, into parcel: inout Parcel) -> Judgement {
-        let own = plan.routes.firstIndex { $0.name == letter.route && $0.providers.contains(provider) }
-        let judging = judging(own)
-        if ledger != nil { judging.worker.judge.know(subjects: letter.subjects) }
-        judging.worker.load(letter.event, arrival: arrival)
-        defer { judging.worker.reset() }
-        guard judging.worker.tally.events == 1 else { return .undecided }
-        let parcels = judging.worker.parcels
-        let copies = parcels[provider].entries.count
-        if copies > 0 {
-            parcel.append(copying: 0..<copies, of: parcels[provider])
-            parcels[provider].removeAll()
-            return .sent(copies: copies)
-        }
-        let routes = own == nil ? plan.routes.indices.filter { plan.routes[$0].providers.contains(provider) } : [0]
-        // A letter of unknown subjects stays where it is.
-        if routes.contains(where: { judging.worker.tally[$0, .held] > 0 }) { return .undecided }
-        let denials = Denial.allCases.filter { denial in routes.contains { judging.worker.tally[$0, .denied(denial)] > 0 } }
-        if denials.contains(.unreadable) || denials.contains(.clock) { return .undecided }
-        return denials.isEmpty ? .filtered : .denied
-    }
-
-    /// Of one route, or of all: those that do not send to the provider take from those with `else`.
-    private func judging(_ own: Int?) -> Judging {
-        if let known = judgings[own ?? -1] { return known }
-        let indices = own.map { [$0] } ?? Array(plan.routes.indices)
-        var today = plan
-        today.emits = []
-        today.routes = indices.map { index in
-            var route = plan.routes[index]
-            route.providers = route.providers.filter { $0 == provider }
-            route.sample = nil
-            route.session = nil
-            // It has come by it before, when no other took it.
-            if own != nil { route.takesRest = false }
-            return route
-        }
-        let ruleset = Ruleset(today, numbers: indices.map { UInt16($0) }, keepsDigests: true, records: ledger?.records)
-        let made = Judging(ruleset, depth: plan.limits.depth)
-        judgings[own ?? -1] = made
-        return made
-    }
-}
-
-extension Worker {
-    /// Works on just this event.
-    fileprivate mutating func load(_ event: [UInt8], arrival: Int64) {
-        event.withUnsafeBytes { block.text.append(contentsOf: $0) }
-        block.text.append(UInt8(ascii: "\n"))
-        block.arrival = arrival
-        work()
     }
 }

@@ -1,22 +1,21 @@
 // What is on record of some subjects, looked up in a ledger that a router may have at the same time: for those who judge a few events and
 // change nothing. It promises that what cannot be read denies.
 
-internal import Admission
-internal import ConsentGate
-public import Ledger
+public import Admission
+public import ConsentGate
 public import Platform
 
 public final class LedgerView: Sendable {
     /// Sixteen bytes under which subjects are known.
-    let key: [UInt8]
+    public let key: [UInt8]
     /// What was looked up, and of nobody else anything.
-    let records = ConsentRecords()
+    public let records = ConsentRecords()
     private let state: Monitor<State>
 
     private struct State {
         var file: LedgerFile?
         var fault: StorageFault?
-        var unfinished: [WithdrawalReceipt] = []
+        public var unfinished: [WithdrawalReceipt] = []
     }
 
     /// `file`: nil: nothing is on record of anybody yet.
@@ -29,10 +28,10 @@ public final class LedgerView: Sendable {
     public var fault: StorageFault? { state.withLock { $0.fault } }
 
     /// Withdrawals whose destruction was not done when something was looked up last.
-    var unfinished: [WithdrawalReceipt] { state.withLock { $0.unfinished } }
+    public var unfinished: [WithdrawalReceipt] { state.withLock { $0.unfinished } }
 
     /// From now on what is on record of these subjects is known as it is now.
-    func look(up subjects: some Sequence<SubjectKey>) {
+    public func look(up subjects: some Sequence<SubjectKey>) {
         let subjects = Set(subjects)
         state.withLock { state in
             guard let file = state.file, !subjects.isEmpty else { return }

@@ -7,7 +7,7 @@ internal import Events
 internal import Judging
 internal import Platform
 
-extension Teller {
+extension RouteExplainer {
     var consent: String {
         guard let section = plan.consent, let gate = finding.gate else { return "no consent section, the gate is off" }
         func level(_ index: Int) -> String { shown(section.levels[index].name) }
@@ -96,21 +96,4 @@ extension Teller {
 
 extension GateFinding {
     fileprivate var isAssumed: Bool { if case .known(_, true) = state { true } else { false } }
-}
-
-extension ConsentMember {
-    /// What it must be, to follow "must be".
-    var form: String {
-        switch self {
-        case .level: "the name of a level"
-        case .purposes: "a list of names or an object of true and false"
-        case .categoryPreferences: "an object of true and false"
-        case .consent, .management: "an object"
-        case .allowed, .denied: "a list of names"
-        case .gpc: "true or false"
-        case .tcf: "a TC string of version 2"
-        case .gpp: "a GPP string of version 1"
-        case .google: "an object of signals that are \"granted\" or \"denied\""
-        }
-    }
 }

@@ -6,7 +6,7 @@ internal import Expressions
 internal import Judging
 internal import Platform
 
-struct Teller {
+struct RouteExplainer {
     let plan: Plan
     let route: RoutePlan
     let finding: Finding

@@ -8,7 +8,7 @@ internal import Expressions
 internal import Judging
 internal import Platform
 
-extension Teller {
+extension RouteExplainer {
     /// One after the other; the last one of a route that holds the event back says which step does and why.
     var steps: [String] {
         let told = finding.steps.map(told)
@@ -25,7 +25,7 @@ extension Teller {
         switch step.report {
         case .found(let finds):
             "scrub finds " + (finds.isEmpty ? "nothing" : finds.map { "\($0.count) × \($0.kind)" }.joined(separator: ", "))
-        case .erred(let path, let fault): "cannot set \(printable(path.description)), \(Teller.error(fault))"
+        case .erred(let path, let fault): "cannot set \(printable(path.description)), \(RouteExplainer.error(fault))"
         case .broken(let fault): "what it leaves is no event, \(printable(fault.message))"
         }
     }
@@ -53,7 +53,7 @@ extension Teller {
     var errors: [Explanation.Route.StepError] {
         finding.steps.compactMap { step in
             guard case .erred(let path, let fault) = step.report else { return nil }
-            return Explanation.Route.StepError(member: path.description, error: Teller.error(fault))
+            return Explanation.Route.StepError(member: path.description, error: RouteExplainer.error(fault))
         }
     }
 }

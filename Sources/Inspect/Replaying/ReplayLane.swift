@@ -6,7 +6,7 @@ internal import Configuration
 internal import Delivery
 internal import Platform
 
-final class Courier: @unchecked Sendable {
+final class ReplayLane: @unchecked Sendable {
     struct Pending {
         var letter: Int64
         var copies: Int
@@ -83,7 +83,7 @@ final class Courier: @unchecked Sendable {
 
     /// `check`: by which what is handed over passes the gate again; nil: no ledger is kept.
     init(
-        _ plan: ProviderPlan, _ outlet: Outlet, _ routes: [String], _ check: SecondLook?, _ options: ReplayOptions,
+        _ plan: ProviderPlan, _ outlet: Outlet, _ routes: [String], _ check: ReplayCheck?, _ options: ReplayOptions,
         _ say: @escaping @Sendable (String) -> Void
     ) {
         self.options = options
@@ -105,7 +105,7 @@ final class Courier: @unchecked Sendable {
                 state.wake()
                 return 0
             }, warn: say)
-        let clerk = NewsClerk(deadLetters: "the dead letters", say: say) { _ in
+        let clerk = LaneReporter(deadLetters: "the dead letters", say: say) { _ in
             state.withLock { $0.isClosed = true }
             state.wake()
             return 1
@@ -113,7 +113,7 @@ final class Courier: @unchecked Sendable {
         lane = Lane(
             name: plan.name,
             provider: Listener(
-                check.map { LookingProvider(outlet.provider, $0) } ?? outlet.provider,
+                check.map { CheckedProvider(outlet.provider, $0) } ?? outlet.provider,
                 begin: { batch in state.withLock { $0.begin(batch) } },
                 end: { arrivals, group in
                     state.withLock { state in

@@ -1,10 +1,9 @@
 // Puts what lanes tell into words for a person: one line for each change, never one for each batch.
 
-internal import Delivery
-internal import Platform
+public import Platform
 internal import Spool
 
-struct NewsClerk: Sendable {
+public struct LaneReporter: Sendable {
     let deadLetters: String
     let say: @Sendable (String) -> Void
     /// Told when the files of a lane's queue were removed.
@@ -19,7 +18,7 @@ struct NewsClerk: Sendable {
         var troubles: [String: Int] = [:]
     }
 
-    init(
+    public init(
         deadLetters: String, say: @escaping @Sendable (String) -> Void, storeGone: @escaping @Sendable (StorageFault) -> Void = { _ in },
         laneClosed: @escaping @Sendable (Lane) -> Int
     ) {
@@ -29,7 +28,7 @@ struct NewsClerk: Sendable {
         self.laneClosed = laneClosed
     }
 
-    func tell(_ lane: Lane, _ news: Lane.News) {
+    public func tell(_ lane: Lane, _ news: Lane.News) {
         switch news {
         case .failing(let answer, let again):
             guard isWorthTelling(lane) else { return }

@@ -6,7 +6,7 @@ internal import Expressions
 internal import Platform
 internal import Sampling
 
-extension Teller {
+extension RouteExplainer {
     func sample(_ plan: SamplePlan, _ finding: SampleFinding) -> String {
         if finding.isKept { return "\(isNow(Path(keys: ["event"]))), always in the sample" }
         if let keep = finding.keepCondition, keep.holds { return "\(told(keep)), always in the sample" }
@@ -25,7 +25,7 @@ extension Teller {
             case .messageID: (by.map { "\($0) cannot be hashed, " } ?? "") + "messageId hashes to"
             case .wholeEvent: "\(by.map { "\($0) and " } ?? "")messageId cannot be hashed, the event's bytes hash to"
             }
-        return "\(hashes) \(Teller.fraction(finding.hash, for: finding.rate)), the sample takes below \(finding.rate)"
+        return "\(hashes) \(RouteExplainer.fraction(finding.hash, for: finding.rate)), the sample takes below \(finding.rate)"
     }
 
     /// Where the rate is from, unless it is the sample's only one.

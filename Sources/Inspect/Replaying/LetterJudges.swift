@@ -1,0 +1,88 @@
+// Judges dead letters by the plan of today, each by the route that it came by, or by all routes that send to its provider.
+
+internal import Events
+internal import Admission
+internal import Configuration
+internal import Judging
+internal import Ledger
+internal import Spool
+internal import Workers
+
+final class LetterJudge {
+    var worker: Worker
+    init(_ ruleset: Ruleset, depth: Int) { worker = Worker(ruleset, lineLimit: .max, depth: depth, blockSize: 64 << 10) }
+}
+
+enum Judgement {
+    case sent(copies: Int)
+    case denied, filtered
+    /// It is no event by the limits of today, or nobody can tell what is on record of its subjects.
+    case undecided
+}
+
+/// Judges letters to one provider by the plan of today.
+final class LetterJudges {
+    private let plan: Plan
+    private let provider: Int
+    private let ledger: LedgerView?
+    private var judgings: [Int: LetterJudge] = [:]
+
+    init(_ plan: Plan, _ provider: Int, _ ledger: LedgerView?) {
+        self.plan = plan
+        self.provider = provider
+        self.ledger = ledger
+    }
+
+    func judge(_ letter: DeadLetter, arrival: Int64, into parcel: inout Parcel) -> Judgement {
+        let own = plan.routes.firstIndex { $0.name == letter.route && $0.providers.contains(provider) }
+        let judging = judging(own)
+        if ledger != nil { judging.worker.judge.know(subjects: letter.subjects) }
+        judging.worker.load(letter.event, arrival: arrival)
+        defer { judging.worker.reset() }
+        guard judging.worker.tally.events == 1 else { return .undecided }
+        let parcels = judging.worker.parcels
+        let copies = parcels[provider].entries.count
+        if copies > 0 {
+            parcel.append(copying: 0..<copies, of: parcels[provider])
+            parcels[provider].removeAll()
+            return .sent(copies: copies)
+        }
+        let routes = own == nil ? plan.routes.indices.filter { plan.routes[$0].providers.contains(provider) } : [0]
+        // A letter of unknown subjects stays where it is.
+        if routes.contains(where: { judging.worker.tally[$0, .held] > 0 }) { return .undecided }
+        let denials = Denial.allCases.filter { denial in routes.contains { judging.worker.tally[$0, .denied(denial)] > 0 } }
+        if denials.contains(.unreadable) || denials.contains(.clock) { return .undecided }
+        return denials.isEmpty ? .filtered : .denied
+    }
+
+    /// Of one route, or of all: those that do not send to the provider take from those with `else`.
+    private func judging(_ own: Int?) -> LetterJudge {
+        if let known = judgings[own ?? -1] { return known }
+        let indices = own.map { [$0] } ?? Array(plan.routes.indices)
+        var today = plan
+        today.emits = []
+        today.routes = indices.map { index in
+            var route = plan.routes[index]
+            route.providers = route.providers.filter { $0 == provider }
+            route.sample = nil
+            route.session = nil
+            // It has come by it before, when no other took it.
+            if own != nil { route.takesRest = false }
+            return route
+        }
+        let ruleset = Ruleset(today, numbers: indices.map { UInt16($0) }, keepsDigests: true, records: ledger?.records)
+        let made = LetterJudge(ruleset, depth: plan.limits.depth)
+        judgings[own ?? -1] = made
+        return made
+    }
+}
+
+extension Worker {
+    /// Works on just this event.
+    mutating func load(_ event: [UInt8], arrival: Int64) {
+        event.withUnsafeBytes { block.text.append(contentsOf: $0) }
+        block.text.append(UInt8(ascii: "\n"))
+        block.arrival = arrival
+        work()
+    }
+}
