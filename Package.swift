@@ -80,7 +80,8 @@ let package = Package(
         .executableTarget(
             name: "switchyard",
             dependencies: [
-                "Router", "Explaining", "Replaying", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Admission",
+                "Router", "Explaining", "Replaying", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Ledger",
+                "Spool", "Admission",
                 "ConsentGate", "Judging",
                 "Configuration", "Expressions", "Database", "Events", "Platform", "CPlatform",
             ],
@@ -89,8 +90,29 @@ let package = Package(
         module(
             "Router", in: "Flow",
             [
-                "Workers", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool", "Admission", "ConsentGate", "Editing", "Sampling", "Judging",
+                "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool",
+                "Admission", "ConsentGate", "Editing", "Sampling", "Judging",
                 "Configuration", "Expressions", "Events", "Platform",
+            ]),
+        // What events of the stream say to the ledger.
+        module(
+            "Statements", in: "Consent",
+            ["Workers", "Ledger", "Judging", "Admission", "ConsentGate", "Events", "Platform"]),
+        // What a withdrawal of consent destroys, and the receipt for it.
+        module(
+            "Withdrawal", in: "Consent", ["Holding", "Delivery", "Ledger", "Admission", "ConsentGate", "Platform"]),
+        // Events that wait for their subjects' consent.
+        module(
+            "Holding", in: "Consent",
+            [
+                "Generations", "Workers", "Delivery", "Spool", "Ledger", "Judging", "Admission", "ConsentGate", "Configuration", "Events",
+                "Platform",
+            ]),
+        // A plan at work: its rules, and a lane for each provider.
+        module(
+            "Generations", in: "Flow",
+            [
+                "Workers", "Ingest", "Delivery", "Judging", "Sampling", "Admission", "ConsentGate", "Configuration", "Platform",
             ]),
         // Why each route does what it does with an event.
         module(
@@ -233,16 +255,16 @@ let package = Package(
         // A program, since it reads the cases of the specification from a folder of the user's.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
         tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
+        tests("HoldingTests", ["Holding", "Spool", "Admission", "Configuration", "Platform"]),
         tests(
-            "ReplayingTests",
-            [
-                "Replaying", "Ledger", "Spool", "Delivery", "Admission", "ConsentGate", "Configuration", "Events", "Platform",
-            ]),
+            "GenerationsTests",
+            ["Generations", "Router", "Delivery", "Ingest", "Admission", "Configuration", "Events", "Platform"]),
         tests(
             "RouterTests",
             [
                 "Seeded",
-                "Router", "Workers", "TestSupport", "FaultyFiles", "Ledger", "Spool", "Ingest", "Delivery", "Admission", "ConsentGate", "Judging",
+                "Router", "Replaying", "Statements", "Withdrawal", "Holding", "Generations", "Workers", "TestSupport", "FaultyFiles",
+                "Ledger", "Spool", "Ingest", "Delivery", "Admission", "ConsentGate", "Judging",
                 "Configuration", "Events",
                 "Platform",
             ]),
@@ -282,7 +304,7 @@ case "checks":
         program(
             "promise", in: "Tests/Simulation",
             [
-                "Seeds", "Router", "Delivery", "Ledger", "Spool", "Admission", "ConsentGate", "Judging", "Configuration",
+                "Seeds", "Withdrawal", "Delivery", "Ledger", "Spool", "Admission", "ConsentGate", "Judging", "Configuration",
                 "Events", "Platform",
             ], strict),
     ]

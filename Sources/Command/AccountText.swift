@@ -1,12 +1,13 @@
 // The account of a run, for a person and as JSON.
 
-internal import Workers
 internal import Admission
 import Delivery
+internal import Holding
 import Judging
 import Platform
 import Router
 import Spool
+internal import Workers
 
 enum AccountFormat: String, CaseIterable {
     case text, json, none

@@ -8,6 +8,7 @@ import Events
 import Ledger
 import Platform
 import Router
+import Withdrawal
 
 /// A ledger at a router's work, or one that no router has.
 enum ConsentLedger: Sendable {

@@ -1,12 +1,12 @@
 // `switchyard dead-letters` and `switchyard replay`: what was given up, and sending it again.
 
-import Ledger
-import Replaying
 import Configuration
 import Expressions
 import Glibc
+import Ledger
 import Platform
 import PluginHost
+import Replaying
 import Router
 import Spool
 

@@ -1,9 +1,9 @@
 // `switchyard explain`: what every stage of each route decides about one event, and why.
 
-import Ledger
-import Explaining
 import Configuration
+import Explaining
 import Glibc
+import Ledger
 import Platform
 import PluginHost
 import Router

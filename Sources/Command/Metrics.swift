@@ -1,13 +1,15 @@
 // What a router counts, in the text form of Prometheus. Names and labels are promises, listed in docs/operating.md; no label holds
 // anything that an event brought.
 
-internal import Workers
 import Delivery
+import Generations
 import Glibc
+import Holding
 import Judging
 import Listener
 import Platform
 import Router
+internal import Workers
 
 struct Metrics {
     private var text = ""

@@ -3,9 +3,9 @@
 // signal whatever hangs: standard error, a disk or a module. A replay takes SIGINT and SIGTERM in the same way. Every other command leaves
 // them to the system.
 
-import Replaying
 import Glibc
 import Platform
+import Replaying
 import Router
 
 enum Signals {

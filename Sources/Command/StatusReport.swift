@@ -2,6 +2,7 @@
 
 import Delivery
 import Glibc
+import Holding
 import Listener
 import Platform
 import Router

@@ -1,10 +1,11 @@
 // What a run keeps in its state folder: the folder itself, taken for this process, and a spool for each provider whose queue
 // is on disk. A router that keeps nothing there leaves it alone, but for dead letters.
 
-import Delivery
 import Admission
 import Configuration
 internal import ConsentGate
+import Delivery
+import Holding
 import Ledger
 import Platform
 import Router

@@ -8,6 +8,7 @@ import Ledger
 import Platform
 import Router
 import Spool
+internal import Withdrawal
 
 struct SubjectInquiry {
     /// In this order; of one kind by name.

@@ -35,25 +35,25 @@ private final class Ear {
     }
 
     /// What the event says to the ledger; nil: nothing.
-    func deed(_ line: String) -> ConsentDeed? {
+    func action(_ line: String) -> ConsentAction? {
         var block = Block()
         block.text.append(line + "\n")
         block.seal()
         guard let event = scanner.scan(block.bytes, 0) else { preconditionFailure("no event: \(line)") }
         let speech = judge.speech(event)
-        return speech == .none ? nil : judge.deed(event, speech)
+        return speech == .none ? nil : judge.action(event, speech)
     }
 }
 
-private func deed(_ line: String, _ plan: Plan = plan()) -> ConsentDeed? { Ear(plan).deed(line) }
-private func act(_ line: String) -> ConsentDeed.Act? { deed(line)?.act }
-private func own(_ consent: String) -> ConsentDeed.Act? { act(#"{"type":"consent","userId":"u","consent":\#(consent)}"#) }
-private func preferred(_ preferences: String) -> ConsentDeed.Act? {
+private func action(_ line: String, _ plan: Plan = plan()) -> ConsentAction? { Ear(plan).action(line) }
+private func act(_ line: String) -> ConsentAction.Act? { action(line)?.act }
+private func own(_ consent: String) -> ConsentAction.Act? { act(#"{"type":"consent","userId":"u","consent":\#(consent)}"#) }
+private func preferred(_ preferences: String) -> ConsentAction.Act? {
     act(
         #"{"type":"track","event":"Segment Consent Preference Updated","userId":"u","context":{"consent":{"categoryPreferences":"#
             + preferences + "}}}")
 }
-private func ids(_ line: String) -> [String]? { deed(line).map { $0.ids.map { String(decoding: $0, as: UTF8.self) } } }
+private func ids(_ line: String) -> [String]? { action(line).map { $0.ids.map { String(decoding: $0, as: UTF8.self) } } }
 
 @Suite("What an event says to the ledger")
 struct SpeechTests {
@@ -72,8 +72,8 @@ struct SpeechTests {
             (#"{"l\u0065vel":"\u006eone"}"#, .state(ConsentTerms(level: "none"))),
             // A withdrawal is one, whatever stands beside it.
             (#"{"level":"nonsense","withdrawn":true,"x":[{"y":"}"}]}"#, .withdraw(nil)),
-        ] as [(String, ConsentDeed.Act)])
-    func ownForm(consent: String, expected: ConsentDeed.Act) {
+        ] as [(String, ConsentAction.Act)])
+    func ownForm(consent: String, expected: ConsentAction.Act) {
         #expect(own(consent) == expected)
     }
 
@@ -90,7 +90,7 @@ struct SpeechTests {
         #expect(isBroken(own(consent)))
     }
 
-    private func isBroken(_ act: ConsentDeed.Act?) -> Bool { if case .broken? = act { true } else { false } }
+    private func isBroken(_ act: ConsentAction.Act?) -> Bool { if case .broken? = act { true } else { false } }
 
     @Test("in Segment's event is what its categories say, and others of its events say nothing")
     func preferences() {
@@ -124,7 +124,7 @@ struct SpeechTests {
         #expect(ids(#"{"type":"identify","userId":"u","anonymousId":"a","context":{"household":"h"}}"#) == ["u", "a"])
         #expect(act(#"{"type":"identify","userId":"u","context":{"household":"h"}}"#) == nil)
         let users = plan { $0.subject = [path("userId")] }
-        #expect(deed(#"{"type":"identify","userId":"u","anonymousId":"a"}"#, users) == nil)
+        #expect(action(#"{"type":"identify","userId":"u","anonymousId":"a"}"#, users) == nil)
     }
 
     @Test("sets apart the device of a reset, or else its user")
@@ -142,20 +142,20 @@ struct SpeechTests {
         for type in [#""consents""#, #""Consent""#, #""track""#, #""screen""#, #"["consent"]"#, "7", #""consent\u0074""#] {
             #expect(act(#"{"type":\#(type),"userId":"u","consent":{"level":"none"}}"#) == nil, "\(type)")
         }
-        #expect(deed(#"{"type":"consent","userId":"u","consent":{"level":"none"}}"#, plan { $0.ledger = nil }) == nil)
+        #expect(action(#"{"type":"consent","userId":"u","consent":{"level":"none"}}"#, plan { $0.ledger = nil }) == nil)
     }
 
     @Test("counts from when the person said it, but a refusal is never late")
     func times() {
-        func deed(_ consent: String, _ time: String) -> ConsentDeed? {
-            ConsentGateTests.deed(#"{"type":"consent","userId":"u","consent":\#(consent),"timestamp":\#(time)}"#)
+        func action(_ consent: String, _ time: String) -> ConsentAction? {
+            ConsentGateTests.action(#"{"type":"consent","userId":"u","consent":\#(consent),"timestamp":\#(time)}"#)
         }
         let time = #""1970-01-01T00:00:10Z""#
-        #expect(deed(#"{"level":"standard"}"#, time)?.decided(after: 20_000_000_000) == 10_000_000_000)
-        #expect(deed(#"{"withdrawn":true}"#, time)?.decided(after: 20_000_000_000) == 20_000_000_000)
-        #expect(deed(#"{"denied":["analytics"]}"#, time)?.decided(after: nil) == 10_000_000_000)
-        #expect(deed(#"{"granted":[]}"#, time)?.decided(after: 20_000_000_000) == 20_000_000_000)
-        for time in ["12", #""yesterday""#, "null"] { #expect(deed(#"{"level":"standard"}"#, time)?.decided(after: 1) == nil) }
+        #expect(action(#"{"level":"standard"}"#, time)?.decided(after: 20_000_000_000) == 10_000_000_000)
+        #expect(action(#"{"withdrawn":true}"#, time)?.decided(after: 20_000_000_000) == 20_000_000_000)
+        #expect(action(#"{"denied":["analytics"]}"#, time)?.decided(after: nil) == 10_000_000_000)
+        #expect(action(#"{"granted":[]}"#, time)?.decided(after: 20_000_000_000) == 20_000_000_000)
+        for time in ["12", #""yesterday""#, "null"] { #expect(action(#"{"level":"standard"}"#, time)?.decided(after: 1) == nil) }
     }
 }
 
@@ -267,7 +267,7 @@ private indirect enum Said {
 @Suite("The router's own form, held against a slow model")
 struct OwnFormModelTests {
     /// nil: it makes no sense.
-    private func expected(_ members: [(name: String, value: Said)]) -> ConsentDeed.Act? {
+    private func expected(_ members: [(name: String, value: Said)]) -> ConsentAction.Act? {
         let said = Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.value) })
         if said["withdrawn"]?.bool == true { return .withdraw(nil) }
         guard said["other"] == nil else { return nil }
@@ -306,7 +306,7 @@ struct OwnFormModelTests {
                 parts.append(space + Said.quoted(member.name, &chance) + space + ":" + space + member.value.json(&chance) + space)
             }
             let text = "{" + Said.space(&chance) + parts.joined(separator: ",") + "}"
-            let found = ear.deed(#"{"type":"consent","userId":"u","consent":\#(text)}"#)?.act
+            let found = ear.action(#"{"type":"consent","userId":"u","consent":\#(text)}"#)?.act
             if let expected = expected(members) {
                 #expect(found == expected, "\(text)")
                 kinds[String("\(expected)".prefix(5)), default: 0] += 1

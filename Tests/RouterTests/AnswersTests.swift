@@ -3,6 +3,7 @@ import Platform
 import Testing
 
 @testable import Router
+@testable import Workers
 
 @Suite("Those who submitted the lines of a block")
 struct AnswersTests {

@@ -10,7 +10,9 @@ import Platform
 import Spool
 import TestSupport
 import Testing
+import Withdrawal
 
+@testable import Holding
 @testable import Ledger
 @testable import Router
 

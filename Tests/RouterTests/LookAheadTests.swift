@@ -6,6 +6,7 @@ import Foundation
 import Judging
 import Seeded
 import Testing
+import Workers
 
 @testable import Router
 

@@ -12,6 +12,7 @@ import Testing
 
 @testable import Delivery
 @testable import Events
+@testable import Holding
 @testable import Router
 
 /// A spool that stores nothing until it is released, or cannot.

@@ -8,6 +8,7 @@ import Ingest
 import Platform
 import TestSupport
 import Testing
+import Workers
 
 @testable import Router
 

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import Router
+@testable import Workers
 
 @Suite("Consent in the stream")
 struct StreamConsentTests {

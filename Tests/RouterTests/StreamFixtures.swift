@@ -9,6 +9,8 @@ import Platform
 import TestSupport
 
 @testable import Router
+@testable import Statements
+@testable import Workers
 
 let streamLevels: [ConsentPlan.Level] = [
     .init(name: "none", purposes: []), .init(name: "essential", purposes: ["operations"]),
@@ -97,7 +99,7 @@ final class StreamStand {
     let seen: SeenIDs?
     let said = Monitor<[String]>([])
     let destroyed = Monitor<[Int64]>([])
-    private let clerk: ConsentClerk
+    private let consentWriter: ConsentWriter
     private let lineLimit: Int
 
     init(_ plan: Plan = streamPlan(), lineLimit: Int = 1 << 20) throws {
@@ -106,7 +108,7 @@ final class StreamStand {
         ruleset = Ruleset(plan, subjectKey: ledger.key, records: ledger.registry.records)
         seen = plan.messageID.deduplicate.map { SeenIDs($0, key: Array(0..<16)) }
         let (said, destroyed) = (said, destroyed)
-        clerk = ConsentClerk(
+        consentWriter = ConsentWriter(
             ledger.registry, destroy: { receipts in destroyed.withLock { $0 += receipts } },
             say: { line in said.withLock { $0.append(line) } })
     }
@@ -117,14 +119,14 @@ final class StreamStand {
     func block(_ lines: [String]) -> Hand {
         let hand = Hand(Worker(ruleset, lineLimit: lineLimit, depth: 64, blockSize: 4096, seen: seen))
         hand.worker.block.text.append(lines.map { $0 + "\n" }.joined())
-        clerk.prepare(&hand.worker, ruleset)
+        consentWriter.prepare(&hand.worker, ruleset)
         hand.worker.work()
         return hand
     }
 
     /// Its turn: the names of the events that go on.
     @discardableResult func turn(_ hand: Hand) -> [String] {
-        hand.isWritten = clerk.settle(&hand.worker, ruleset, source: "in")
+        hand.isWritten = consentWriter.settle(&hand.worker, ruleset, source: "in")
         return hand.admitted
     }
 

@@ -105,23 +105,23 @@ public struct SpeechReader: ~Copyable {
 
     // MARK: - What it says
 
-    public mutating func deed(_ event: ScannedEvent, _ speech: ConsentSpeech) -> ConsentDeed {
-        var deed = ConsentDeed(act: .tie, ids: [], time: nil)
+    public mutating func action(_ event: ScannedEvent, _ speech: ConsentSpeech) -> ConsentAction {
+        var action = ConsentAction(act: .tie, ids: [], time: nil)
         switch speech {
-        case .none: deed.act = .broken("says nothing")
+        case .none: action.act = .broken("says nothing")
         case .own, .preferences:
-            deed.ids = subjects.compactMap { id($0, event) }.unique
-            deed.time = time(event)
-            deed.act = speech == .own ? own(event) : preferred(event)
-        case .alias: deed.ids = [rules.previousID, rules.userID].compactMap { id($0, event) }.unique
-        case .identify: deed.ids = [rules.userID, rules.anonymousID].compactMap { id($0, event) }.unique
+            action.ids = subjects.compactMap { id($0, event) }.unique
+            action.time = time(event)
+            action.act = speech == .own ? own(event) : preferred(event)
+        case .alias: action.ids = [rules.previousID, rules.userID].compactMap { id($0, event) }.unique
+        case .identify: action.ids = [rules.userID, rules.anonymousID].compactMap { id($0, event) }.unique
         case .reset:
-            deed.ids = Array([rules.anonymousID, rules.userID].compactMap { id($0, event) }.prefix(1))
-            deed.act = .untie
+            action.ids = Array([rules.anonymousID, rules.userID].compactMap { id($0, event) }.prefix(1))
+            action.act = .untie
         }
-        if deed.ids.isEmpty { deed.act = .broken("it carries no id that can be used") }
-        if deed.act == .tie, deed.ids.count < 2 { deed.act = .broken("it carries no two ids to tie") }
-        return deed
+        if action.ids.isEmpty { action.act = .broken("it carries no id that can be used") }
+        if action.act == .tie, action.ids.count < 2 { action.act = .broken("it carries no two ids to tie") }
+        return action
     }
 
     public mutating func tiedSubjects(of event: ScannedEvent, under key: SipKey) -> (SubjectKey, SubjectKey)? {
@@ -144,7 +144,7 @@ public struct SpeechReader: ~Copyable {
         return Times.parse(text.bytes)
     }
 
-    private mutating func preferred(_ event: ScannedEvent) -> ConsentDeed.Act {
+    private mutating func preferred(_ event: ScannedEvent) -> ConsentAction.Act {
         let slot = event.slots[rules.preferences]
         guard slot.isPresent, slot.value(in: event.block).isObject else {
             return .broken("context.consent.categoryPreferences is no object")
@@ -160,7 +160,7 @@ public struct SpeechReader: ~Copyable {
         return .state(ConsentTerms(granted: Array(granted), denied: Array(denied)))
     }
 
-    private mutating func own(_ event: ScannedEvent) -> ConsentDeed.Act {
+    private mutating func own(_ event: ScannedEvent) -> ConsentAction.Act {
         let slot = event.slots[rules.consent]
         guard slot.isPresent, slot.value(in: event.block).isObject else { return .broken("its consent is no object") }
         var form = OwnForm()
@@ -254,7 +254,7 @@ private struct OwnForm {
     var isWithdrawn = false
     var fault: String?
 
-    var act: ConsentDeed.Act {
+    var act: ConsentAction.Act {
         // Who withdraws everything has said everything, whatever else stands there.
         if isWithdrawn { return .withdraw(nil) }
         if let fault { return .broken(fault) }

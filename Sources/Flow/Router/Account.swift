@@ -1,9 +1,10 @@
 // The account of a run: where every event went. It balances, and says so of itself.
 
-public import Workers
 public import Delivery
+public import Holding
 public import Judging
 public import Platform
+public import Workers
 
 public struct Account: Sendable {
     public struct Provider: Sendable {

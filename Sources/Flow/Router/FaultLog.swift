@@ -1,9 +1,9 @@
 // Invalid lines, told and kept. Each costs nothing but itself: the first are named one by one, many are summed up, and
 // the text is shown or kept only when asked for, since it may be private. Only the holder of the turn calls it.
 
-internal import Workers
 internal import Events
 public import Platform
+internal import Workers
 
 /// The file of `--rejects`: one JSON object a line with where, why and the line itself.
 public final class Rejects: Sendable {

@@ -2,6 +2,7 @@
 // events now.
 
 internal import Delivery
+internal import Generations
 internal import Platform
 
 public struct Health: Sendable, Equatable {
@@ -17,7 +18,9 @@ extension Router {
     /// A thread that hangs in a call, or a lane that has stopped: only a new start helps.
     public var health: Health {
         let stuck = options.vitals.stuck(longer: Router.patience).map { "\($0) hangs" }
-        let stopped = roster.current.posts.filter { $0.lane.status.phase == .stopped }.map { "lane \($0.lane.name) has stopped" }
+        let stopped = generations.current.destinations.filter { $0.lane.status.phase == .stopped }.map {
+            "lane \($0.lane.name) has stopped"
+        }
         return Health(troubles: stuck + stopped)
     }
 
@@ -25,7 +28,7 @@ extension Router {
     public var readiness: Health {
         var health = health
         if ending.withLock({ $0.deadline != nil }) { health.troubles.append("the router is ending") }
-        let full = roster.current.posts.filter { $0.lane.isFull }.map { "lane \($0.lane.name) is full" }
+        let full = generations.current.destinations.filter { $0.lane.isFull }.map { "lane \($0.lane.name) is full" }
         health.troubles += full
         return health
     }

@@ -1,10 +1,10 @@
 // Where the workers get their blocks: from standard input itself, when that is the only source, so that nothing lies between; or from
 // the inbox where listeners, followed files and standard input leave what they have.
 
-internal import Workers
 internal import Events
 internal import Ingest
 internal import Platform
+internal import Workers
 
 struct Inflow: ~Copyable {
     private var reader: LineReader?

@@ -6,13 +6,11 @@ internal import Platform
 
 final class Pace: Sendable {
     private struct State {
-        var lanes: [Lane]
+        var lanes: [Lane] = []
         /// How many wait at the moment: the reader for input, a worker for room. At first the reader does.
         var waiting = 1
     }
-    private let state: Monitor<State>
-
-    init(_ lanes: [Lane]) { state = Monitor(State(lanes: lanes)) }
+    private let state = Monitor(State())
 
     /// From now on these are told.
     func adopt(_ lanes: [Lane]) {

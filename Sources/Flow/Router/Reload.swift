@@ -5,6 +5,8 @@
 internal import Admission
 public import Configuration
 public import Delivery
+internal import Generations
+internal import Holding
 internal import Ledger
 internal import Platform
 internal import Spool
@@ -39,12 +41,14 @@ extension Router {
 
     /// What the plan would change. Nothing is changed yet.
     public func changes(to plan: Plan) throws(ReloadRefusal) -> PlanChanges {
-        let old = roster.current
+        let old = generations.current
         var refusals = refusals(of: plan, after: old.plan)
         var changes: [PlanChanges.Change] = []
         for provider in plan.providers {
             // A lane that has ended, or stopped, cannot go on: its provider begins anew.
-            guard let index = old.plan.providers.firstIndex(where: { $0.name == provider.name }), !roster.isGone(old.posts[index]) else {
+            guard let index = old.plan.providers.firstIndex(where: { $0.name == provider.name }),
+                !generations.isGone(old.destinations[index])
+            else {
                 changes.append(.added)
                 continue
             }
@@ -95,12 +99,13 @@ extension Router {
     /// Ends lanes at once that still drain, or have stopped, under the names of providers that get a lane anew, so that their spools
     /// are free. What they held stays on disk, where it was kept there, or goes to the dead letters.
     public func release(_ changes: PlanChanges, of plan: Plan) {
-        let current = roster.current
+        let current = generations.current
         let names = Set(plan.providers.indices.filter { changes.providers[$0] == .added }.map { plan.providers[$0].name })
-        for post in roster.posts where names.contains(post.lane.name) && post.lane.isDurable && !post.lane.isOver {
-            guard roster.isRetiring(post) || current.posts.contains(where: { $0 === post }) else { continue }
-            post.lane.giveUp(Answer("its provider begins anew"))
-            post.lane.waitForEnd()
+        for destination in generations.destinations
+        where names.contains(destination.lane.name) && destination.lane.isDurable && !destination.lane.isOver {
+            guard generations.isRetiring(destination) || current.destinations.contains(where: { $0 === destination }) else { continue }
+            destination.lane.giveUp(Answer("its provider begins anew"))
+            destination.lane.waitForEnd()
         }
     }
 
@@ -119,7 +124,7 @@ extension Router {
 
     /// From the next block on the plan judges. `outlets` has one for each index that is `wanted`.
     public func adopt(_ plan: Plan, _ changes: PlanChanges, outlets: [Int: Outlet]) throws(ReloadRefusal) {
-        let old = roster.current
+        let old = generations.current
         var routes: [UInt16] = []
         for route in plan.routes {
             guard let number = names.number(of: route.name) else {
@@ -127,45 +132,46 @@ extension Router {
             }
             routes.append(number)
         }
-        func before(_ name: String) -> Post { old.posts[old.plan.providers.firstIndex { $0.name == name }!] }
-        let posts = plan.providers.enumerated().map { index, provider in
-            changes.providers[index] == .added ? workshop.post(provider, outlets[index]!) : before(provider.name)
+        func before(_ name: String) -> Destination { old.destinations[old.plan.providers.firstIndex { $0.name == name }!] }
+        let destinations = plan.providers.enumerated().map { index, provider in
+            changes.providers[index] == .added ? factory.destination(provider, outlets[index]!) : before(provider.name)
         }
-        let left = old.posts.filter { post in !posts.contains { $0 === post } }
-        let generation = workshop.generation(old.number + 1, plan, posts, routes: routes)
-        workshop.settle(on: generation)
-        guard roster.adopt(generation, retiring: left) else { throw ReloadRefusal(["the router is ending"]) }
-        holds?.adopt(plan)
+        let left = old.destinations.filter { destination in !destinations.contains { $0 === destination } }
+        let generation = factory.generation(old.number + 1, plan, destinations, routes: routes)
+        factory.settle(on: generation)
+        guard generations.adopt(generation, retiring: left) else { throw ReloadRefusal(["the router is ending"]) }
+        heldStore?.adopt(plan)
         ending.withLock { $0.shutdown = plan.shutdown.deadline }
         if let section = plan.consent { options.registry?.adopt(levels: section.levels.map(\.name)) }
-        letterKeeper.adopt(plan)
-        pace.adopt(posts.map(\.lane))
+        letterRetention.adopt(plan)
+        pace.adopt(destinations.map(\.lane))
         for (index, provider) in plan.providers.enumerated() {
-            let post = posts[index]
+            let destination = destinations[index]
             switch changes.providers[index] {
             case .kept(let isTuned):
-                if isTuned { post.lane.adopt(provider.delivery, concurrency: nil, isNewProvider: false) }
+                if isTuned { destination.lane.adopt(provider.delivery, concurrency: nil, isNewProvider: false) }
             case .changed:
                 let outlet = outlets[index]!
                 let deadline = provider.delivery.deadline
-                post.seat.change(to: outlet.provider, within: deadline > .zero ? min(Router.grace, deadline / 2) : Router.grace)
-                post.lane.adopt(provider.delivery, concurrency: outlet.concurrency, isNewProvider: true)
-            case .added: post.lane.start()
+                destination.slot.change(to: outlet.provider, within: deadline > .zero ? min(Router.grace, deadline / 2) : Router.grace)
+                destination.lane.adopt(provider.delivery, concurrency: outlet.concurrency, isNewProvider: true)
+            case .added: destination.lane.start()
             }
         }
-        if ending.withLock({ $0.isHurried }) { for post in posts { post.lane.giveUp(Router.hurried) } }
-        for post in left { retire(post, before: generation, within: plan.shutdown.deadline) }
+        if ending.withLock({ $0.isHurried }) { for destination in destinations { destination.lane.giveUp(Router.hurried) } }
+        for destination in left { retire(destination, before: generation, within: plan.shutdown.deadline) }
     }
 
     /// The lane of a provider that has left: it delivers what it has, for as long as a router that ends would.
-    private func retire(_ post: Post, before generation: Generation, within time: Duration) {
+    private func retire(_ destination: Destination, before generation: Generation, within time: Duration) {
         let deadline = options.clock.now() + time
-        Thread.start("retire \(post.lane.name)") { [self] in
+        Thread.start("retire \(destination.lane.name)") { [self] in
             // Blocks that were judged by the old plan may still bring it events; one of them may wait for room in this very lane.
-            if roster.waitForBlocks(before: generation, until: deadline, options.clock) { post.lane.drain() }
-            post.lane.waitForEnd(until: deadline)
-            guard !post.lane.isOver else { return }
-            post.lane.giveUp(Answer("its provider was taken out of the configuration, and time to drain was up after \(time.configured)"))
+            if generations.waitForBlocks(before: generation, until: deadline, options.clock) { destination.lane.drain() }
+            destination.lane.waitForEnd(until: deadline)
+            guard !destination.lane.isOver else { return }
+            destination.lane.giveUp(
+                Answer("its provider was taken out of the configuration, and time to drain was up after \(time.configured)"))
         }.detach()
     }
 }

@@ -2,17 +2,21 @@
 // the run ends when the input ends, when it is stopped, or when no lane is left; and that the account balances. A run that has other
 // sources than standard input goes on until it is stopped.
 
-internal import Workers
 public import Admission
 public import Configuration
 internal import ConsentGate
 public import Delivery
 internal import Events
+internal import Generations
+public import Holding
 public import Ingest
 internal import Judging
 public import Ledger
 public import Platform
 public import Spool
+internal import Statements
+public import Withdrawal
+internal import Workers
 
 public struct RouterOptions: Sendable {
     public var workers = 1
@@ -61,34 +65,29 @@ public final class Router: Sendable {
     private let inbox: Inbox?
     private let acks: AckWriter?
     private let frontier = Frontier()
-    let holds: Holds?
-    private let withdrawing = Monitor<Withdrawals?>(nil)
+    let heldStore: HeldStore?
+    /// Withdraws consent and destroys what waits of it; nil: no ledger is kept.
+    public let withdrawals: Withdrawals?
     /// nil: no ledger is kept.
-    private let clerk: ConsentClerk?
+    private let consentWriter: ConsentWriter?
     private let totals = Monitor(Totals())
     /// What was lost of queues that no lane has taken over.
     let discarded = Monitor<[Account.Provider]>([])
-    private let gone: Departure
-    private let consentNews: ConsentNews
-    let letterKeeper: LetterKeeper
+    private let gone: StateLoss
+    private let consentReporter: ConsentReporter
+    let letterRetention: LetterRetention
     /// Of what every plan of the run has in common.
     private let sources: [SourcePlan]
     private let lineLimit: Int
 
     let options: RouterOptions
-    let roster: Roster
+    let generations: GenerationRegistry
     let pace: Pace
     let deadLetters: DeadLetters
     let names: RunNames
     let ending: Monitor<Ending>
-    let workshop: Workshop
+    let factory: GenerationFactory
     let say: @Sendable (String) -> Void
-
-    /// Who is told when a lane has closed. The roster has the lanes and the inbox knows them, so that these must not keep either.
-    private struct Audience {
-        weak var roster: Roster?
-        weak var inbox: Inbox?
-    }
 
     /// How the run ends: when it is to be over, and whether it is.
     struct Ending {
@@ -113,76 +112,65 @@ public final class Router: Sendable {
         }
         let deadLetters = DeadLetters(
             path: options.deadLetters, cipher: options.cipher, levels: options.levels, clock: options.clock, warn: say)
-        let gone = Departure(say: say)
+        let gone = StateLoss(say: say)
         self.gone = gone
         let names = options.names ?? RunNames(plan.routes.map(\.name))
-        // The lanes tell of one that has closed before there is anybody to tell; they start later.
-        let audience = Monitor(Audience())
-        let laneClosed: @Sendable (Lane) -> Int = { lane in
-            let (roster, inbox) = audience.withLock { ($0.roster, $0.inbox) }
-            let left = roster?.note(gone: lane) ?? 0
-            if left == 0 {
-                stop.raise()
-                inbox?.close()
-            }
-            return left
-        }
-        let clerk = LaneReporter(
-            deadLetters: options.deadLetters, say: say, storeGone: { [gone] in gone.tell($0) }, laneClosed: laneClosed)
+        let pace = Pace()
+        let onPause: @Sendable (Bool) -> Void = { isPaused in isPaused ? pace.waitBegins() : pace.waitEnds() }
+        let inbox = plan.readsOnlyInput ? nil : Inbox(limits: options.inbox, clock: options.clock, onPause: onPause)
+        let turns = Turns(inbox.map { Inflow($0) } ?? Inflow(Router.reader(plan, options, stop, onPause)))
+        let openLanes = OpenLanes(stop: stop, inbox: inbox)
+        let reporter = LaneReporter(
+            deadLetters: options.deadLetters, say: say, storeGone: { [gone] in gone.tell($0) }, laneClosed: openLanes.close)
         var chance = Chance(seed: options.seed)
         var system = SystemRandomNumberGenerator()
         let key = options.key ?? (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
-        let workshop = Workshop(
+        let factory = GenerationFactory(
             names: names, key: key, deadLetters: deadLetters, clock: options.clock, vitals: options.vitals, seed: chance.next(),
             records: options.registry?.records, levels: options.levels,
             // Also when no block comes in, whose time would tell.
-            look: { [registry = options.registry, clock = options.clock] in registry?.note(time: clock.wall()) }, news: clerk.tell)
-        let posts = plan.providers.indices.map { workshop.post(plan.providers[$0], outlets[$0]) }
+            look: { [registry = options.registry, clock = options.clock] in registry?.note(time: clock.wall()) }, news: reporter.tell)
+        let destinations = plan.providers.indices.map { factory.destination(plan.providers[$0], outlets[$0]) }
         // The names have these numbers from the beginning.
-        let first = workshop.generation(1, plan, posts, routes: plan.routes.indices.map { UInt16($0) })
-        workshop.settle(on: first)
-        let roster = Roster(first)
-        audience.withLock { $0.roster = roster }
-        self.workshop = workshop
-        self.roster = roster
+        let first = factory.generation(1, plan, destinations, routes: plan.routes.indices.map { UInt16($0) })
+        factory.settle(on: first)
+        let generations = GenerationRegistry(first, openLanes: openLanes)
+        pace.adopt(destinations.map(\.lane))
+        let totals = totals
+        let heldStore = options.held.flatMap { place in
+            options.registry.map {
+                HeldStore(
+                    place, registry: $0, generations: generations, totals: totals, names: names, sources: plan.sources,
+                    clock: options.clock,
+                    say: say)
+            }
+        }
+        let withdrawals = Router.withdrawals(
+            options, factory, generations, names, deadLetters: deadLetters, heldStore: heldStore, settle: turns.settle, say: say)
+        self.pace = pace
+        self.inbox = inbox
+        self.turns = turns
+        self.factory = factory
+        self.generations = generations
+        self.heldStore = heldStore
+        self.withdrawals = withdrawals
         self.options = options
         self.stop = stop
         self.deadLetters = deadLetters
         self.say = say
-        consentNews = ConsentNews(say: say)
-        letterKeeper = LetterKeeper(deadLetters, clock: options.clock, say: say)
+        consentReporter = ConsentReporter(say: say)
+        letterRetention = LetterRetention(deadLetters, clock: options.clock, say: say)
         self.names = names
-        self.clerk = options.registry.map { [withdrawing] registry in
-            ConsentClerk(registry, destroy: { receipts in withdrawing.withLock { $0 }?.adopt(receipts) }, say: say)
+        consentWriter = options.registry.map { registry in
+            ConsentWriter(registry, destroy: { receipts in withdrawals?.adopt(receipts) }, say: say)
         }
         sources = plan.sources
-        let totals = totals
-        holds = options.held.flatMap { place in
-            options.registry.map {
-                Holds(
-                    place, registry: $0, roster: roster, totals: totals, names: names, sources: plan.sources, options: options, say: say)
-            }
-        }
         lineLimit = plan.limits.line
         ending = Monitor(Ending(shutdown: options.shutdown))
         acks = options.acks.map { AckWriter($0, say: say) }
         seen = plan.messageID.deduplicate.map { SeenIDs($0, key: key) }
         seenFile = plan.messageID.deduplicate.flatMap { plan in options.seen.map { SeenFile($0, most: plan.most, say: say) } }
         if let seenFile { seen?.recall(seenFile.recall()) }
-        let pace = Pace(posts.map(\.lane))
-        self.pace = pace
-        let onPause: @Sendable (Bool) -> Void = { isPaused in isPaused ? pace.waitBegins() : pace.waitEnds() }
-        if plan.readsOnlyInput {
-            self.inbox = nil
-            turns = Turns(Inflow(Router.reader(plan, options, stop, onPause)))
-        } else {
-            let made = Inbox(limits: options.inbox, clock: options.clock, onPause: onPause)
-            audience.withLock { $0.inbox = made }
-            self.inbox = made
-            turns = Turns(Inflow(made))
-        }
-        let withdrawals = makeWithdrawals()
-        withdrawing.withLock { $0 = withdrawals }
         gone.onFirst { [weak self] in self?.stopReading() }
     }
 
@@ -198,15 +186,15 @@ public final class Router: Sendable {
     /// Where listeners and the like leave what they get; nil when the plan has only standard input.
     public var sink: (any EventSink)? { inbox }
 
-    /// Withdraws consent and destroys what waits of it; nil: no ledger is kept.
-    public var withdrawals: Withdrawals? { withdrawing.withLock { $0 } }
-
-    private func makeWithdrawals() -> Withdrawals? {
-        guard let registry = options.registry, let check = workshop.check else { return nil }
+    private static func withdrawals(
+        _ options: RouterOptions, _ factory: GenerationFactory, _ generations: GenerationRegistry, _ names: RunNames,
+        deadLetters: DeadLetters, heldStore: HeldStore?, settle: @escaping @Sendable () -> Void, say: @escaping @Sendable (String) -> Void
+    ) -> Withdrawals? {
+        guard let registry = options.registry, let check = factory.check else { return nil }
         deadLetters.guarded(by: check)
         return Withdrawals(
-            registry, check: check, deadLetters: deadLetters, names: names, lanes: { [roster] in roster.posts.map(\.lane) },
-            holds: holds, settle: { [turns] in turns.settle() }, clock: options.clock, say: say)
+            registry, check: check, deadLetters: deadLetters, names: names, lanes: { generations.destinations.map(\.lane) },
+            heldStore: heldStore, settle: settle, clock: options.clock, say: say)
     }
 
     /// Reads no more; what was read is delivered within the time that draining may take.
@@ -221,9 +209,9 @@ public final class Router: Sendable {
 
     /// Something has happened in the state folder: whoever keeps files there looks whether they are where they were.
     public func checkFiles() {
-        for post in roster.posts { post.lane.checkStore() }
+        for destination in generations.destinations { destination.lane.checkStore() }
         options.registry?.checkPlace()
-        if let fault = holds?.checkPlace() { leave(fault) }
+        if let fault = heldStore?.checkPlace() { leave(fault) }
         deadLetters.checkPlace()
     }
 
@@ -231,14 +219,14 @@ public final class Router: Sendable {
     public func hurry() {
         stopSources()
         ending.withLock { $0.isHurried = true }
-        holds?.end(hurried: true)
-        for post in roster.posts { post.lane.giveUp(Router.hurried) }
+        heldStore?.end(hurried: true)
+        for destination in generations.destinations { destination.lane.giveUp(Router.hurried) }
     }
 
     /// The providers of these names do not come back from a call and are not called again; their lanes stop, the others go on.
     public func stop(providers names: Set<String>, for reason: String, isInDelivery: Bool) {
-        for post in roster.posts where names.contains(post.lane.name) {
-            post.lane.stop(for: Answer(reason), isInDelivery: isInDelivery)
+        for destination in generations.destinations where names.contains(destination.lane.name) {
+            destination.lane.stop(for: Answer(reason), isInDelivery: isInDelivery)
         }
     }
 
@@ -251,7 +239,7 @@ public final class Router: Sendable {
 
     /// Files that were moved away are opened anew.
     public func reopen() {
-        for post in roster.posts { post.lane.reopen() }
+        for destination in generations.destinations { destination.lane.reopen() }
         deadLetters.reopen()
         options.rejects?.reopen()
     }
@@ -261,16 +249,16 @@ public final class Router: Sendable {
     /// Runs to the end; the account of it.
     public func run() -> Account {
         if let registry = options.registry {
-            registry.watch { [consentNews, gone] news in
-                consentNews.tell(news)
+            registry.watch { [consentReporter, gone] news in
+                consentReporter.tell(news)
                 if case .damaged(let fault) = news, fault.kind == .removed { gone.tell(fault) }
             }
             registry.note(time: options.clock.wall())
         }
         deadLetters.begin()
-        letterKeeper.adopt(roster.current.plan)
-        for post in roster.posts { post.lane.start() }
-        holds?.resume()
+        letterRetention.adopt(generations.current.plan)
+        for destination in generations.destinations { destination.lane.start() }
+        heldStore?.resume()
         do throws(StorageFault) {
             try withdrawals?.resume()
         } catch {
@@ -282,18 +270,18 @@ public final class Router: Sendable {
         // The logs are used by one worker at a time, in turn; the threads have ended before they are read here.
         nonisolated(unsafe) let logs = faults
         let sideThreads = startSources()
-        let holding = holds.map { holds in ThreadHandle(Thread.start("held events") { holds.work() }) }
+        let holding = heldStore.map { store in ThreadHandle(Thread.start("held events") { store.work() }) }
         let helpers = (1..<max(1, options.workers)).map { number in
             ThreadHandle(Thread.start("worker \(number)") { self.work(logs, self.options.vitals.pulse("worker \(number)")) })
         }
         work(logs, options.vitals.pulse("worker 0"))
         for helper in helpers + sideThreads { helper.join() }
-        holds?.end(hurried: false)
+        heldStore?.end(hurried: false)
         holding?.join()
         endLanes()
         tellUnkept()
-        holds?.close()
-        letterKeeper.end()
+        heldStore?.close()
+        letterRetention.end()
         deadLetters.end()
         acks?.close(by: options.clock.now() + .seconds(1), options.clock)
         for log in faults { log.sumUp() }
@@ -309,7 +297,7 @@ public final class Router: Sendable {
         guard let source = inputSource else { return threads }
         inbox.join()
         let feeder = Feeder(inbox: inbox, source: source) { [self] in note(end: $0) }
-        let plan = roster.current.plan
+        let plan = generations.current.plan
         threads.append(ThreadHandle(Thread.start("input") { [options, stop] in feeder.run(Router.reader(plan, options, stop)) }))
         return threads
     }
@@ -322,7 +310,7 @@ public final class Router: Sendable {
     private func note(end intake: Intake) {
         switch intake {
         // When nobody is left to take events, it does not matter how the input would have gone on.
-        case .stopped(let unfinished) where unfinished > 0 && !roster.posts.allSatisfy(\.lane.isClosedByProvider):
+        case .stopped(let unfinished) where unfinished > 0 && !generations.destinations.allSatisfy(\.lane.isClosedByProvider):
             say("\(inputName): a line that had not ended was left, of \(grouped(unfinished)) bytes")
         case .failed(let fault): totals.withLock { $0.inputFault = fault }
         case .stopped, .end, .lines, .overlong: break
@@ -331,7 +319,7 @@ public final class Router: Sendable {
 
     /// What a destination that went away did not take is in no dead-letter file, and is therefore told.
     private func tellUnkept() {
-        for lane in roster.posts.map(\.lane) {
+        for lane in generations.destinations.map(\.lane) {
             let count = lane.account.unkept
             guard count > 0 else { continue }
             let what =
@@ -351,13 +339,14 @@ public final class Router: Sendable {
             unkeptRejects: logs.reduce(0) { $0 + $1.unkept },
             inputFault: total.inputFault, stateFault: gone.fault, lettersAreDamaged: letters.isFound, damagedLetters: letters.lost,
             consent: total.consent,
-            routes: names.all, ownRoutes: Set(roster.routes.map(Int.init) + total.heldRoutes).sorted(), verdicts: total.tally,
+            routes: names.all, ownRoutes: Set(generations.routes.map(Int.init) + total.heldRoutes).sorted(), verdicts: total.tally,
             judged: total.judged,
-            held: holds?.status ?? HeldStatus(),
-            providers: roster.posts.map { post in
+            held: heldStore?.status ?? HeldStatus(),
+            providers: generations.destinations.map { destination in
                 .init(
-                    name: post.lane.name, lane: post.lane.account, isClosed: post.lane.isClosedByProvider, isDurable: post.lane.isDurable,
-                    routed: post.index < total.routed.count ? total.routed[post.index] : [])
+                    name: destination.lane.name, lane: destination.lane.account, isClosed: destination.lane.isClosedByProvider,
+                    isDurable: destination.lane.isDurable,
+                    routed: destination.index < total.routed.count ? total.routed[destination.index] : [])
             } + discarded.withLock { $0 })
     }
 
@@ -368,14 +357,14 @@ public final class Router: Sendable {
     var sourceNames: [String] { sources.map(\.name) }
 
     private func work(_ logs: [FaultLog], _ pulse: Vitals.Pulse) {
-        var known = roster.current
+        var known = generations.current
         var worker = Worker(
             known.ruleset, lineLimit: lineLimit, depth: known.plan.limits.depth, blockSize: options.blockSize, seen: seen)
         while true {
             // Which plan judges a block is settled in turn with the reading, so that the plans change between two blocks.
             let ((intake, generation), turn) = turns.read { source in
                 let intake = source.next(&worker.block, &worker.portions)
-                return (intake, roster.enter())
+                return (intake, generations.enter())
             }
             if generation !== known {
                 worker.adopt(generation.ruleset, depth: generation.plan.limits.depth)
@@ -385,7 +374,7 @@ public final class Router: Sendable {
             case .lines:
                 worker.block.arrival = options.clock.wall()
                 options.registry?.note(time: worker.block.arrival)
-                clerk?.prepare(&worker, generation.ruleset)
+                consentWriter?.prepare(&worker, generation.ruleset)
                 pulse.begin()
                 worker.work()
                 pulse.end()
@@ -394,10 +383,10 @@ public final class Router: Sendable {
             case .end, .failed: beginEnding()
             }
             turns.pass(turn) {
-                let isWritten = clerk?.settle(&worker, generation.ruleset, source: sources[worker.block.source].name) ?? true
+                let isWritten = consentWriter?.settle(&worker, generation.ruleset, source: sources[worker.block.source].name) ?? true
                 if isWritten || worker.portions.isEmpty { handOver(&worker, generation, logs, isWritten) } else { giveBack(worker) }
             }
-            roster.leave(generation)
+            generations.leave(generation)
             worker.reset()
             switch intake {
             case .lines, .overlong: continue
@@ -412,18 +401,18 @@ public final class Router: Sendable {
         // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
         let parcels = worker.parcels
         let receipt = receipt(for: worker, isWritten)
-        for (index, post) in generation.posts.enumerated() {
+        for (index, destination) in generation.destinations.enumerated() {
             let own = parcels[index].isEmpty ? nil : receipt
             own?.add()
-            guard !post.lane.take(&parcels[index], own) else { continue }
+            guard !destination.lane.take(&parcels[index], own) else { continue }
             pace.waitBegins()
-            post.lane.waitAndTake(&parcels[index], own)
+            destination.lane.waitAndTake(&parcels[index], own)
             pace.waitEnds()
         }
         totals.withLock { totals in
             totals.add(worker.tally, rejected: worker.faults.count, heard: worker.heard, source: worker.block.source, of: generation)
         }
-        consentNews.tell(broken: worker.takeBrokenSignals())
+        consentReporter.tell(broken: worker.takeBrokenSignals())
         // Told before they are answered for.
         logs[worker.block.source].note(worker.faults, lines: worker.lines, in: worker.block)
         receipt?.settle()
@@ -432,9 +421,9 @@ public final class Router: Sendable {
     /// In turn: what is to wait for consent is stored, or denied.
     private func hold(_ worker: inout Worker, _ generation: Generation) {
         let denied =
-            holds?.take(worker.judge.held, generation, source: worker.block.source, key: worker.block.key)
+            heldStore?.take(worker.judge.held, generation, source: worker.block.source, key: worker.block.key)
             ?? (0..<worker.judge.held.count).map { ($0, .unstored) }
-        if let fault = holds?.status.gone { leave(fault) }
+        if let fault = heldStore?.status.gone { leave(fault) }
         for (event, denial) in denied {
             for route in worker.judge.held.routes(event) { worker.tally.settle(as: .denied(denial), route: UInt16(route)) }
         }
@@ -491,15 +480,17 @@ public final class Router: Sendable {
                 return options.clock.now() >= deadline ? .ready(ending.time) : .notBefore(deadline)
             }
             guard let time else { return }
-            holds?.end(hurried: true)
-            for lane in roster.posts.map(\.lane) where !lane.isOver { lane.giveUp(Answer("time to drain was up after \(time.configured)")) }
+            heldStore?.end(hurried: true)
+            for lane in generations.destinations.map(\.lane) where !lane.isOver {
+                lane.giveUp(Answer("time to drain was up after \(time.configured)"))
+            }
         }.detach()
     }
 
     private func endLanes() {
         beginEnding()
-        roster.end()
-        let lanes = roster.posts.map(\.lane)
+        generations.end()
+        let lanes = generations.destinations.map(\.lane)
         for lane in lanes { lane.drain() }
         for lane in lanes { lane.waitForEnd() }
         ending.withLock { $0.isOver = true }

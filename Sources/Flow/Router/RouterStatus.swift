@@ -3,6 +3,8 @@
 internal import Admission
 public import Configuration
 public import Delivery
+public import Generations
+public import Holding
 internal import Ingest
 internal import Judging
 public import Platform
@@ -58,8 +60,8 @@ public struct RouterStatus: Sendable {
 
 extension Router {
     public var status: RouterStatus {
-        let current = roster.current
-        let draining = roster.posts.filter { post in roster.isRetiring(post) && !post.lane.isOver }
+        let current = generations.current
+        let draining = generations.destinations.filter { destination in generations.isRetiring(destination) && !destination.lane.isOver }
         let sums = sums
         let names = names.all
         let inbox = entrance.map { inbox in
@@ -71,27 +73,29 @@ extension Router {
             sources: sourceNames.enumerated().map { index, name in
                 .init(name: name, counts: index < sums.sources.count ? sums.sources[index] : SourceCounts())
             },
-            routes: roster.routes.map { route in
+            routes: generations.routes.map { route in
                 let number = Int(route)
                 return .init(
                     name: names[number], verdicts: Tally.columns.map { sums.tally[number, $0] },
                     keepErrors: sums.tally.keepErrors(route: number),
                     transformErrors: sums.tally.transformErrors(route: number))
             }, inbox: inbox,
-            lanes: (current.posts + draining).map { post in
+            lanes: (current.destinations + draining).map { destination in
                 .init(
-                    provider: post.lane.name, isRetiring: roster.isRetiring(post), isDurable: post.lane.isDurable,
-                    isClosed: post.lane.isClosedByProvider, status: post.lane.status)
-            }, held: holds?.status, at: options.clock.wall())
+                    provider: destination.lane.name, isRetiring: generations.isRetiring(destination), isDurable: destination.lane.isDurable,
+                    isClosed: destination.lane.isClosedByProvider, status: destination.lane.status)
+            }, held: heldStore?.status, at: options.clock.wall())
     }
 
     /// The plan that judges.
-    public var plan: Plan { roster.current.plan }
+    public var plan: Plan { generations.current.plan }
 
     /// The names of the providers whose spools are in use.
     public var durableProviders: Set<String> {
-        let current = roster.current
-        let posts = roster.posts.filter { post in !post.lane.isOver || current.posts.contains { $0 === post } }
-        return Set(posts.filter(\.lane.isDurable).map(\.lane.name))
+        let current = generations.current
+        let destinations = generations.destinations.filter { destination in
+            !destination.lane.isOver || current.destinations.contains { $0 === destination }
+        }
+        return Set(destinations.filter(\.lane.isDurable).map(\.lane.name))
     }
 }

@@ -1,12 +1,12 @@
 // Why every route does what it does with one event. The event goes the way of every other, through a worker, and what the
 // worker made of it is what is told. Values that a route hashes, and texts that came from the environment or a file, never show.
 
-public import Ledger
-internal import Workers
 internal import Admission
 public import Configuration
 internal import Events
 internal import Judging
+public import Ledger
+internal import Workers
 
 public struct Explanation: Sendable {
     /// What became of the event at one route. The raw values are the words that `--json` uses.

@@ -10,16 +10,16 @@
 // is not hashed twice. Its subjects are those that it had when it came in. What is on record of them is looked up when it is judged, and
 // once more when it is handed over; where that cannot be told the letter stays.
 
-internal import Workers
-public import Ledger
 internal import Admission
 public import Configuration
 public import Delivery
 internal import Events
 public import Expressions
 internal import Judging
+public import Ledger
 public import Platform
 public import Spool
+internal import Workers
 
 public struct ReplayOptions: Sendable {
     public var choice = DeadLetterFile.Choice()
@@ -171,7 +171,8 @@ public final class Replay: Sendable {
 
     /// Judges these letters and sends those that may go; nil for `lane`: only judges.
     private func replay(
-        _ letters: ArraySlice<DeadLetter>, _ judges: LetterJudges, _ check: ReplayCheck?, _ lane: ReplayLane?, _ account: inout ReplayAccount
+        _ letters: ArraySlice<DeadLetter>, _ judges: LetterJudges, _ check: ReplayCheck?, _ lane: ReplayLane?,
+        _ account: inout ReplayAccount
     ) throws {
         var parcel = Parcel()
         var owners: [Int64: ReplayLane.Pending] = [:]

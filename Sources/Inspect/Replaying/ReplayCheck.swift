@@ -1,12 +1,12 @@
 // The second check of dead letters that are sent again: what is on record of their subjects may change until the very hand-over, and whoever
 // replays has no part in it. So it is looked up once more for each batch.
 
-internal import Ledger
 internal import Admission
 internal import Configuration
 internal import ConsentGate
 internal import Delivery
 internal import Judging
+internal import Ledger
 internal import Platform
 internal import Spool
 

@@ -11,8 +11,8 @@ extension Judge {
     @inline(__always) public mutating func speech(_ event: ScannedEvent) -> ConsentSpeech { speech?.speech(event) ?? .none }
 
     /// What it says.
-    public mutating func deed(_ event: ScannedEvent, _ speech: ConsentSpeech) -> ConsentDeed {
-        self.speech?.deed(event, speech) ?? ConsentDeed(act: .broken("no ledger is kept"), ids: [])
+    public mutating func action(_ event: ScannedEvent, _ speech: ConsentSpeech) -> ConsentAction {
+        self.speech?.action(event, speech) ?? ConsentAction(act: .broken("no ledger is kept"), ids: [])
     }
 
     /// The keys of the two ids that an event ties; nil: it does not carry both.

@@ -8,6 +8,7 @@ import Platform
 @testable import Delivery
 @testable import Ledger
 @testable import Spool
+@testable import Withdrawal
 
 /// The hands of the clock, for those who read it by themselves.
 final class Hands: Sendable {

@@ -8,6 +8,7 @@ import Platform
 @testable import Delivery
 @testable import Ledger
 @testable import Spool
+@testable import Withdrawal
 
 extension World {
     func ledgerSteps(_ ready: inout [() throws -> Void]) {

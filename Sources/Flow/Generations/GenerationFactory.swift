@@ -1,13 +1,13 @@
 // Makes lanes and generations, the same way at the start and at every reload.
 
-internal import Admission
-internal import Configuration
-internal import ConsentGate
-internal import Delivery
+public import Admission
+public import Configuration
+public import ConsentGate
+public import Delivery
 internal import Judging
-internal import Platform
+public import Platform
 
-final class Workshop: Sendable {
+public final class GenerationFactory: Sendable {
     private let names: RunNames
     private let key: [UInt8]
     private let deadLetters: DeadLetters
@@ -16,7 +16,7 @@ final class Workshop: Sendable {
     private let records: ConsentRecords?
     private let levels: RunNames
     /// nil: no ledger is kept.
-    let check: SecondCheck?
+    public let check: SecondCheck?
     private let news: @Sendable (Lane, Lane.News) -> Void
     private let state: Monitor<State>
     /// A route of a plan that takes over goes on where the one of its name was.
@@ -24,12 +24,12 @@ final class Workshop: Sendable {
 
     private struct State {
         var chance: Chance
-        var posts = 0
+        var destinations = 0
         /// How old events may get, by the number of their route.
         var retention: [UInt16: Int64] = [:]
     }
 
-    init(
+    public init(
         names: RunNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, vitals: Vitals, seed: UInt64,
         records: ConsentRecords? = nil, levels: RunNames = RunNames(), look: @escaping @Sendable () -> Void = {},
         news: @escaping @Sendable (Lane, Lane.News) -> Void
@@ -46,35 +46,35 @@ final class Workshop: Sendable {
         state = Monitor(State(chance: Chance(seed: seed)))
     }
 
-    func post(_ provider: ProviderPlan, _ outlet: Outlet) -> Post {
-        let seat = Seat(outlet.provider, clock: clock)
+    public func destination(_ provider: ProviderPlan, _ outlet: Outlet) -> Destination {
+        let slot = ProviderSlot(outlet.provider, clock: clock)
         let (index, seed) = state.withLock { state in
-            defer { state.posts += 1 }
-            return (state.posts, state.chance.next())
+            defer { state.destinations += 1 }
+            return (state.destinations, state.chance.next())
         }
         let lane = Lane(
-            name: provider.name, provider: seat, plan: provider.delivery, concurrency: outlet.concurrency, routes: names,
+            name: provider.name, provider: slot, plan: provider.delivery, concurrency: outlet.concurrency, routes: names,
             store: outlet.store, deadLetters: deadLetters, clock: clock, chance: Chance(seed: seed), vitals: vitals,
             check: check, news: news)
-        return Post(index: index, lane: lane, seat: seat)
+        return Destination(index: index, lane: lane, slot: slot)
     }
 
     /// From now on what waits is asked for what this generation demands.
-    func settle(on generation: Generation) {
+    public func settle(on generation: Generation) {
         check?.adopt(generation.ruleset.consent)
         // What came by a route that is gone goes on under what that route said.
         let retention = state.withLock { state in
             for (number, route) in zip(generation.routes, generation.plan.routes) { state.retention[number] = route.retention?.nanoseconds }
             return state.retention
         }
-        for post in generation.posts { post.lane.adopt(routeRetention: retention) }
+        for destination in generation.destinations { destination.lane.adopt(routeRetention: retention) }
     }
 
-    func generation(_ number: Int, _ plan: Plan, _ posts: [Post], routes: [UInt16]) -> Generation {
+    public func generation(_ number: Int, _ plan: Plan, _ destinations: [Destination], routes: [UInt16]) -> Generation {
         // One key for all of them: a subject stays the same subject.
         let ruleset = Ruleset(
-            plan, numbers: routes, subjectKey: key, locatesMessageIDs: posts.contains { $0.lane.isDurable }, memories: memories,
+            plan, numbers: routes, subjectKey: key, locatesMessageIDs: destinations.contains { $0.lane.isDurable }, memories: memories,
             records: records, levels: levels)
-        return Generation(number: number, plan: plan, ruleset: ruleset, posts: posts, routes: routes)
+        return Generation(number: number, plan: plan, ruleset: ruleset, destinations: destinations, routes: routes)
     }
 }

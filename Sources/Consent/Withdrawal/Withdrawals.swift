@@ -3,8 +3,9 @@
 // receipt says what was destroyed where. A receipt that is not finished when the router ends, however it ends, is finished by the next.
 
 public import Admission
-internal import ConsentGate
-internal import Delivery
+public import ConsentGate
+public import Delivery
+public import Holding
 public import Ledger
 public import Platform
 
@@ -18,33 +19,33 @@ public final class Withdrawals: Sendable {
     private let steps: WithdrawalSteps
     private let lanes: @Sendable () -> [Lane]
     /// nil: nothing is held.
-    private let holds: Holds?
+    private let heldStore: HeldStore?
     /// Waits until every block has been handed over that was judged before.
     private let settle: @Sendable () -> Void
     private let say: @Sendable (String) -> Void
     private let state = Monitor(State())
 
-    init(
+    public init(
         _ registry: Registry, check: SecondCheck, deadLetters: DeadLetters, names: RunNames, lanes: @escaping @Sendable () -> [Lane],
-        holds: Holds?, settle: @escaping @Sendable () -> Void, clock: Clock, say: @escaping @Sendable (String) -> Void
+        heldStore: HeldStore?, settle: @escaping @Sendable () -> Void, clock: Clock, say: @escaping @Sendable (String) -> Void
     ) {
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: clock)
         self.lanes = lanes
-        self.holds = holds
+        self.heldStore = heldStore
         self.settle = settle
         self.say = say
     }
 
     /// Goes on with what an earlier run began.
-    func resume() throws(StorageFault) {
+    public func resume() throws(StorageFault) {
         for receipt in try steps.unfinished() { enqueue(receipt) }
     }
 
     /// Withdraws consent, all of it or to these purposes; whether it is on record now, and the number of the receipt.
     public func withdraw(_ id: LedgerID, purposes: [String]?, origin: String) throws(StorageFault) -> (holds: Bool, receipt: Int64?) {
         // Until its receipt is in the queue nothing is released either.
-        self.holds?.beginWithdrawal()
-        defer { self.holds?.endWithdrawal() }
+        heldStore?.beginWithdrawal()
+        defer { heldStore?.endWithdrawal() }
         let (holds, receipt) = try steps.record(id, purposes: purposes, origin: origin)
         guard let receipt else { return (holds, nil) }
         begin([receipt])
@@ -52,7 +53,7 @@ public final class Withdrawals: Sendable {
     }
 
     /// Of withdrawals that the stream has brought, and the ledger has for good.
-    func adopt(_ receipts: [Int64]) {
+    public func adopt(_ receipts: [Int64]) {
         if receipts.isEmpty { return }
         do throws(StorageFault) {
             try steps.ban(receipts)
@@ -84,7 +85,7 @@ public final class Withdrawals: Sendable {
     }
 
     private func enqueue(_ receipt: Int64) {
-        holds?.beginWithdrawal()
+        heldStore?.beginWithdrawal()
         let isIdle = state.withLock { state in
             state.waiting.append(receipt)
             defer { state.isWorking = true }
@@ -111,8 +112,8 @@ public final class Withdrawals: Sendable {
     }
 
     private func sweepHolds() throws(StorageFault) -> Swept {
-        defer { holds?.endWithdrawal() }
-        return try holds?.sweep(steps.check) ?? Swept()
+        defer { heldStore?.endWithdrawal() }
+        return try heldStore?.sweep(steps.check) ?? Swept()
     }
 
     private static func place(_ lane: Lane) -> String { "queue of \(lane.name)" }

@@ -4,7 +4,7 @@
 internal import Configuration
 
 /// A decision that came in an event.
-public struct ConsentDeed: Sendable, Equatable {
+public struct ConsentAction: Sendable, Equatable {
     public enum Act: Sendable, Equatable {
         /// All that is granted and refused, in place of what was said before.
         case state(ConsentTerms)
@@ -78,7 +78,7 @@ public struct ConsentVocabulary: Sendable {
     }
 
     /// What holds of a person when it cannot be written down: what was said, each as far as it is not refused now.
-    public func lowered(_ known: [ConsentTerms], by act: ConsentDeed.Act) -> [ConsentTerms]? {
+    public func lowered(_ known: [ConsentTerms], by act: ConsentAction.Act) -> [ConsentTerms]? {
         switch act {
         case .withdraw(nil): return [.withdrawn]
         case .refuse(let purposes), .withdraw(let purposes?):

@@ -1,21 +1,21 @@
 // What a withdrawal does to the ledger and the dead letters, step by step. On which thread a step is taken, and what the lanes do in
 // between, is for others to say, so that a simulation can stop between any two of them.
 
-internal import Admission
-internal import ConsentGate
-internal import Delivery
-internal import Ledger
-internal import Platform
+public import Admission
+public import ConsentGate
+public import Delivery
+public import Ledger
+public import Platform
 
-struct WithdrawalSteps: Sendable {
-    let registry: Registry
-    let check: SecondCheck
-    let deadLetters: DeadLetters
-    let names: RunNames
-    let clock: Clock
+public struct WithdrawalSteps: Sendable {
+    public let registry: Registry
+    public let check: SecondCheck
+    public let deadLetters: DeadLetters
+    public let names: RunNames
+    public let clock: Clock
 
     /// The receipts that an earlier run began and did not finish. From now on nothing goes of what they are about.
-    func unfinished() throws(StorageFault) -> [Int64] {
+    public func unfinished() throws(StorageFault) -> [Int64] {
         try registry.use { (file) throws(StorageFault) in
             let receipts = try file.unfinishedReceipts()
             for receipt in receipts { check.ban(receipt) }
@@ -25,7 +25,7 @@ struct WithdrawalSteps: Sendable {
 
     /// When this returns the ledger has it for good, and no hand-over begins any more, also if the person consents again; whether it is on
     /// record now, and the number of the receipt.
-    func record(_ id: LedgerID, purposes: [String]?, origin: String) throws(StorageFault) -> (holds: Bool, receipt: Int64?) {
+    public func record(_ id: LedgerID, purposes: [String]?, origin: String) throws(StorageFault) -> (holds: Bool, receipt: Int64?) {
         try registry.use { (file) throws(StorageFault) in
             let (outcome, receipt): (LedgerOutcome, Int64?) = try file.write { () throws(StorageFault) in
                 let outcome = try file.withdraw(id, purposes: purposes, origin: origin)
@@ -47,7 +47,7 @@ struct WithdrawalSteps: Sendable {
     }
 
     /// Before it is acknowledged: how many events are in providers' hands, by place, which nobody could tell after a kill.
-    func note(inHands: [String: Int], _ receipt: Int64) throws(StorageFault) {
+    public func note(inHands: [String: Int], _ receipt: Int64) throws(StorageFault) {
         let lines = inHands.filter { $0.value > 0 }
         if lines.isEmpty { return }
         try write(lines.mapValues { count in WithdrawalReceipt.Line(place: "", at: 0, events: 0, inHands: count) }, to: receipt)
@@ -55,7 +55,7 @@ struct WithdrawalSteps: Sendable {
 
     /// The last step, when the lanes have destroyed what waited in these places: the dead letters, and the receipt. False: a lane
     /// ended before it had destroyed everything, and the next start goes on with it.
-    func finish(_ receipt: Int64, _ lanes: [String: Swept]) throws(StorageFault) -> Bool {
+    public func finish(_ receipt: Int64, _ lanes: [String: Swept]) throws(StorageFault) -> Bool {
         var places = lanes
         places["dead letters"] = try deadLetters.sweep(check, names)
         let isWhole = !lanes.values.contains(where: \.isCut)

@@ -2,11 +2,11 @@
 // old one is awaited, and the old one flushed and closed, before the new one is called, but for no longer than the grace; and that
 // an old one that leaves late ends nothing.
 
-internal import Admission
-internal import Delivery
-internal import Platform
+public import Admission
+public import Delivery
+public import Platform
 
-final class Seat: Provider {
+public final class ProviderSlot: Provider {
     private struct State {
         var current: any Provider
         /// Which one it is, counted from 0.
@@ -29,14 +29,14 @@ final class Seat: Provider {
     private let state: Monitor<State>
     private let clock: Clock
 
-    init(_ provider: any Provider, clock: Clock) {
+    public init(_ provider: any Provider, clock: Clock) {
         state = Monitor(State(current: provider))
         self.clock = clock
     }
 
     // MARK: - As the lane sees it
 
-    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+    public func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
         let (provider, number) = enter(2)
         provider.deliver(batch, attempt: attempt) { [self] outcome in
             let isOld = state.withLock { $0.number != number || $0.next != nil }
@@ -46,15 +46,15 @@ final class Seat: Provider {
         leave(number)
     }
 
-    func flush(_ done: @escaping @Sendable (Outcome) -> Void) {
+    public func flush(_ done: @escaping @Sendable (Outcome) -> Void) {
         let (provider, number) = enter(1)
         provider.flush(done)
         leave(number)
     }
 
-    func reopen() { state.withLock { $0.current }.reopen() }
+    public func reopen() { state.withLock { $0.current }.reopen() }
 
-    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {
+    public func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {
         let (provider, number) = state.withLock { state in
             state.handler = handler
             return (state.current, state.number)
@@ -62,7 +62,7 @@ final class Seat: Provider {
         listen(to: provider, number)
     }
 
-    func close() {
+    public func close() {
         let all = state.withLock { state in
             state.isClosed = true
             return [state.current] + (state.next.map { [$0.provider] } ?? [])
@@ -74,7 +74,7 @@ final class Seat: Provider {
     // MARK: - Taking over
 
     /// Lets another provider take over. It returns at once.
-    func change(to provider: any Provider, within grace: Duration) {
+    public func change(to provider: any Provider, within grace: Duration) {
         let deadline = clock.now() + grace
         let (old, number, replaced, isClosed) = state.withLock { state in
             defer { if !state.isClosed { state.next = (provider, state.next?.by ?? deadline) } }

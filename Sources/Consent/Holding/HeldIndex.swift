@@ -7,15 +7,15 @@ internal import Platform
 internal import Spool
 
 /// What becomes of rows once the lanes have what was released of them.
-struct HoldChange: Sendable {
+struct HeldChange: Sendable {
     var remove: [HeldRow] = []
     var narrow: [HeldRow] = []
     var isEmpty: Bool { remove.isEmpty && narrow.isEmpty }
 }
 
-struct HoldBook {
+struct HeldIndex {
     enum Step {
-        case change(HoldChange)
+        case change(HeldChange)
         /// Those that came in before that time are destroyed.
         case expire(before: Int64)
         /// The events of these subjects, behind that number, are judged again.
@@ -45,7 +45,7 @@ struct HoldBook {
     private var onTheirWay: Set<Int64> = []
     /// Of those, the ones that a withdrawal has destroyed in the file.
     private var destroyed: Set<Int64> = []
-    private var due = HoldChange()
+    private var due = HeldChange()
     /// How many withdrawals have not yet seen to what is held.
     private var withdrawals = 0
     private var isEnding = false
@@ -142,7 +142,7 @@ struct HoldBook {
 
     private mutating func nextOfFile(at now: Instant, wall: Int64) -> Step? {
         if !due.isEmpty {
-            defer { due = HoldChange() }
+            defer { due = HeldChange() }
             return .change(due)
         }
         if let expiry = expiry(at: now, wall: wall), expiry <= now { return .expire(before: wall - bounds.time.nanoseconds + 1) }
@@ -156,7 +156,7 @@ struct HoldBook {
 
     private mutating func release() -> Step {
         if let releasing { return .release(releasing.subjects, after: releasing.after) }
-        let subjects = Array(asked.prefix(HoldBook.mostSubjects))
+        let subjects = Array(asked.prefix(HeldIndex.mostSubjects))
         asked.removeFirst(subjects.count)
         isAsked.subtract(subjects)
         releasing = (subjects, 0)
@@ -192,13 +192,13 @@ struct HoldBook {
     }
 
     /// The lanes have what was released, or nothing was: the file is to be changed.
-    mutating func settle(_ change: HoldChange) {
+    mutating func settle(_ change: HeldChange) {
         due.remove += change.remove
         due.narrow += change.narrow
     }
 
     /// The file was changed. What of it was to wait on, and a withdrawal has destroyed meanwhile.
-    mutating func changed(_ change: HoldChange, at now: Instant) -> [HeldRow] {
+    mutating func changed(_ change: HeldChange, at now: Instant) -> [HeldRow] {
         let gone = change.narrow.filter { destroyed.contains($0.id) }
         for row in change.remove + change.narrow {
             onTheirWay.remove(row.id)
@@ -216,15 +216,15 @@ struct HoldBook {
     mutating func expired(_ rows: [HeldRow], at now: Instant) {
         for row in rows { remove(row) }
         // What is overdue and still there is on its way, or was too much for one go.
-        expireNotBefore = rows.isEmpty ? now + HoldBook.pause : nil
+        expireNotBefore = rows.isEmpty ? now + HeldIndex.pause : nil
         if !rows.isEmpty { becomeUntidy(at: now) }
     }
 
-    mutating func becomeUntidy(at now: Instant) { tidyAt = tidyAt ?? now + HoldBook.pause }
+    mutating func becomeUntidy(at now: Instant) { tidyAt = tidyAt ?? now + HeldIndex.pause }
 
     /// A step has failed: it is tried again, but not at once.
-    mutating func failed(_ change: HoldChange? = nil, at now: Instant) {
-        notBefore = now + HoldBook.pause
+    mutating func failed(_ change: HeldChange? = nil, at now: Instant) {
+        notBefore = now + HeldIndex.pause
         if let change { settle(change) }
     }
 
@@ -235,8 +235,8 @@ struct HoldBook {
     }
 
     /// What is to be done to the file still, when nobody takes steps any more.
-    mutating func takeDue() -> HoldChange {
-        defer { due = HoldChange() }
+    mutating func takeDue() -> HeldChange {
+        defer { due = HeldChange() }
         return due
     }
 }

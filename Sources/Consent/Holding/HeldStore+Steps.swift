@@ -2,110 +2,111 @@
 
 internal import Admission
 internal import Delivery
+internal import Generations
 internal import Judging
 internal import Platform
 internal import Spool
 
-extension Holds {
+extension HeldStore {
     /// Takes steps until it is told to end.
-    func work() {
-        let bench = HoldBench(roster.current, sources: sources)
+    public func work() {
+        let heldJudge = HeldJudge(generations.current, sources: sources)
         while true {
-            let step = book.waitUntilReady { $0.next(at: clock.now(), wall: clock.wall()) }
+            let step = heldIndex.waitUntilReady { $0.next(at: clock.now(), wall: clock.wall()) }
             if case .end = step { return }
-            carryOut(step, bench)
+            carryOut(step, heldJudge)
         }
     }
 
     /// Takes all steps that are due by now.
-    func settle() {
-        let bench = HoldBench(roster.current, sources: sources)
-        while case .ready(let step) = book.withLock({ $0.next(at: clock.now(), wall: clock.wall()) }) {
+    public func settle() {
+        let heldJudge = HeldJudge(generations.current, sources: sources)
+        while case .ready(let step) = heldIndex.withLock({ $0.next(at: clock.now(), wall: clock.wall()) }) {
             if case .end = step { return }
-            carryOut(step, bench)
+            carryOut(step, heldJudge)
         }
     }
 
-    private func carryOut(_ step: HoldBook.Step, _ bench: HoldBench) {
+    private func carryOut(_ step: HeldIndex.Step, _ heldJudge: HeldJudge) {
         do throws(StorageFault) {
             switch step {
             case .change(let change): try commit(change)
             case .expire(let time): try expire(before: time)
-            case .release(let subjects, let after): try release(subjects, after: after, bench)
+            case .release(let subjects, let after): try release(subjects, after: after, heldJudge)
             case .tidy: try use { (file) throws(StorageFault) in try file.tidy() }
             case .end: break
             }
         } catch {
             if error.kind != .taken { note(error) }
             let now = clock.now()
-            book.withLock { book in
+            heldIndex.withLock { heldIndex in
                 switch step {
-                case .change(let change): book.failed(change, at: now)
-                case .tidy: book.becomeUntidy(at: now)
-                case .expire, .release, .end: book.failed(at: now)
+                case .change(let change): heldIndex.failed(change, at: now)
+                case .tidy: heldIndex.becomeUntidy(at: now)
+                case .expire, .release, .end: heldIndex.failed(at: now)
                 }
             }
         }
     }
 
-    func commit(_ change: HoldChange) throws(StorageFault) {
+    func commit(_ change: HeldChange) throws(StorageFault) {
         try use { (file) throws(StorageFault) in
             try file.change(remove: change.remove.map(\.id), narrow: change.narrow.map { ($0.id, $0.routes) })
             try noteOldest(of: file)
         }
         let now = clock.now()
-        let destroyed = book.withLock { $0.changed(change, at: now) }
+        let destroyed = heldIndex.withLock { $0.changed(change, at: now) }
         totals.withLock { totals in for row in destroyed { totals.settle(held: row.routes, as: .withdrawn) } }
     }
 
     private func noteOldest(of file: HeldFile) throws(StorageFault) {
         let oldest = try file.oldest()
-        book.withLock { $0.note(oldest: oldest) }
+        heldIndex.withLock { $0.note(oldest: oldest) }
     }
 
     private func expire(before time: Int64) throws(StorageFault) {
         let gone = try use { (file) throws(StorageFault) in
-            let rows = try file.rows(before: time, most: Holds.page)
-            let gone = book.withLock { book in rows.filter { !book.isOnItsWay($0.id) } }
+            let rows = try file.rows(before: time, most: HeldStore.page)
+            let gone = heldIndex.withLock { heldIndex in rows.filter { !heldIndex.isOnItsWay($0.id) } }
             try file.change(remove: gone.map(\.id))
             try noteOldest(of: file)
             return gone
         }
         let now = clock.now()
-        book.withLock { $0.expired(gone, at: now) }
+        heldIndex.withLock { $0.expired(gone, at: now) }
         totals.withLock { totals in for row in gone { totals.settle(held: row.routes, as: .expired) } }
     }
 
-    private func release(_ subjects: [SubjectKey], after: Int64, _ bench: HoldBench) throws(StorageFault) {
+    private func release(_ subjects: [SubjectKey], after: Int64, _ heldJudge: HeldJudge) throws(StorageFault) {
         let (events, next): ([HeldEvent], Int64?) = try use { (file) throws(StorageFault) in
             // While the file is locked no withdrawal can come in between.
             let page = try file.events(
-                of: subjects, after: after, most: Holds.page, bytes: Holds.pageBytes,
-                except: { id in book.withLock { $0.isOnItsWay(id) } })
-            book.withLock { $0.begin(page.events.map(\.row.id)) }
+                of: subjects, after: after, most: HeldStore.page, bytes: HeldStore.pageBytes,
+                except: { id in heldIndex.withLock { $0.isOnItsWay(id) } })
+            heldIndex.withLock { $0.begin(page.events.map(\.row.id)) }
             return page
         }
         if !events.isEmpty {
-            let generation = roster.enter()
-            defer { roster.leave(generation) }
-            let change = decide(events, bench.judge(events, by: generation), bench)
-            handOver(bench.parcels, generation, change)
+            let generation = generations.enter()
+            defer { generations.leave(generation) }
+            let change = decide(events, heldJudge.judge(events, by: generation), heldJudge)
+            handOver(heldJudge.parcels, generation, change)
         }
-        book.withLock { $0.released(upTo: next) }
+        heldIndex.withLock { $0.released(upTo: next) }
     }
 
     /// Counts what was decided; what the file is to be changed for it.
-    private func decide(_ events: [HeldEvent], _ verdicts: [HoldBench.Verdicts], _ bench: HoldBench) -> HoldChange {
-        var change = HoldChange()
-        var settled: HoldBench.Verdicts = []
-        book.withLock { book in
+    private func decide(_ events: [HeldEvent], _ verdicts: [HeldJudge.Verdicts], _ heldJudge: HeldJudge) -> HeldChange {
+        var change = HeldChange()
+        var settled: HeldJudge.Verdicts = []
+        heldIndex.withLock { heldIndex in
             for (event, verdicts) in zip(events, verdicts) {
-                let left = verdicts.filter { $0.verdict.isOpen || book.isWithdrawing && $0.verdict.isRefusal }
+                let left = verdicts.filter { $0.verdict.isOpen || heldIndex.isWithdrawing && $0.verdict.isRefusal }
                 settled += verdicts.filter { one in !left.contains { $0.route == one.route } }
                 if left.count == verdicts.count, !verdicts.isEmpty {
-                    if book.stays(event.row) { continue }
+                    if heldIndex.stays(event.row) { continue }
                     settled += left.map { ($0.route, .withdrawn) }
-                    book.remove(event.row)
+                    heldIndex.remove(event.row)
                 } else if left.isEmpty {
                     change.remove.append(event.row)
                 } else {
@@ -116,21 +117,21 @@ extension Holds {
             }
         }
         totals.withLock { totals in
-            for (route, verdict) in settled { totals.settle(held: route, as: verdict, targets: bench.targets(route)) }
+            for (route, verdict) in settled { totals.settle(held: route, as: verdict, targets: heldJudge.targets(route)) }
         }
         return change
     }
 
     /// The rows leave the file when every lane has what is its own.
-    private func handOver(_ parcels: UnsafeMutableBufferPointer<Parcel>, _ generation: Generation, _ change: HoldChange) {
+    private func handOver(_ parcels: UnsafeMutableBufferPointer<Parcel>, _ generation: Generation, _ change: HeldChange) {
         let receipt = Receipt { [weak self] in
             guard let self, !change.isEmpty else { return }
-            book.withLock { $0.settle(change) }
-            book.wake()
+            heldIndex.withLock { $0.settle(change) }
+            heldIndex.wake()
         }
-        for (index, post) in generation.posts.enumerated() where !parcels[index].isEmpty {
+        for (index, destination) in generation.destinations.enumerated() where !parcels[index].isEmpty {
             receipt.add()
-            if !post.lane.take(&parcels[index], receipt) { post.lane.waitAndTake(&parcels[index], receipt) }
+            if !destination.lane.take(&parcels[index], receipt) { destination.lane.waitAndTake(&parcels[index], receipt) }
         }
         receipt.settle()
     }

@@ -2,12 +2,13 @@
 // subject answers, its events are judged again by the plan of the day, in order; each leaves the file when the lanes have it, so that a
 // crash loses none, and may repeat some. What its subject refuses, or nobody answers in time, is destroyed.
 
-internal import Admission
-internal import Configuration
-internal import ConsentGate
+public import Admission
+public import Configuration
+public import ConsentGate
 internal import Delivery
-internal import Ledger
-internal import Platform
+public import Generations
+public import Ledger
+public import Platform
 public import Spool
 
 /// Where what is held is kept.
@@ -20,17 +21,17 @@ public struct HeldPlace: Sendable {
     }
 }
 
-final class Holds: Sendable {
+public final class HeldStore: Sendable {
     /// The most that is judged in one go.
-    static let page = 256
+    public static let page = 256
     static let pageBytes = 1_000_000
 
-    struct Storage {
+    public struct Storage {
         /// nil: there is none yet, or it cannot be opened.
-        var file: HeldFile?
+        public var file: HeldFile?
         /// After a fault: when it may be tried again.
-        var again: Instant?
-        var isClosed = false
+        public var again: Instant?
+        public var isClosed = false
     }
     private struct Told {
         var fault: StorageFault?
@@ -44,46 +45,47 @@ final class Holds: Sendable {
     }
 
     private let place: HeldPlace
-    let records: ConsentRecords
-    let roster: Roster
-    let totals: Monitor<Totals>
+    public let records: ConsentRecords
+    public let generations: GenerationRegistry
+    public let totals: Monitor<Totals>
     private let names: RunNames
-    let sources: [SourcePlan]
-    let clock: Clock
+    public let sources: [SourcePlan]
+    public let clock: Clock
     private let say: @Sendable (String) -> Void
-    /// Never asked for while `book` is locked.
-    let storage = Monitor(Storage())
-    let book: Monitor<HoldBook>
+    /// Never asked for while `heldIndex` is locked.
+    public let storage = Monitor(Storage())
+    let heldIndex: Monitor<HeldIndex>
     private let told = Monitor(Told())
 
-    init(
-        _ place: HeldPlace, registry: Registry, roster: Roster, totals: Monitor<Totals>, names: RunNames, sources: [SourcePlan],
-        options: RouterOptions, say: @escaping @Sendable (String) -> Void
+    public init(
+        _ place: HeldPlace, registry: Registry, generations: GenerationRegistry, totals: Monitor<Totals>, names: RunNames,
+        sources: [SourcePlan],
+        clock: Clock, say: @escaping @Sendable (String) -> Void
     ) {
         self.place = place
         records = registry.records
-        self.roster = roster
+        self.generations = generations
         self.totals = totals
         self.names = names
         self.sources = sources
-        clock = options.clock
+        self.clock = clock
         self.say = say
-        book = Monitor(HoldBook(roster.current.plan.consent?.hold ?? HoldPlan()))
+        heldIndex = Monitor(HeldIndex(generations.current.plan.consent?.hold ?? HoldPlan()))
         registry.onChange { [weak self] changes in self?.heard(changes) }
     }
 
     /// A plan has taken over.
-    func adopt(_ plan: Plan) {
-        book.withLock { $0.bounds = plan.consent?.hold ?? HoldPlan() }
-        book.wake()
+    public func adopt(_ plan: Plan) {
+        heldIndex.withLock { $0.bounds = plan.consent?.hold ?? HoldPlan() }
+        heldIndex.wake()
         told.withLock { $0.isFull = false }
     }
 
     /// How much waits.
-    var status: HeldStatus {
+    public var status: HeldStatus {
         var status = HeldStatus()
-        book.withLock { book in
-            (status.events, status.bytes, status.oldest) = (book.stored.events, book.stored.bytes, book.oldest)
+        heldIndex.withLock { heldIndex in
+            (status.events, status.bytes, status.oldest) = (heldIndex.stored.events, heldIndex.stored.bytes, heldIndex.oldest)
         }
         status.resumed = totals.withLock { $0.resumed }
         let fault = told.withLock { told in
@@ -97,7 +99,7 @@ final class Holds: Sendable {
 
     // MARK: - The file
 
-    func use<R>(_ body: (HeldFile) throws(StorageFault) -> R) throws(StorageFault) -> R {
+    public func use<R>(_ body: (HeldFile) throws(StorageFault) -> R) throws(StorageFault) -> R {
         try storage.withLock { (storage) throws(StorageFault) in
             if let file = storage.file { return try body(file) }
             if storage.isClosed { throw StorageFault(.failed, "\(place.path): the router is ending") }
@@ -122,7 +124,7 @@ final class Holds: Sendable {
     }
 
     /// Whether the file is where it was opened. Where it is not, nothing more is stored; what it holds can still be removed from it.
-    func checkPlace() -> StorageFault? {
+    public func checkPlace() -> StorageFault? {
         storage.withLock { storage in
             do throws(StorageFault) {
                 try storage.file?.checkPlace()
@@ -135,7 +137,7 @@ final class Holds: Sendable {
         }
     }
 
-    func note(_ fault: StorageFault?) {
+    public func note(_ fault: StorageFault?) {
         let before = told.withLock { told in
             if fault?.kind == .damaged { (told.isDamaged, told.isLeft) = (true, true) }
             // What was removed does not come back.
@@ -153,26 +155,26 @@ final class Holds: Sendable {
     // MARK: - Events come in
 
     /// In turn: stores what is to be held of a block. What is not, by its number, and why.
-    func take(_ held: borrowing HeldEvents, _ generation: Generation, source: Int, key: Int) -> [(event: Int, Denial)] {
+    public func take(_ held: borrowing HeldEvents, _ generation: Generation, source: Int, key: Int) -> [(event: Int, Denial)] {
         var rows: [HeldRow] = []
         var bodies: [UnsafeRawBufferPointer] = []
         for index in 0..<held.count {
             rows.append(row(of: index, held, generation, sources[source], key))
             bodies.append(held.body(index))
         }
-        let fits = book.withLock { book in rows.map { book.take($0) } }
+        let fits = heldIndex.withLock { heldIndex in rows.map { heldIndex.take($0) } }
         let taken = rows.indices.filter { fits[$0] }
         var denied: [(event: Int, Denial)] = rows.indices.filter { !fits[$0] }.map { ($0, .full) }
         if !denied.isEmpty { sayFull() }
         let isStored = store(taken.map { rows[$0] }, taken.map { bodies[$0] })
-        book.withLock { book in
-            for index in taken { book.came(rows[index], isStored: isStored) }
+        heldIndex.withLock { heldIndex in
+            for index in taken { heldIndex.came(rows[index], isStored: isStored) }
         }
         if !isStored { denied += taken.map { ($0, .unstored) } }
         // Whoever has answered while the block was judged was not told of these events; who answers from now on is.
         let known = Set(taken.flatMap { rows[$0].subjects }.filter(records.knows))
         // When none waited there is a new first one to expire.
-        if book.withLock({ $0.ask(known) || !taken.isEmpty && $0.total.events == taken.count }) { book.wake() }
+        if heldIndex.withLock({ $0.ask(known) || !taken.isEmpty && $0.total.events == taken.count }) { heldIndex.wake() }
         return denied
     }
 
@@ -219,22 +221,22 @@ final class Holds: Sendable {
     /// Something was said for these ids, or, of none, everybody is to be asked.
     private func heard(_ changes: [LedgerChange]) {
         if changes.isEmpty { return askAll() }
-        if book.withLock({ $0.ask(changes.lazy.map { SubjectKey($0.short) }) }) { book.wake() }
+        if heldIndex.withLock({ $0.ask(changes.lazy.map { SubjectKey($0.short) }) }) { heldIndex.wake() }
     }
 
     func askAll() {
-        let isNew = book.withLock { book in book.ask(book.subjects(where: records.knows)) }
-        if isNew { book.wake() }
+        let isNew = heldIndex.withLock { heldIndex in heldIndex.ask(heldIndex.subjects(where: records.knows)) }
+        if isNew { heldIndex.wake() }
     }
 
     /// What an earlier run had left waits again.
-    func resume() {
+    public func resume() {
         do throws(StorageFault) {
             guard let file = try open(makes: false) else { return }
             var rows: [HeldRow] = []
             try file.readAll { rows.append($0) }
             storage.withLock { $0.file = file }
-            book.withLock { book in for row in rows { book.add(row) } }
+            heldIndex.withLock { heldIndex in for row in rows { heldIndex.add(row) } }
             totals.withLock { totals in for row in rows { totals.resume(held: row.routes) } }
             askAll()
         } catch {
@@ -245,14 +247,14 @@ final class Holds: Sendable {
     // MARK: - The end
 
     /// Nothing comes in any more: what was answered is released still, unless all is to end at once.
-    func end(hurried: Bool) {
-        book.withLock { $0.end(hurried: hurried) }
-        book.wake()
+    public func end(hurried: Bool) {
+        heldIndex.withLock { $0.end(hurried: hurried) }
+        heldIndex.wake()
     }
 
     /// The lanes are done, and the thread is.
-    func close() {
-        let change = book.withLock { $0.takeDue() }
+    public func close() {
+        let change = heldIndex.withLock { $0.takeDue() }
         do throws(StorageFault) {
             if !change.isEmpty { try commit(change) }
         } catch {

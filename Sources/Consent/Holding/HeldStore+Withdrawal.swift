@@ -2,31 +2,32 @@
 // nothing is released, so that it can tell what there was.
 
 internal import Admission
-internal import ConsentGate
-internal import Delivery
-internal import Judging
-internal import Platform
+public import ConsentGate
+public import Delivery
+public import Generations
+public import Judging
+public import Platform
 internal import Spool
 
-extension Holds {
+extension HeldStore {
     /// A withdrawal begins, and will end: until then nothing is released, so that it can tell what it has destroyed.
-    func beginWithdrawal() { book.withLock { $0.beginWithdrawal() } }
+    public func beginWithdrawal() { heldIndex.withLock { $0.beginWithdrawal() } }
 
-    func endWithdrawal() {
-        book.withLock { $0.endWithdrawal() }
+    public func endWithdrawal() {
+        heldIndex.withLock { $0.endWithdrawal() }
         askAll()
-        book.wake()
+        heldIndex.wake()
     }
 
     /// Destroys what its subjects refuse by now, and what `check` lets go no more, whatever they have said since.
-    func sweep(_ check: SecondCheck) throws(StorageFault) -> Swept {
-        let generation = roster.enter()
-        defer { roster.leave(generation) }
-        let bench = HoldBench(generation, sources: sources)
+    public func sweep(_ check: SecondCheck) throws(StorageFault) -> Swept {
+        let generation = generations.enter()
+        defer { generations.leave(generation) }
+        let heldJudge = HeldJudge(generation, sources: sources)
         var swept = Swept()
-        for subject in book.withLock({ book in book.subjects(where: records.knows) }) {
+        for subject in heldIndex.withLock({ heldIndex in heldIndex.subjects(where: records.knows) }) {
             var after: Int64? = 0
-            while let from = after { after = try sweep(subject, after: from, check, bench, generation, &swept) }
+            while let from = after { after = try sweep(subject, after: from, check, heldJudge, generation, &swept) }
         }
         if storage.withLock({ $0.file != nil }) {
             try use { (file) throws(StorageFault) in
@@ -38,12 +39,12 @@ extension Holds {
     }
 
     private func sweep(
-        _ subject: SubjectKey, after: Int64, _ check: SecondCheck, _ bench: HoldBench, _ generation: Generation, _ swept: inout Swept
+        _ subject: SubjectKey, after: Int64, _ check: SecondCheck, _ heldJudge: HeldJudge, _ generation: Generation, _ swept: inout Swept
     ) throws(StorageFault) -> Int64? {
         let (next, gone): (Int64?, [HeldRow]) = try use { (file) throws(StorageFault) in
             let (events, next) = try file.events(
-                of: [subject], after: after, most: Holds.page, bytes: Holds.pageBytes, except: { _ in false })
-            let verdicts = bench.judge(events, by: generation, isTrial: true)
+                of: [subject], after: after, most: HeldStore.page, bytes: HeldStore.pageBytes, except: { _ in false })
+            let verdicts = heldJudge.judge(events, by: generation, isTrial: true)
             if verdicts.contains(where: { $0.contains { $0.verdict == .denied(.unreadable) || $0.verdict == .denied(.clock) } }) {
                 throw StorageFault(.failed, "\(file.path): what is on record of its subjects cannot be told")
             }
@@ -53,7 +54,7 @@ extension Holds {
             try file.change(remove: gone.map(\.id))
             return (next, gone)
         }
-        let own = book.withLock { book in gone.filter { book.destroy($0) } }
+        let own = heldIndex.withLock { heldIndex in gone.filter { heldIndex.destroy($0) } }
         totals.withLock { totals in for row in own { totals.settle(held: row.routes, as: .withdrawn) } }
         swept.events += own.count
         swept.bytes += own.reduce(0) { $0 + $1.bytes }
@@ -66,7 +67,7 @@ extension Holds {
 }
 
 extension Totals {
-    mutating func settle(held routes: [UInt16], as verdict: Verdict) {
+    public mutating func settle(held routes: [UInt16], as verdict: Verdict) {
         for route in routes { settle(held: route, as: verdict) }
     }
 }

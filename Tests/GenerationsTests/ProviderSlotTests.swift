@@ -7,6 +7,7 @@ import Judging
 import Platform
 import Testing
 
+@testable import Generations
 @testable import Router
 
 /// What happened to several providers, in order.
@@ -60,8 +61,8 @@ private final class Puppet: Provider, @unchecked Sendable {
 
 private let batch = Batch(Parcel())
 
-@Suite("A provider's seat in its lane")
-struct SeatTests {
+@Suite("A provider's slot in its lane")
+struct ProviderSlotTests {
     @Test("the one that leaves is awaited, flushed and closed before the next one is called")
     func inTurn() {
         let log = Log()
@@ -74,13 +75,13 @@ struct SeatTests {
                 looks.wake()
                 return Clock.system.now()
             }, wall: { 0 })
-        let seat = Seat(old, clock: clock)
+        let slot = ProviderSlot(old, clock: clock)
         let outcomes = Monitor<[BatchOutcome]>([])
-        seat.deliver(batch, attempt: 1) { outcome in outcomes.withLock { $0.append(outcome) } }
-        seat.change(to: Puppet("new", log), within: .seconds(1000))
+        slot.deliver(batch, attempt: 1) { outcome in outcomes.withLock { $0.append(outcome) } }
+        slot.change(to: Puppet("new", log), within: .seconds(1000))
         looks.wait(while: { $0 < 2 })
         Foundation.Thread.detachNewThread {
-            seat.deliver(batch, attempt: 1) { outcome in
+            slot.deliver(batch, attempt: 1) { outcome in
                 outcomes.withLock { $0.append(outcome) }
                 outcomes.wake()
                 looks.wake()
@@ -146,10 +147,10 @@ struct SeatTests {
     @Test("one that does not answer is not awaited longer than the grace")
     func grace() {
         let log = Log()
-        let seat = Seat(Puppet("old", log, isHolding: true), clock: .system)
-        seat.deliver(batch, attempt: 1) { _ in }
-        seat.change(to: Puppet("new", log), within: .zero)
-        seat.deliver(batch, attempt: 1) { _ in }
+        let slot = ProviderSlot(Puppet("old", log, isHolding: true), clock: .system)
+        slot.deliver(batch, attempt: 1) { _ in }
+        slot.change(to: Puppet("new", log), within: .zero)
+        slot.deliver(batch, attempt: 1) { _ in }
         log.wait(for: "old close")
         #expect(log.all.contains("new deliver"))
         #expect(!log.all.contains("old flush"))
@@ -159,20 +160,20 @@ struct SeatTests {
     func goneWhileLeaving() {
         let log = Log()
         let old = Puppet("old", log, isHolding: true)
-        let seat = Seat(old, clock: .system)
+        let slot = ProviderSlot(old, clock: .system)
         let left = Monitor(0)
-        seat.onClosed { _ in left.withLock { $0 += 1 } }
+        slot.onClosed { _ in left.withLock { $0 += 1 } }
         let outcomes = Monitor<[BatchOutcome]>([])
-        seat.deliver(batch, attempt: 1) { outcome in outcomes.withLock { $0.append(outcome) } }
+        slot.deliver(batch, attempt: 1) { outcome in outcomes.withLock { $0.append(outcome) } }
         let new = Puppet("new", log)
-        seat.change(to: new, within: .seconds(1000))
+        slot.change(to: new, within: .seconds(1000))
         old.answer(.closed(Answer("gone")))
         old.leave()
         log.wait(for: "old close")
         #expect(outcomes.withLock { $0 } == [BatchOutcome(.retry(Answer("gone"), after: .zero))])
         #expect(left.withLock { $0 } == 0)
         // It has taken over when it is called.
-        seat.deliver(batch, attempt: 1) { _ in }
+        slot.deliver(batch, attempt: 1) { _ in }
         new.leave()
         #expect(left.withLock { $0 } == 1)
     }
@@ -181,13 +182,13 @@ struct SeatTests {
     func severalChanges() {
         let log = Log()
         let old = Puppet("old", log, isHolding: true)
-        let seat = Seat(old, clock: .system)
-        seat.deliver(batch, attempt: 1) { _ in }
-        seat.change(to: Puppet("second", log), within: .seconds(1000))
-        seat.change(to: Puppet("third", log), within: .seconds(1000))
+        let slot = ProviderSlot(old, clock: .system)
+        slot.deliver(batch, attempt: 1) { _ in }
+        slot.change(to: Puppet("second", log), within: .seconds(1000))
+        slot.change(to: Puppet("third", log), within: .seconds(1000))
         log.wait(for: "second close")
         old.answer(.delivered)
-        seat.deliver(batch, attempt: 1) { _ in }
+        slot.deliver(batch, attempt: 1) { _ in }
         log.wait(for: "third deliver")
         #expect(!log.all.contains("second deliver"))
     }
@@ -195,13 +196,13 @@ struct SeatTests {
     @Test("when its lane ends while one takes over, both are closed")
     func closedMeanwhile() {
         let log = Log()
-        let seat = Seat(Puppet("old", log, isHolding: true), clock: .system)
-        seat.deliver(batch, attempt: 1) { _ in }
-        seat.change(to: Puppet("new", log), within: .seconds(1000))
-        seat.close()
+        let slot = ProviderSlot(Puppet("old", log, isHolding: true), clock: .system)
+        slot.deliver(batch, attempt: 1) { _ in }
+        slot.change(to: Puppet("new", log), within: .seconds(1000))
+        slot.close()
         #expect(log.all.contains("old close") && log.all.contains("new close"))
         let late = Puppet("late", log)
-        seat.change(to: late, within: .zero)
+        slot.change(to: late, within: .zero)
         #expect(log.all.last == "late close")
     }
 }

@@ -1,14 +1,15 @@
 // Judges events that have waited for consent by the plan of the day, each with the time, the source and the key that it came with.
 
-internal import Workers
 internal import Admission
 internal import Configuration
 internal import Events
+internal import Generations
 internal import Judging
 internal import Platform
 internal import Spool
+internal import Workers
 
-final class HoldBench {
+final class HeldJudge {
     typealias Verdicts = [(route: UInt16, verdict: Verdict)]
 
     private let sources: [SourcePlan]
@@ -21,7 +22,7 @@ final class HoldBench {
         self.generation = generation
         self.sources = sources
         worker = Worker(generation.ruleset, lineLimit: .max, depth: generation.plan.limits.depth, blockSize: 4096)
-        places = HoldBench.places(generation)
+        places = HeldJudge.places(generation)
     }
 
     private static func places(_ generation: Generation) -> [UInt16: Int] {
@@ -35,7 +36,7 @@ final class HoldBench {
     func judge(_ events: [HeldEvent], by generation: Generation, isTrial: Bool = false) -> [Verdicts] {
         if generation !== self.generation {
             worker.adopt(generation.ruleset, depth: generation.plan.limits.depth)
-            places = HoldBench.places(generation)
+            places = HeldJudge.places(generation)
             self.generation = generation
         }
         return events.map { judge($0, isTrial) }

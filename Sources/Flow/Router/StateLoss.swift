@@ -3,7 +3,7 @@
 
 internal import Platform
 
-final class Departure: Sendable {
+final class StateLoss: Sendable {
     private struct State {
         var fault: StorageFault?
         var leave: (@Sendable () -> Void)?

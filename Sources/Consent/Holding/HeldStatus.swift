@@ -1,6 +1,6 @@
 // What waits for consent, as a router or a file of its tells it.
 
-internal import Platform
+public import Platform
 public import Spool
 
 public struct HeldStatus: Sendable, Equatable {
@@ -17,7 +17,7 @@ public struct HeldStatus: Sendable, Equatable {
     /// How many events were lost by that.
     public var damaged = 0
     /// Its file was removed, moved away or replaced.
-    var gone: StorageFault?
+    public var gone: StorageFault?
     public init() {}
 
     /// Of a file that no router has.

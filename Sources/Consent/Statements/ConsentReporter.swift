@@ -1,17 +1,17 @@
 // What a person should know of consent while the router runs: why what is on record does not count, and which signals are broken. Each is
 // said once, with the way out and never with a value.
 
-internal import ConsentGate
-internal import Ledger
+public import ConsentGate
+public import Ledger
 internal import Platform
 
-struct ConsentNews: Sendable {
-    let say: @Sendable (String) -> Void
+public struct ConsentReporter: Sendable {
+    public let say: @Sendable (String) -> Void
     private let told = Monitor<Set<ConsentMember>>([])
 
-    init(say: @escaping @Sendable (String) -> Void) { self.say = say }
+    public init(say: @escaping @Sendable (String) -> Void) { self.say = say }
 
-    func tell(_ news: Registry.News) {
+    public func tell(_ news: Registry.News) {
         switch news {
         case .damaged(let fault): say("\(fault); until the next start all of it is denied (denied_unreadable)")
         case .clockBehind(let now, let last):
@@ -23,7 +23,7 @@ struct ConsentNews: Sendable {
         }
     }
 
-    func tell(broken members: Set<ConsentMember>) {
+    public func tell(broken members: Set<ConsentMember>) {
         guard !members.isEmpty else { return }
         let fresh = told.withLock { told in
             defer { told.formUnion(members) }

@@ -1,24 +1,26 @@
 // The sums of a run, over all its generations: routes by their names, providers by their lanes.
 
+public import Judging
+public import Platform
 public import Workers
-internal import Judging
-internal import Platform
 
-struct Totals {
+public struct Totals {
     /// By source.
-    private(set) var sources: [SourceCounts] = []
+    public private(set) var sources: [SourceCounts] = []
     /// By the numbers of all routes of the run.
-    private(set) var tally = Tally(routes: 0)
+    public private(set) var tally = Tally(routes: 0)
     /// By route: how many events it judged.
-    private(set) var judged: [Int] = []
+    public private(set) var judged: [Int] = []
     /// By lane and route: how many events were admitted for it.
-    private(set) var routed: [[Int]] = []
+    public private(set) var routed: [[Int]] = []
     /// Events that an earlier run had left waiting for consent.
-    private(set) var resumed = 0
-    var inputFault: SystemFault?
-    var consent: ConsentCounts { sources.reduce(into: ConsentCounts()) { $0.add($1.consent) } }
+    public private(set) var resumed = 0
+    public var inputFault: SystemFault?
+    public var consent: ConsentCounts { sources.reduce(into: ConsentCounts()) { $0.add($1.consent) } }
 
-    mutating func add(_ block: Tally, rejected: Int, heard: ConsentCounts, source: Int, of generation: Generation) {
+    public init() {}
+
+    public mutating func add(_ block: Tally, rejected: Int, heard: ConsentCounts, source: Int, of generation: Generation) {
         while sources.count <= source { sources.append(SourceCounts()) }
         sources[source].events += block.events + block.duplicates
         sources[source].rejected += rejected
@@ -34,7 +36,7 @@ struct Totals {
     }
 
     /// An event that an earlier run had left waits for these routes.
-    mutating func resume(held routes: [UInt16]) {
+    public mutating func resume(held routes: [UInt16]) {
         resumed += 1
         for route in routes {
             heldRoutes.insert(Int(route))
@@ -44,10 +46,10 @@ struct Totals {
     }
 
     /// The routes that such events wait for, by number.
-    private(set) var heldRoutes: Set<Int> = []
+    public private(set) var heldRoutes: Set<Int> = []
 
     /// An event that waited has a verdict at this route; when it was admitted, these lanes got it.
-    mutating func settle(held route: UInt16, as verdict: Verdict, targets: [Int] = []) {
+    public mutating func settle(held route: UInt16, as verdict: Verdict, targets: [Int] = []) {
         tally.settle(as: verdict, route: route)
         if case .admitted = verdict { count(1, of: route, to: targets) }
     }
@@ -72,4 +74,5 @@ public struct SourceCounts: Sendable, Equatable {
     /// Lines that were no valid event.
     public var rejected = 0
     public var consent = ConsentCounts()
+    public init() {}
 }

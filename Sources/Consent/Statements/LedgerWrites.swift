@@ -1,11 +1,11 @@
 // What the events of one block do to the ledger: all of it in one transaction, each as far as its source may. From a source that may not
 // write only refusals count: they stop what is sent from now on, and destroy nothing.
 
-internal import Workers
 internal import Admission
 internal import ConsentGate
 internal import Ledger
 internal import Platform
+internal import Workers
 
 /// Where the events of a block come from.
 struct Speaker {
@@ -16,7 +16,7 @@ struct Speaker {
     var origin: String { "source \(source)" }
 }
 
-struct ConsentDeeds {
+struct LedgerWrites {
     /// What a person should know of an event.
     enum Remark: Hashable {
         case forbidden
@@ -35,23 +35,23 @@ struct ConsentDeeds {
     init(_ speaker: Speaker) { self.speaker = speaker }
 
     /// What it changes holds for the next event of the block.
-    mutating func carryOut(_ deed: ConsentDeed, on file: LedgerFile) throws(StorageFault) -> [LedgerChange] {
+    mutating func carryOut(_ action: ConsentAction, on file: LedgerFile) throws(StorageFault) -> [LedgerChange] {
         let before = changes.count
         // Of two decisions of one block the later one holds.
         file.advance()
-        let ids = deed.ids.map(LedgerID.raw)
-        switch deed.act {
+        let ids = action.ids.map(LedgerID.raw)
+        switch action.act {
         case .broken(let words): note(broken: words)
         case .tie: try tie(ids, file)
         case .untie:
             for id in ids { changes += try file.untie(id) }
             ties.removeAll()
             counts.taken += 1
-        case .refuse(let purposes): try refuse(deed, destroying: nil, file) { ($0 ?? ConsentTerms()).refusing(purposes) }
-        case .withdraw(nil): try withdraw(deed, file)
-        case .withdraw(let purposes?): try refuse(deed, destroying: purposes, file) { ($0 ?? ConsentTerms()).refusing(purposes) }
-        case .state(let terms) where !speaker.mayWrite: try lower(deed, terms, file)
-        case .state(let terms): try set(deed, terms, file)
+        case .refuse(let purposes): try refuse(action, destroying: nil, file) { ($0 ?? ConsentTerms()).refusing(purposes) }
+        case .withdraw(nil): try withdraw(action, file)
+        case .withdraw(let purposes?): try refuse(action, destroying: purposes, file) { ($0 ?? ConsentTerms()).refusing(purposes) }
+        case .state(let terms) where !speaker.mayWrite: try lower(action, terms, file)
+        case .state(let terms): try set(action, terms, file)
         }
         return Array(changes[before...])
     }
@@ -76,9 +76,9 @@ struct ConsentDeeds {
         }
     }
 
-    private mutating func withdraw(_ deed: ConsentDeed, _ file: LedgerFile) throws(StorageFault) {
-        for id in deed.ids.map(LedgerID.raw) {
-            let decided = deed.decided(after: try file.lastDecision(of: id)?.decided)
+    private mutating func withdraw(_ action: ConsentAction, _ file: LedgerFile) throws(StorageFault) {
+        for id in action.ids.map(LedgerID.raw) {
+            let decided = action.decided(after: try file.lastDecision(of: id)?.decided)
             changes += try file.withdraw(id, decided: decided, origin: speaker.origin).changes
             try begin(of: id, nil, file)
         }
@@ -91,19 +91,19 @@ struct ConsentDeeds {
         receipts.append(try file.beginReceipt(of: id, purposes: purposes, origin: speaker.origin))
     }
 
-    private mutating func set(_ deed: ConsentDeed, _ terms: ConsentTerms, _ file: LedgerFile) throws(StorageFault) {
-        for id in deed.ids.map(LedgerID.raw) {
-            let decided = deed.decided(after: try file.lastDecision(of: id)?.decided)
+    private mutating func set(_ action: ConsentAction, _ terms: ConsentTerms, _ file: LedgerFile) throws(StorageFault) {
+        for id in action.ids.map(LedgerID.raw) {
+            let decided = action.decided(after: try file.lastDecision(of: id)?.decided)
             changes += try file.set(id, terms, decided: decided, origin: speaker.origin).changes
         }
         counts.taken += 1
     }
 
     /// Only what the terms refuse.
-    private mutating func lower(_ deed: ConsentDeed, _ terms: ConsentTerms, _ file: LedgerFile) throws(StorageFault) {
+    private mutating func lower(_ action: ConsentAction, _ terms: ConsentTerms, _ file: LedgerFile) throws(StorageFault) {
         let vocabulary = speaker.vocabulary
         var asksForMore = false
-        try refuse(deed, destroying: nil, file) { known in
+        try refuse(action, destroying: nil, file) { known in
             asksForMore = asksForMore || terms.grants && terms != known
             return vocabulary.lowered(known, by: terms)
         }
@@ -115,22 +115,22 @@ struct ConsentDeeds {
     /// What is refused is taken from what was said, by whichever of the person's ids that was: for an id of its own it would grant nothing
     /// else either. An unknown id is left unknown where one beside it is not and the unknown are denied anyway.
     private mutating func refuse(
-        _ deed: ConsentDeed, destroying purposes: [String]?, _ file: LedgerFile, _ body: (ConsentTerms?) -> ConsentTerms?
+        _ action: ConsentAction, destroying purposes: [String]?, _ file: LedgerFile, _ body: (ConsentTerms?) -> ConsentTerms?
     ) throws(StorageFault) {
         var unknown: [LedgerID] = []
-        for id in deed.ids.map(LedgerID.raw) {
+        for id in action.ids.map(LedgerID.raw) {
             let known = try file.lastDecisions(of: id)
             if known.isEmpty { unknown.append(id) }
             for (id, terms, decided) in known {
                 guard let lowered = body(terms), lowered != terms else { continue }
-                changes += try file.set(id, lowered, decided: deed.time.map { max($0, decided) }, origin: speaker.origin).changes
+                changes += try file.set(id, lowered, decided: action.time.map { max($0, decided) }, origin: speaker.origin).changes
             }
             if let purposes, !known.isEmpty { try begin(of: id, purposes, file) }
         }
-        if speaker.vocabulary.assumes || unknown.count == deed.ids.count {
+        if speaker.vocabulary.assumes || unknown.count == action.ids.count {
             for id in unknown {
                 guard let lowered = body(nil) else { continue }
-                changes += try file.set(id, lowered, decided: deed.time, origin: speaker.origin).changes
+                changes += try file.set(id, lowered, decided: action.time, origin: speaker.origin).changes
                 if let purposes { try begin(of: id, purposes, file) }
             }
         }

@@ -2,15 +2,15 @@
 // stream, whoever worked on that meanwhile; that a block is not answered for before the ledger has what its events said; and that when
 // the ledger cannot be written what they refuse holds all the same, and nothing that they grant.
 
-internal import Workers
 internal import Admission
 internal import ConsentGate
 internal import Events
-internal import Judging
-internal import Ledger
+public import Judging
+public import Ledger
 internal import Platform
+public import Workers
 
-final class ConsentClerk: Sendable {
+public final class ConsentWriter: Sendable {
     private struct Told {
         var remarks: Set<String> = []
         /// The ledger could not be written the last time.
@@ -27,7 +27,7 @@ final class ConsentClerk: Sendable {
     private let say: @Sendable (String) -> Void
     private let told = Monitor(Told())
 
-    init(_ registry: Registry, destroy: @escaping @Sendable ([Int64]) -> Void, say: @escaping @Sendable (String) -> Void) {
+    public init(_ registry: Registry, destroy: @escaping @Sendable ([Int64]) -> Void, say: @escaping @Sendable (String) -> Void) {
         self.registry = registry
         self.destroy = destroy
         self.say = say
@@ -35,7 +35,7 @@ final class ConsentClerk: Sendable {
     }
 
     /// Before the worker works on the block.
-    func prepare(_ worker: inout Worker, _ ruleset: Ruleset) {
+    public func prepare(_ worker: inout Worker, _ ruleset: Ruleset) {
         worker.consentIntake = ConsentIntake(
             mayWrite: ruleset.mayWrite(source: worker.block.source, key: worker.block.key), epoch: changes.epoch, ties: ties,
             unties: registry.unties)
@@ -46,7 +46,7 @@ final class ConsentClerk: Sendable {
 
     /// In turn, before what the worker made goes anywhere. False: the ledger could not be written, and what is in it is not what the
     /// events of the block have granted.
-    func settle(_ worker: inout Worker, _ ruleset: Ruleset, source: String) -> Bool {
+    public func settle(_ worker: inout Worker, _ ruleset: Ruleset, source: String) -> Bool {
         guard let consentIntake = worker.consentIntake, let vocabulary = ruleset.consent?.vocabulary else { return true }
         if consentIntake.epoch != changes.epoch, changes.concern(worker.judge, since: consentIntake.epoch) || consentIntake.isOutdated {
             worker.beginAgain()
@@ -69,29 +69,29 @@ final class ConsentClerk: Sendable {
     }
 
     private func write(_ worker: inout Worker, _ speaker: Speaker) throws(StorageFault) {
-        var deeds = ConsentDeeds(speaker)
+        var writes = LedgerWrites(speaker)
         var last: Int64?
         try registry.write(
             { (file) throws(StorageFault) in
                 try worker.finish { (judge, event, speech) throws(StorageFault) in
-                    let receipts = deeds.receipts.count
-                    for change in try deeds.carryOut(judge.deed(event, speech), on: file) { judge.foresee(change.key, change.effective) }
-                    if deeds.receipts.count == receipts { return nil }
+                    let receipts = writes.receipts.count
+                    for change in try writes.carryOut(judge.action(event, speech), on: file) { judge.foresee(change.key, change.effective) }
+                    if writes.receipts.count == receipts { return nil }
                     last = file.now
                     return last
                 }
-                return deeds.changes
+                return writes.changes
             },
             took: { taken in
                 if let last { withdrawn.withLock { $0 = last } }
                 if !taken.isEmpty { changes.note(taken.map(\.key)) }
                 // Before another can set them apart.
-                for (one, other) in deeds.ties { ties.learn(one, other) }
+                for (one, other) in writes.ties { ties.learn(one, other) }
             })
         worker.judge.forgetForeseen()
-        worker.heard.add(deeds.counts)
-        destroy(deeds.receipts)
-        for remark in deeds.remarks { tell(remark, speaker.source) }
+        worker.heard.add(writes.counts)
+        destroy(writes.receipts)
+        for remark in writes.remarks { tell(remark, speaker.source) }
     }
 
     /// Judges the block by what its events refuse, in memory alone.
@@ -100,9 +100,9 @@ final class ConsentClerk: Sendable {
         var unwritten = 0
         worker.beginAgain()
         worker.finish { judge, event, speech in
-            let deed = judge.deed(event, speech)
+            let action = judge.action(event, speech)
             unwritten += 1
-            for id in deed.ids { changed += registry.enforce(.raw(id)) { vocabulary.lowered($0, by: deed.act) } }
+            for id in action.ids { changed += registry.enforce(.raw(id)) { vocabulary.lowered($0, by: action.act) } }
             return nil
         }
         worker.heard.unwritten += unwritten
@@ -111,7 +111,7 @@ final class ConsentClerk: Sendable {
 
     // MARK: - Words
 
-    private func tell(_ remark: ConsentDeeds.Remark, _ source: String) {
+    private func tell(_ remark: LedgerWrites.Remark, _ source: String) {
         let words =
             switch remark {
             case .forbidden:

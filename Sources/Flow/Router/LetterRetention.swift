@@ -6,7 +6,7 @@ internal import Delivery
 internal import Platform
 internal import Spool
 
-final class LetterKeeper: Sendable {
+final class LetterRetention: Sendable {
     private struct State {
         /// By name, in nanoseconds; of those that are gone, what they had.
         var providers: [String: Int64] = [:]
@@ -89,9 +89,9 @@ final class LetterKeeper: Sendable {
             if events > 0 { say("dead letters: \(grouped(events)) \(events == 1 ? "is" : "are") older than retention allows, and removed") }
         } catch {
             say("dead letters that may be older than retention allows are not removed yet: \(error)")
-            next = clock.wall() + 60 * LetterKeeper.pause
+            next = clock.wall() + 60 * LetterRetention.pause
         }
-        let soonest = clock.wall() + LetterKeeper.pause
+        let soonest = clock.wall() + LetterRetention.pause
         state.withLock { state in
             if let next { state.due = min(state.due ?? .max, max(next, soonest)) }
         }

@@ -1,0 +1,181 @@
+import Admission
+import Configuration
+import Platform
+import Spool
+import Testing
+
+@testable import Holding
+
+private func subject(_ number: UInt64) -> SubjectKey { SubjectKey(high: 0, low: number) }
+
+private func row(_ id: Int64, _ subjects: UInt64..., bytes: Int = 10, at arrival: Int64 = 0) -> HeldRow {
+    var row = HeldRow(arrival: arrival, bytes: bytes, subjects: subjects.map(subject), routes: [0], source: "in")
+    row.id = id
+    return row
+}
+
+private func heldIndex(_ change: (inout HoldPlan) -> Void = { _ in }) -> Keeper {
+    var plan = HoldPlan()
+    plan.time = .seconds(100)
+    change(&plan)
+    return Keeper(HeldIndex(plan))
+}
+
+/// Has the heldIndex, so that a test can expect something of what changes it.
+@dynamicMemberLookup
+private final class Keeper {
+    var heldIndex: HeldIndex
+    init(_ heldIndex: HeldIndex) { self.heldIndex = heldIndex }
+
+    subscript<Value>(dynamicMember path: WritableKeyPath<HeldIndex, Value>) -> Value {
+        get { heldIndex[keyPath: path] }
+        set { heldIndex[keyPath: path] = newValue }
+    }
+    subscript<Value>(dynamicMember path: KeyPath<HeldIndex, Value>) -> Value { heldIndex[keyPath: path] }
+
+    func take(_ row: HeldRow) -> Bool { heldIndex.take(row) }
+    func add(_ row: HeldRow) { heldIndex.add(row) }
+    func remove(_ row: HeldRow) { heldIndex.remove(row) }
+    func note(oldest: Int64?) { heldIndex.note(oldest: oldest) }
+    func expired(_ rows: [HeldRow], at now: Int64) { heldIndex.expired(rows, at: Instant(nanoseconds: seconds(now))) }
+    func ask(_ subjects: [SubjectKey]) -> Bool { heldIndex.ask(subjects) }
+    func begin(_ rows: [Int64]) { heldIndex.begin(rows) }
+    func isOnItsWay(_ row: Int64) -> Bool { heldIndex.isOnItsWay(row) }
+    func released(upTo next: Int64?) { heldIndex.released(upTo: next) }
+    func settle(_ change: HeldChange) { heldIndex.settle(change) }
+    func changed(_ change: HeldChange, at now: Int64) -> [HeldRow] { heldIndex.changed(change, at: Instant(nanoseconds: seconds(now))) }
+    func failed(_ change: HeldChange, at now: Int64) { heldIndex.failed(change, at: Instant(nanoseconds: seconds(now))) }
+    func destroy(_ row: HeldRow) -> Bool { heldIndex.destroy(row) }
+    func stays(_ row: HeldRow) -> Bool { heldIndex.stays(row) }
+    func end(hurried: Bool) { heldIndex.end(hurried: hurried) }
+    func word(at second: Int64) -> String { heldIndex.word(at: second) }
+}
+
+private func seconds(_ count: Int64) -> Int64 { count * 1_000_000_000 }
+
+extension HeldIndex {
+    /// What is next at that second, in a word; nil: nothing yet. `wait`: until then.
+    fileprivate mutating func word(at second: Int64) -> String {
+        switch next(at: Instant(nanoseconds: seconds(second)), wall: seconds(second)) {
+        case .ready(.change(let change)): "change \(change.remove.map(\.id)) \(change.narrow.map(\.id))"
+        case .ready(.expire(let time)): "expire before \(time)"
+        case .ready(.release(let subjects, let after)): "release \(subjects.map(\.low)) after \(after)"
+        case .ready(.tidy): "tidy"
+        case .ready(.end): "end"
+        case .notBefore(let instant): "wait \(instant.map { "\($0.nanoseconds / 1_000_000_000)" } ?? "for ever")"
+        }
+    }
+}
+
+@Suite("The heldIndex of held events") struct HeldIndexTests {
+    @Test("takes what its bounds leave room for: in all, and of each subject, by number and by bytes")
+    func bounds() {
+        let events = heldIndex { $0.total.events = 3 }
+        #expect((1...4).map { events.take(row($0, UInt64($0))) } == [true, true, true, false])
+        events.remove(row(1, 1))
+        #expect(events.take(row(5, 5)) && events.total == .init(events: 3, bytes: 30))
+        let bytes = heldIndex { $0.total.bytes = 25 }
+        #expect(
+            [bytes.take(row(1, 1)), bytes.take(row(2, 2)), bytes.take(row(3, 3)), bytes.take(row(4, 4, bytes: 5))] == [
+                true, true, false, true,
+            ])
+        let own = heldIndex { $0.subject = .init(events: 2, bytes: 15) }
+        #expect([own.take(row(1, 1, 2, bytes: 5)), own.take(row(2, 2, bytes: 5)), own.take(row(3, 2, bytes: 1))] == [true, true, false])
+        #expect(!own.take(row(4, 1, bytes: 11)) && own.take(row(5, 1, bytes: 10)))
+        #expect(own.total == .init(events: 3, bytes: 20))
+    }
+
+    @Test("waits for the end of the oldest event's time, and for nothing when none waits")
+    func expiry() {
+        let heldIndex = heldIndex()
+        #expect(heldIndex.word(at: 5) == "wait for ever")
+        heldIndex.add(row(1, 1, at: seconds(10)))
+        heldIndex.add(row(2, 2, at: seconds(7)))
+        #expect(heldIndex.word(at: 20) == "wait 107")
+        #expect(heldIndex.word(at: 107) == "expire before \(seconds(7) + 1)")
+        heldIndex.note(oldest: seconds(10))
+        heldIndex.expired([row(2, 2)], at: 107)
+        #expect(heldIndex.word(at: 107) == "wait 108" && heldIndex.word(at: 108) == "tidy" && heldIndex.word(at: 108) == "wait 110")
+        heldIndex.bounds.time = .seconds(50)
+        #expect(heldIndex.word(at: 108) == "expire before \(seconds(58) + 1)", "a reload's bounds hold for what waits")
+    }
+
+    @Test("does not look every moment for what is overdue and on its way to a lane")
+    func overdue() {
+        let heldIndex = heldIndex()
+        heldIndex.add(row(1, 1))
+        heldIndex.begin([1])
+        #expect(heldIndex.word(at: 100).hasPrefix("expire"))
+        heldIndex.expired([], at: 100)
+        #expect(heldIndex.word(at: 100) == "wait 101" && heldIndex.word(at: 101).hasPrefix("expire"))
+    }
+
+    @Test("releases the events of those who have answered, together, page by page, and of nobody else")
+    func release() {
+        let heldIndex = heldIndex()
+        for id in 1...3 { heldIndex.add(row(Int64(id), UInt64(id))) }
+        #expect(!heldIndex.ask([subject(9)]), "nobody waits for it")
+        #expect(heldIndex.ask([subject(2), subject(1)]) && !heldIndex.ask([subject(1)]))
+        #expect(heldIndex.word(at: 1) == "release [2, 1] after 0")
+        #expect(heldIndex.ask([subject(2)]), "it may have said something else meanwhile")
+        heldIndex.released(upTo: 7)
+        #expect(heldIndex.word(at: 1) == "release [2, 1] after 7")
+        heldIndex.released(upTo: nil)
+        #expect(heldIndex.word(at: 1) == "release [2] after 0")
+        heldIndex.released(upTo: nil)
+        #expect(heldIndex.word(at: 1) == "wait 100")
+    }
+
+    @Test("changes the file when the lanes have what was released, and again after a moment when that failed")
+    func change() {
+        let heldIndex = heldIndex()
+        heldIndex.add(row(1, 1))
+        heldIndex.begin([1])
+        #expect(heldIndex.isOnItsWay(1))
+        heldIndex.settle(HeldChange(remove: [row(1, 1)]))
+        #expect(heldIndex.word(at: 1) == "change [1] []" && heldIndex.isOnItsWay(1))
+        heldIndex.failed(HeldChange(remove: [row(1, 1)]), at: 1)
+        #expect(heldIndex.word(at: 1) == "wait 2" && heldIndex.word(at: 2) == "change [1] []")
+        #expect(heldIndex.changed(HeldChange(remove: [row(1, 1)]), at: 2) == [])
+        #expect(!heldIndex.isOnItsWay(1) && heldIndex.total.events == 0)
+        #expect(heldIndex.word(at: 2) == "wait 3" && heldIndex.word(at: 3) == "tidy" && heldIndex.word(at: 3) == "wait for ever")
+    }
+
+    @Test("releases nothing while a withdrawal has not seen to what is held")
+    func withdrawal() {
+        let heldIndex = heldIndex()
+        for id in 1...3 { heldIndex.add(row(Int64(id), 1)) }
+        heldIndex.heldIndex.beginWithdrawal()
+        _ = heldIndex.ask([subject(1)])
+        #expect(heldIndex.word(at: 1) == "wait 100")
+        heldIndex.begin([1, 2])
+        #expect(!heldIndex.destroy(row(1, 1)) && heldIndex.destroy(row(3, 1)), "what is on its way belongs to who judges it")
+        #expect(!heldIndex.stays(row(1, 1)) && heldIndex.stays(row(2, 1)) && heldIndex.total.events == 2)
+        heldIndex.heldIndex.endWithdrawal()
+        #expect(heldIndex.word(at: 1) == "release [1] after 0")
+    }
+
+    @Test("tells what was to wait for other routes, and a withdrawal has destroyed meanwhile")
+    func narrowed() {
+        let heldIndex = heldIndex()
+        heldIndex.add(row(1, 1))
+        heldIndex.begin([1])
+        #expect(!heldIndex.destroy(row(1, 1)))
+        #expect(heldIndex.changed(HeldChange(narrow: [row(1, 1)]), at: 0) == [row(1, 1)])
+        #expect(heldIndex.total.events == 0)
+    }
+
+    @Test("ends when everybody who has answered is seen to, and at once when there is no time")
+    func end() {
+        let heldIndex = heldIndex()
+        heldIndex.add(row(1, 1))
+        _ = heldIndex.ask([subject(1)])
+        heldIndex.end(hurried: false)
+        #expect(heldIndex.word(at: 1) == "release [1] after 0")
+        heldIndex.released(upTo: nil)
+        #expect(heldIndex.word(at: 1) == "end")
+        _ = heldIndex.ask([subject(1)])
+        heldIndex.end(hurried: true)
+        #expect(heldIndex.word(at: 1) == "end")
+    }
+}
