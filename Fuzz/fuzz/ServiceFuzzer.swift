@@ -15,7 +15,7 @@ final class ServiceFuzzer: Fuzzer {
     private let limits: HTTPLimits
     private let sink = CountingSink()
     private let budget = MemoryBudget(most: 400_000)
-    private let desk: Desk
+    private let desk: RequestHandler
     private let bench: Listener.Bench
     private let plants: Bool
 
@@ -29,7 +29,7 @@ final class ServiceFuzzer: Fuzzer {
         self.limits = limits
         self.plants = plants
         mutator = Mutator(seed: seed, seeds: ServiceFuzzer.seeds)
-        desk = Desk(source: 0, limits: limits, keys: KeyRing(HTTPSourcePlan()), budget: budget, sink: sink)
+        desk = RequestHandler(source: 0, limits: limits, keys: KeyRing(HTTPSourcePlan()), budget: budget, sink: sink)
         bench = Listener.Bench(desk.translation)
     }
 

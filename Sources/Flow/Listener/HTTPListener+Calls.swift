@@ -125,7 +125,7 @@ extension HTTPListener {
             if exchange.received > plan.limits.body {
                 exchange.refusal = .tooLarge("the body has more than \(plan.limits.body) bytes")
             } else if !exchange.append(piece, budget: budget) {
-                exchange.refusal = .overloaded(retryAfter: Desk.pause)
+                exchange.refusal = .overloaded(retryAfter: RequestHandler.pause)
             } else {
                 return true
             }

@@ -44,7 +44,7 @@ public final class HTTPListener: @unchecked Sendable {
     /// Of the thread that speaks HTTP.
     let pulse: Vitals.Pulse
     private let vitals: Vitals
-    private let desk: Desk
+    private let handler: RequestHandler
     private let inherited: [ServiceManager.Inherited]
     private let calls: UnsafeMutablePointer<cmicrohttpd_calls>
 
@@ -65,7 +65,7 @@ public final class HTTPListener: @unchecked Sendable {
         budget = MemoryBudget(most: plan.limits.memory)
         keys = KeyRing(plan)
         origins = Origins(plan.origins)
-        desk = Desk(source: source, limits: plan.limits, keys: keys, budget: budget, sink: sink)
+        handler = RequestHandler(source: source, limits: plan.limits, keys: keys, budget: budget, sink: sink)
         state = Monitor(State())
         calls = .allocate(capacity: 1)
         var endpoints: [String: any Service] = [:]
@@ -131,7 +131,7 @@ public final class HTTPListener: @unchecked Sendable {
             let pulse = vitals.pulse("listener \(name), worker \(number)")
             return ThreadHandle(
                 Thread.start("\(name) work \(number)") { [self] in
-                    let bench = Bench(desk.translation)
+                    let bench = Bench(handler.translation)
                     queue.run { exchange in pulse.beat { answer(exchange, at: bench) } }
                 })
         }
@@ -196,7 +196,7 @@ public final class HTTPListener: @unchecked Sendable {
     /// On a worker: what is to be answered to a whole request.
     private func answer(_ exchange: Exchange, at bench: Bench) {
         guard let service = exchange.service else { return }
-        desk.work(exchange, service, at: bench) { [self] reply in finish(exchange, reply) }
+        handler.work(exchange, service, at: bench) { [self] reply in finish(exchange, reply) }
     }
 
     /// Answers a suspended exchange; the first answer stands.

@@ -42,16 +42,16 @@ let consentCommand = Command(
         Option(name: "--json", about: "one JSON object, for machines (all but export and subject)"),
     ],
     run: { arguments in
-        let errand = try errand(arguments)
-        let isReading = [.get, .export, .stats, .receipts, .clock, .subject].contains(errand.action)
-        let input = errand.action == .import ? try ConsentInput(arguments.rest[0]) : nil
-        let client = try ConsentClient(arguments, makes: !isReading)
+        let request = try request(arguments)
+        let isReading = [.get, .export, .stats, .receipts, .clock, .subject].contains(request.action)
+        let input = request.action == .import ? try ConsentInput(arguments.rest[0]) : nil
+        let client = try LedgerClient(arguments, makes: !isReading)
         defer { client.close() }
         do {
-            switch errand.action {
-            case .export, .subject: try export(errand, client)
-            case .import: return try ConsentImporting(errand, client, input!).run()
-            default: try Console.show(String(decoding: try client.ask(errand), as: UTF8.self))
+            switch request.action {
+            case .export, .subject: try export(request, client)
+            case .import: return try ConsentImporting(request, client, input!).run()
+            default: try Console.show(String(decoding: try client.ask(request), as: UTF8.self))
             }
         } catch let refusal as ConsentRefusal {
             Console.say(refusal.words)
@@ -60,11 +60,11 @@ let consentCommand = Command(
         return ExitCode.delivered
     })
 
-private func errand(_ arguments: Arguments) throws(UsageFault) -> ConsentErrand {
-    let actions = ConsentErrand.Action.allCases.map(\.rawValue)
+private func request(_ arguments: Arguments) throws(UsageFault) -> LedgerRequest {
+    let actions = LedgerRequest.Action.allCases.map(\.rawValue)
     let listed = actions.dropLast().joined(separator: ", ") + " or " + actions.last!
     guard let word = arguments.argument else { throw UsageFault("expected \(listed); see switchyard consent --help") }
-    guard let action = ConsentErrand.Action(rawValue: word) else {
+    guard let action = LedgerRequest.Action(rawValue: word) else {
         let near = nearest(to: word, among: actions).map { ", did you mean \($0)?" } ?? ","
         throw UsageFault("unknown action '\(word)'\(near) expected \(listed); see switchyard consent --help")
     }
@@ -76,15 +76,15 @@ private func errand(_ arguments: Arguments) throws(UsageFault) -> ConsentErrand 
     }
     guard action != .import else {
         guard arguments.rest.count == 1 else { throw UsageFault("consent import takes one FILE, or - for standard input") }
-        return ConsentErrand(action, values)
+        return LedgerRequest(action, values)
     }
-    let errand = ConsentErrand(action, ids: arguments.rest == ["-"] ? try idsOfInput() : arguments.rest, values)
+    let request = LedgerRequest(action, ids: arguments.rest == ["-"] ? try idsOfInput() : arguments.rest, values)
     do throws(ConsentRefusal) {
-        try errand.checkIDs()
+        try request.checkIDs()
     } catch {
         throw UsageFault("\(error.words); see switchyard consent --help")
     }
-    return errand
+    return request
 }
 
 private func idsOfInput() throws(UsageFault) -> [String] {
@@ -94,14 +94,14 @@ private func idsOfInput() throws(UsageFault) -> [String] {
     return text.split(whereSeparator: \.isNewline).map(String.init)
 }
 
-private func export(_ errand: ConsentErrand, _ client: ConsentClient) throws {
-    var errand = errand
+private func export(_ request: LedgerRequest, _ client: LedgerClient) throws {
+    var request = request
     while true {
-        let answer = try client.ask(errand)
+        let answer = try client.ask(request)
         let head = answer.prefix { $0 != 0x0a }
         let text = Array(answer.dropFirst(head.count + 1))
         try text.withUnsafeBytes { (bytes) throws in try writeAll(1, bytes) }
         if head.isEmpty { return }
-        errand.values["after"] = String(decoding: head, as: UTF8.self)
+        request.values["after"] = String(decoding: head, as: UTF8.self)
     }
 }

@@ -33,8 +33,8 @@ final class ConsentImporting {
     /// More bad lines are only counted.
     private static let mostShown = 100
 
-    private var errand: ConsentErrand
-    private let client: ConsentClient
+    private var request: LedgerRequest
+    private let client: LedgerClient
     private let input: ConsentInput
     private let bar = ProgressBar()
     /// Lines, those taken, those that came late, and the bad ones.
@@ -42,13 +42,13 @@ final class ConsentImporting {
     private var shown = 0
     private let isJSON: Bool
 
-    init(_ errand: ConsentErrand, _ client: ConsentClient, _ input: ConsentInput) {
-        self.errand = errand
+    init(_ request: LedgerRequest, _ client: LedgerClient, _ input: ConsentInput) {
+        self.request = request
         self.client = client
         self.input = input
-        isJSON = errand.values["json"] != nil
-        self.errand.values["json"] = nil
-        self.errand.values["session"] = String(UInt64.random(in: 0 ... .max), radix: 16)
+        isJSON = request.values["json"] != nil
+        self.request.values["json"] = nil
+        self.request.values["session"] = String(UInt64.random(in: 0 ... .max), radix: 16)
     }
 
     func run() throws -> Int32 {
@@ -63,7 +63,7 @@ final class ConsentImporting {
             try take(Array(bytes[..<count]))
             bar.show(bytes: read, events: counts[0])
         }
-        errand.values["end"] = "1"
+        request.values["end"] = "1"
         try take([])
         if shown < counts[3] { bar.say("and \(grouped(counts[3] - shown)) bad lines more") }
         bar.clear()
@@ -77,7 +77,7 @@ final class ConsentImporting {
     }
 
     private func take(_ piece: [UInt8]) throws {
-        let answer = String(decoding: try client.ask(errand, piece: piece), as: UTF8.self)
+        let answer = String(decoding: try client.ask(request, piece: piece), as: UTF8.self)
         var lines = answer.split(separator: "\n")[...]
         let numbers = lines.popFirst()?.split(separator: " ").compactMap { Int($0) } ?? []
         guard numbers.count == counts.count else {

@@ -8,7 +8,7 @@ internal import Events
 internal import Ingest
 internal import Platform
 
-struct Desk: Sendable {
+struct RequestHandler: Sendable {
     let source: Int
     let limits: HTTPLimits
     let keys: KeyRing
@@ -53,7 +53,7 @@ struct Desk: Sendable {
             case .closing: finish(service.answer(request, refused: .closing))
             }
         }
-        if !sink.submit(lines, source: source, key: exchange.key, answer: answer) { answer(.overloaded(retryAfter: Desk.pause)) }
+        if !sink.submit(lines, source: source, key: exchange.key, answer: answer) { answer(.overloaded(retryAfter: RequestHandler.pause)) }
     }
 
     private func translate(_ exchange: Exchange, _ request: Request, _ service: any Service, _ bench: Bench) throws(Refusal)
@@ -78,7 +78,7 @@ struct Desk: Sendable {
     }
 
     private func take(_ bytes: Int, _ exchange: Exchange) throws(Refusal) {
-        guard budget.take(bytes) else { throw .overloaded(retryAfter: Desk.pause) }
+        guard budget.take(bytes) else { throw .overloaded(retryAfter: RequestHandler.pause) }
         exchange.held += bytes
     }
 

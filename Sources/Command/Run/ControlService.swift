@@ -5,14 +5,14 @@ import Control
 import Platform
 import Router
 
-struct ControlDesk: Sendable {
+struct ControlService: Sendable {
     let router: Router
     let listeners: Listeners
     let reloader: Reloader
     let folder: String
     let started: Int64
     /// nil: no ledger is kept.
-    let consent: ConsentDesk?
+    let consent: LedgerService?
 
     private enum Page: String, CaseIterable {
         case healthz, readyz, metrics, status, reload
@@ -22,7 +22,7 @@ struct ControlDesk: Sendable {
         var method: String { self == .reload || self == .consent ? "POST" : "GET" }
 
         func isMeant(by path: String) -> Bool {
-            self == .consent ? path.hasPrefix(ConsentErrand.Action.path) : path == "/" + rawValue
+            self == .consent ? path.hasPrefix(LedgerRequest.Action.path) : path == "/" + rawValue
         }
     }
 
@@ -57,7 +57,7 @@ struct ControlDesk: Sendable {
         case .status: status(request.query)
         case .reload: reload()
         case .consent:
-            consent?.answer(request, by: router.plan) ?? .fault(422, "\(reloader.file): \(ConsentDesk.advice)")
+            consent?.answer(request, by: router.plan) ?? .fault(422, "\(reloader.file): \(LedgerService.advice)")
         }
     }
 

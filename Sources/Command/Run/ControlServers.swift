@@ -7,11 +7,11 @@ struct ControlServers {
     private var servers: [ControlServer] = []
 
     /// `folder`: the state folder, when it is this router's.
-    init(_ plan: Plan, _ desk: ControlDesk, folder: String?, say: (String) -> Void) throws {
+    init(_ plan: Plan, _ service: ControlService, folder: String?, say: (String) -> Void) throws {
         do throws(ControlFault) {
-            if let folder { start(try ControlServer(folder: folder, handler: desk.answer)) }
+            if let folder { start(try ControlServer(folder: folder, handler: service.answer)) }
             if let admin = plan.admin, case .tcp(let host, let port) = admin.listen {
-                let server = try ControlServer(host: host, port: port, handler: desk.answerLooking)
+                let server = try ControlServer(host: host, port: port, handler: service.answerLooking)
                 start(server)
                 say("admin: listening at \(ListenAddress.tcp(host: host, port: server.port ?? port))")
             }

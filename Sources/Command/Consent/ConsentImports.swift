@@ -19,12 +19,12 @@ struct ConsentImports: Sendable {
     init(_ ledger: ConsentLedger) { self.ledger = ledger }
 
     /// Takes a piece, and tells how far it has come: four numbers, and a line for each bad line.
-    func take(_ piece: [UInt8], _ errand: ConsentErrand, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
-        guard let name = errand.values["session"], !name.isEmpty else {
+    func take(_ piece: [UInt8], _ request: LedgerRequest, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
+        guard let name = request.values["session"], !name.isEmpty else {
             throw ConsentRefusal(400, "session is missing: expected a name that no other import has")
         }
-        let isLast = errand.values["end"] != nil
-        let work = try find(name, try errand.format, try errand.time, words)
+        let isLast = request.values["end"] != nil
+        let work = try find(name, try request.format, try request.time, words)
         defer { if isLast { underWay.withLock { $0[name] = nil } } }
         let ledger = ledger
         let text = try ledger.use { (file) throws(StorageFault) in (try work.take(piece, isLast: isLast, into: file, ledger), []) }

@@ -3,7 +3,7 @@
 
 import Platform
 
-struct ConsentErrand: Sendable, Equatable {
+struct LedgerRequest: Sendable, Equatable {
     enum Action: String, CaseIterable, Sendable {
         case get, set, withdraw, tie, untie, export, `import`, stats, receipts, clock, subject
 
@@ -55,7 +55,7 @@ struct ConsentErrand: Sendable, Equatable {
     // MARK: - As a form
 
     var form: String {
-        (ids.map { ("id", $0) } + values.sorted { $0.key < $1.key }).map { "\($0.0)=\(ConsentErrand.encoded($0.1))" }
+        (ids.map { ("id", $0) } + values.sorted { $0.key < $1.key }).map { "\($0.0)=\(LedgerRequest.encoded($0.1))" }
             .joined(separator: "&")
     }
 
@@ -69,7 +69,7 @@ struct ConsentErrand: Sendable, Equatable {
         self.action = action
         for pair in form.split(separator: UInt8(ascii: "&")) {
             let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = ConsentErrand.decoded(halves[0]), let value = ConsentErrand.decoded(halves.count > 1 ? halves[1] : []) else {
+            guard let name = LedgerRequest.decoded(halves[0]), let value = LedgerRequest.decoded(halves.count > 1 ? halves[1] : []) else {
                 throw ConsentRefusal(400, "expected a form such as id=u1&level=standard, in UTF-8")
             }
             if name == "id" {

@@ -90,9 +90,9 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let listeners = Listeners(plan, router, vitals: options.vitals)
     let followers = try Followers(plan, router, folder: storage.path, say: say)
     let reloader = Reloader(file, http, folders, router, storage, masks, say: say)
-    let desk = ControlDesk(
+    let service = ControlService(
         router: router, listeners: listeners, reloader: reloader, folder: state, started: started,
-        consent: options.registry.flatMap { registry in router.withdrawals.map { ConsentDesk(.running(registry, $0), folder: state) } })
+        consent: options.registry.flatMap { registry in router.withdrawals.map { LedgerService(.running(registry, $0), folder: state) } })
     Signals.serve(
         router,
         ending: { [listeners, followers] in
@@ -105,7 +105,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     watch?.start { reloader.reload() }
     let stateWatch = storage.watch(router, say: say)
     // Last of all: whoever is answered here may send signals.
-    let servers = try ControlServers(plan, desk, folder: storage.path, say: say)
+    let servers = try ControlServers(plan, service, folder: storage.path, say: say)
     defer { servers.close() }
     stateWatch?.start()
     ServiceManager.notify("READY=1")

@@ -9,10 +9,10 @@ import Platform
 import PluginHost
 import Spool
 
-struct ConsentClient {
+struct LedgerClient {
     private enum Place {
         case router(folder: String)
-        case folder(StateFolder, LedgerFile, ConsentDesk, Plan)
+        case folder(StateFolder, LedgerFile, LedgerService, Plan)
     }
 
     private let place: Place
@@ -26,12 +26,12 @@ struct ConsentClient {
     init(_ arguments: Arguments, makes: Bool) throws {
         let folder = Loading.stateFolder(arguments["--state"])
         let clock = Clock.system
-        let deadline = clock.now() + ConsentClient.patience
-        while !(try ConsentClient.answers(folder)) {
+        let deadline = clock.now() + LedgerClient.patience
+        while !(try LedgerClient.answers(folder)) {
             guard makes || access(folder, F_OK) == 0 else { throw StateFailure("\(printable(folder)): \(SystemFault())") }
-            let plan = try ConsentClient.plan(arguments)
+            let plan = try LedgerClient.plan(arguments)
             do {
-                place = try ConsentClient.open(try StateFolder.claim(folder), plan)
+                place = try LedgerClient.open(try StateFolder.claim(folder), plan)
                 return
             } catch let taken as StateFolder.Taken {
                 // Another command, which takes a moment, or a router that is about to answer.
@@ -58,7 +58,7 @@ struct ConsentClient {
     private static func plan(_ arguments: Arguments) throws -> Plan {
         let file = arguments["--config"] ?? Loading.defaultFile
         let plan = try Loading.plan(file, ModuleFolders.standard())
-        guard plan.consent?.ledger != nil else { throw ConfigurationFailure(lines: ["\(printable(file)): \(ConsentDesk.advice)"]) }
+        guard plan.consent?.ledger != nil else { throw ConfigurationFailure(lines: ["\(printable(file)): \(LedgerService.advice)"]) }
         return plan
     }
 
@@ -67,7 +67,7 @@ struct ConsentClient {
             var options = LedgerFile.Options(plan, under: try folder.storedKey())!
             options.warn = { Console.say($0) }
             let file = try LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!
-            return .folder(folder, file, ConsentDesk(.resting(file), folder: folder.path), plan)
+            return .folder(folder, file, LedgerService(.resting(file), folder: folder.path), plan)
         } catch {
             throw StateFailure(error.description)
         }
@@ -79,11 +79,11 @@ struct ConsentClient {
 
     // MARK: - Asking
 
-    /// The answer to what was asked, which was done. `piece`: of an import, whose errand goes into the query.
-    func ask(_ errand: ConsentErrand, piece: [UInt8]? = nil) throws -> [UInt8] {
-        let request = Request(
-            method: "POST", path: errand.action.path, query: piece == nil ? "" : errand.form, body: piece ?? Array(errand.form.utf8))
-        let (status, body) = try answer(request)
+    /// The answer to what was asked, which was done. `piece`: of an import, whose request goes into the query.
+    func ask(_ request: LedgerRequest, piece: [UInt8]? = nil) throws -> [UInt8] {
+        let posted = Request(
+            method: "POST", path: request.action.path, query: piece == nil ? "" : request.form, body: piece ?? Array(request.form.utf8))
+        let (status, body) = try answer(posted)
         if status == 200 { return body }
         let words = String(decoding: body.last == 0x0a ? body.dropLast() : body[...], as: UTF8.self)
         switch status {
@@ -98,12 +98,12 @@ struct ConsentClient {
         switch place {
         case .router(let folder):
             do throws(ControlFault) {
-                return try ControlClient.ask(folder: folder, request, patience: ConsentClient.silence)
+                return try ControlClient.ask(folder: folder, request, patience: LedgerClient.silence)
             } catch {
                 throw StateFailure(error.description)
             }
-        case .folder(_, _, let desk, let plan):
-            let response = desk.answer(request, by: plan)
+        case .folder(_, _, let service, let plan):
+            let response = service.answer(request, by: plan)
             return (response.status, response.body)
         }
     }

@@ -32,7 +32,7 @@ enum ConsentLedger: Sendable {
     var origin: String { if case .running = self { "socket" } else { "command" } }
 }
 
-struct ConsentDesk: Sendable {
+struct LedgerService: Sendable {
     private let ledger: ConsentLedger
     private let imports: ConsentImports
     private let folder: String
@@ -56,88 +56,88 @@ struct ConsentDesk: Sendable {
     /// By the levels and purposes of a plan.
     func answer(_ request: Request, by plan: Plan) -> Response {
         do throws(ConsentRefusal) {
-            let known = ConsentErrand.Action.allCases
+            let known = LedgerRequest.Action.allCases
             guard let action = known.first(where: { $0.path == request.path }) else {
                 throw ConsentRefusal(404, "there is \(known.map(\.path).joined(separator: ", "))")
             }
             let words = ConsentWords(plan)
             if action == .import {
-                return try imports.take(request.body, try ConsentErrand(action, form: Array(request.query.utf8)), words)
+                return try imports.take(request.body, try LedgerRequest(action, form: Array(request.query.utf8)), words)
             }
-            return try answer(try ConsentErrand(action, form: request.body), words, plan)
+            return try answer(try LedgerRequest(action, form: request.body), words, plan)
         } catch {
             return .fault(error.status, error.words)
         }
     }
 
-    private func answer(_ errand: ConsentErrand, _ words: ConsentWords, _ plan: Plan) throws(ConsentRefusal) -> Response {
-        let ids = errand.ids.map { LedgerID($0) }
-        switch errand.action {
+    private func answer(_ request: LedgerRequest, _ words: ConsentWords, _ plan: Plan) throws(ConsentRefusal) -> Response {
+        let ids = request.ids.map { LedgerID($0) }
+        switch request.action {
         case .get:
             let entry = try ledger.use { (file) throws(StorageFault) in (try file.get(ids[0]), []) }
-            return shown(errand, entry.json) { entry.text }
+            return shown(request, entry.json) { entry.text }
         case .stats:
             let summary = try ledger.use { (file) throws(StorageFault) in (try file.summary(), []) }
-            return shown(errand, summary.json) { summary.text }
+            return shown(request, summary.json) { summary.text }
         case .receipts:
             let receipts = try ledger.use { (file) throws(StorageFault) in
                 guard let id = ids.first else { return (try file.receipts(), []) }
                 return (try file.receipts(of: id), [])
             }
-            return shown(errand, receipts.json) { receipts.text }
-        case .set: return try set(ids[0], errand, words)
-        case .withdraw: return try withdraw(ids[0], errand, words)
-        case .tie: return try tie(ids, errand)
+            return shown(request, receipts.json) { receipts.text }
+        case .set: return try set(ids[0], request, words)
+        case .withdraw: return try withdraw(ids[0], request, words)
+        case .tie: return try tie(ids, request)
         case .untie:
             let isDone = try ledger.use { (file) throws(StorageFault) in
                 let isTied = try file.person(of: ids[0]).count > 1
                 return (isTied, try file.untie(ids[0]))
             }
-            return shown(errand, #"{"untied":\#(isDone)}"#) { isDone ? "it stands for itself now\n" : "it was tied to no other\n" }
-        case .export: return try export(errand)
+            return shown(request, #"{"untied":\#(isDone)}"#) { isDone ? "it stands for itself now\n" : "it was tied to no other\n" }
+        case .export: return try export(request)
         case .import: throw ConsentRefusal(400, "an import comes in pieces")
-        case .clock: return try clock(errand)
+        case .clock: return try clock(request)
         case .subject:
             var inquiry = try SubjectInquiry(ids[0], ledger, folder: folder, by: plan)
-            let lines = try inquiry.answer(after: errand.values["after"])
+            let lines = try inquiry.answer(after: request.values["after"])
             return Response(200, type: "text/plain; charset=utf-8", lines)
         }
     }
 
     /// Whether it is behind what is on record; believed first, if that is asked.
-    private func clock(_ errand: ConsentErrand) throws(ConsentRefusal) -> Response {
-        let isBelieved = errand.values["believe"] != nil
+    private func clock(_ request: LedgerRequest) throws(ConsentRefusal) -> Response {
+        let isBelieved = request.values["believe"] != nil
         let clock = try ledger.use { (file) throws(StorageFault) in
             let wasBehind = file.isClockBehind
             if isBelieved { try file.believeClock() }
             return (LedgerClock(wasBehind: wasBehind, isBehind: file.isClockBehind, lastWritten: file.lastWritten), [])
         }
-        return shown(errand, clock.json) { clock.text }
+        return shown(request, clock.json) { clock.text }
     }
 
     // MARK: - Writing
 
-    private func set(_ id: LedgerID, _ errand: ConsentErrand, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
-        let granted = try words.purposes(errand.list("grant") ?? [], of: "grant")
-        let denied = try words.purposes(errand.list("deny") ?? [], of: "deny")
-        if let level = errand.values["level"] { try words.checkLevel(level) }
-        guard errand.values["level"] != nil || !granted.isEmpty || !denied.isEmpty else {
+    private func set(_ id: LedgerID, _ request: LedgerRequest, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
+        let granted = try words.purposes(request.list("grant") ?? [], of: "grant")
+        let denied = try words.purposes(request.list("deny") ?? [], of: "deny")
+        if let level = request.values["level"] { try words.checkLevel(level) }
+        guard request.values["level"] != nil || !granted.isEmpty || !denied.isEmpty else {
             throw ConsentRefusal(400, "set says nothing: expected level, grant or deny")
         }
         if let both = granted.first(where: denied.contains) {
             throw ConsentRefusal(400, "'\(words.shown(both))' is both granted and denied")
         }
-        let terms = ConsentTerms(level: errand.values["level"], granted: granted, denied: denied, version: errand.values["version"])
-        let decided = try errand.time
-        return try decision(errand) { (file, origin) throws(StorageFault) in
+        let terms = ConsentTerms(level: request.values["level"], granted: granted, denied: denied, version: request.values["version"])
+        let decided = try request.time
+        return try decision(request) { (file, origin) throws(StorageFault) in
             try file.set(id, terms, decided: decided, origin: origin)
         }
     }
 
-    private func withdraw(_ id: LedgerID, _ errand: ConsentErrand, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
-        let purposes = try errand.list("purposes").map { (names) throws(ConsentRefusal) in try words.purposes(names, of: "purposes") }
+    private func withdraw(_ id: LedgerID, _ request: LedgerRequest, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
+        let purposes = try request.list("purposes").map { (names) throws(ConsentRefusal) in try words.purposes(names, of: "purposes") }
         guard case .running(_, let withdrawals) = ledger else {
-            return try decision(errand) { (file, origin) throws(StorageFault) in
+            return try decision(request) { (file, origin) throws(StorageFault) in
                 let outcome = try file.withdraw(id, purposes: purposes, origin: origin)
                 // The next router that starts with the folder destroys what waits.
                 if outcome.holds { _ = try file.beginReceipt(of: id, purposes: purposes, origin: origin) }
@@ -146,32 +146,32 @@ struct ConsentDesk: Sendable {
         }
         do throws(StorageFault) {
             let (holds, receipt) = try withdrawals.withdraw(id, purposes: purposes, origin: ledger.origin)
-            return decided(errand, holds, receipt)
+            return decided(request, holds, receipt)
         } catch {
             throw ConsentRefusal(500, error.description)
         }
     }
 
     private func decision(
-        _ errand: ConsentErrand, _ body: @Sendable (LedgerFile, String) throws(StorageFault) -> LedgerOutcome
+        _ request: LedgerRequest, _ body: @Sendable (LedgerFile, String) throws(StorageFault) -> LedgerOutcome
     ) throws(ConsentRefusal) -> Response {
         let origin = ledger.origin
         let outcome = try ledger.use { (file) throws(StorageFault) in
             let outcome = try body(file, origin)
             return (outcome, outcome.changes)
         }
-        return decided(errand, outcome.holds)
+        return decided(request, outcome.holds)
     }
 
-    private func decided(_ errand: ConsentErrand, _ holds: Bool, _ receipt: Int64? = nil) -> Response {
+    private func decided(_ request: LedgerRequest, _ holds: Bool, _ receipt: Int64? = nil) -> Response {
         let number = receipt.map { #","receipt":\#($0)"# } ?? ""
-        return shown(errand, #"{"holds":\#(holds)\#(number)}"#) {
+        return shown(request, #"{"holds":\#(holds)\#(number)}"#) {
             let told = receipt.map { "; receipt \($0) will say what was destroyed of what waited" } ?? ""
             return holds ? "it is on record\(told)\n" : "it is in the history; a later decision was on record, and holds\n"
         }
     }
 
-    private func tie(_ ids: [LedgerID], _ errand: ConsentErrand) throws(ConsentRefusal) -> Response {
+    private func tie(_ ids: [LedgerID], _ request: LedgerRequest) throws(ConsentRefusal) -> Response {
         let refusal: String? = try ledger.use { (file) throws(StorageFault) in
             switch try file.tie(ids) {
             case .tied(let changes): (nil, changes)
@@ -179,18 +179,18 @@ struct ConsentDesk: Sendable {
             }
         }
         if let refusal { throw ConsentRefusal(409, "this \(refusal)") }
-        return shown(errand, #"{"tied":true}"#) { "they are one person's: what was said for any of them holds for all\n" }
+        return shown(request, #"{"tied":true}"#) { "they are one person's: what was said for any of them holds for all\n" }
     }
 
     // MARK: - Export
 
     /// A part of it, behind a line with the number to go on after; an empty one behind the last.
-    private func export(_ errand: ConsentErrand) throws(ConsentRefusal) -> Response {
+    private func export(_ request: LedgerRequest) throws(ConsentRefusal) -> Response {
         var options = LedgerFile.ExportOptions()
-        options.format = try errand.format
-        options.hasHistory = errand.values["history"] != nil
-        options.most = ConsentDesk.page
-        if let text = errand.values["after"] {
+        options.format = try request.format
+        options.hasHistory = request.values["history"] != nil
+        options.most = LedgerService.page
+        if let text = request.values["after"] {
             guard let after = Int64(text), after >= 0 else { throw ConsentRefusal(400, "after must be a number that an answer gave") }
             options.after = after
         }
@@ -203,12 +203,12 @@ struct ConsentDesk: Sendable {
         return Response(200, type: "text/plain; charset=utf-8", Array("\(next.map { String($0) } ?? "")\n".utf8) + text)
     }
 
-    private func shown(_ errand: ConsentErrand, _ json: String, _ text: () -> String) -> Response {
-        errand.values["json"] != nil ? Response(200, json + "\n") : Response(200, type: "text/plain; charset=utf-8", text())
+    private func shown(_ request: LedgerRequest, _ json: String, _ text: () -> String) -> Response {
+        request.values["json"] != nil ? Response(200, json + "\n") : Response(200, type: "text/plain; charset=utf-8", text())
     }
 }
 
-extension ConsentErrand {
+extension LedgerRequest {
     var format: LedgerFormat {
         get throws(ConsentRefusal) {
             guard let text = values["format"] else { return .ndjson }

@@ -44,7 +44,7 @@ let sendCommand = Command(
             if key != nil, target.isExposed { Console.say("warning: over http:// the key can be read on its way; use https://") }
             let checkpoint = try openCheckpoint(arguments, inputs, to)
             let transport = try target.transport(key: key, authorities: arguments["--ca"])
-            return try Errand(
+            return try Request(
                 to: to, by: transport, retry: .seconds(seconds), limits: limits, checkpoint: checkpoint, keeps: arguments.has("--resume")
             ).run(inputs)
         } catch let fault as TransportFault {
@@ -147,7 +147,7 @@ private enum SendKey {
 }
 
 /// One run of the command.
-private final class Errand {
+private final class Request {
     private let to: String
     private let limits: LineBatches.Limits
     private let checkpoint: Checkpoint?
