@@ -83,7 +83,7 @@ let package = Package(
                 "Router", "Explaining", "Replaying", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Ledger",
                 "Spool", "Admission",
                 "ConsentGate", "Judging",
-                "Configuration", "Expressions", "Database", "Events", "Platform", "CPlatform",
+                "Configuration", "Plans", "Document", "Expressions", "Database", "Events", "Platform", "CPlatform",
             ],
             path: "Sources/Command", swiftSettings: settings,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
@@ -92,7 +92,7 @@ let package = Package(
             [
                 "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool",
                 "Admission", "ConsentGate", "Editing", "Sampling", "Judging",
-                "Configuration", "Expressions", "Events", "Platform",
+                "Plans", "Expressions", "Events", "Platform",
             ]),
         // What events of the stream say to the ledger.
         module(
@@ -105,55 +105,61 @@ let package = Package(
         module(
             "Holding", in: "Consent",
             [
-                "Generations", "Workers", "Delivery", "Spool", "Ledger", "Judging", "Admission", "ConsentGate", "Configuration", "Events",
+                "Generations", "Workers", "Delivery", "Spool", "Ledger", "Judging", "Admission", "ConsentGate", "Plans", "Events",
                 "Platform",
             ]),
         // A plan at work: its rules, and a lane for each provider.
         module(
             "Generations", in: "Flow",
             [
-                "Workers", "Ingest", "Delivery", "Judging", "Sampling", "Admission", "ConsentGate", "Configuration", "Platform",
+                "Workers", "Ingest", "Delivery", "Judging", "Sampling", "Admission", "ConsentGate", "Plans", "Platform",
             ]),
         // Why each route does what it does with an event.
         module(
             "Explaining", in: "Inspect",
             [
-                "Workers", "Judging", "Editing", "Sampling", "Ledger", "Admission", "ConsentGate", "Configuration", "Expressions", "Events",
+                "Workers", "Judging", "Editing", "Sampling", "Ledger", "Admission", "ConsentGate", "Plans", "Document", "Expressions",
+                "Events",
                 "Platform",
             ]),
         // Dead letters on their way once more.
         module(
             "Replaying", in: "Inspect",
             [
-                "Workers", "Delivery", "Judging", "Spool", "Ledger", "Admission", "ConsentGate", "Configuration", "Expressions", "Events",
+                "Workers", "Delivery", "Judging", "Spool", "Ledger", "Admission", "ConsentGate", "Plans", "Expressions", "Events",
                 "Platform",
             ]),
         module("Control", in: "Inspect", ["Platform", "CPlatform"]),
         module("Sending", in: "Inspect", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
         // What a worker does to a block of lines.
         module(
-            "Workers", in: "Flow", ["Ingest", "Judging", "Admission", "ConsentGate", "Configuration", "Events", "Platform", "CPlatform"]),
-        module("Listener", in: "Flow", ["Ingest", "Configuration", "Dialects", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
-        module("Ingest", in: "Flow", ["Configuration", "Events", "Platform", "CPlatform"]),
+            "Workers", in: "Flow", ["Ingest", "Judging", "Admission", "ConsentGate", "Events", "Platform", "CPlatform"]),
+        module("Listener", in: "Flow", ["Ingest", "Plans", "Dialects", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
+        module("Ingest", in: "Flow", ["Plans", "Events", "Platform", "CPlatform"]),
         module(
-            "PluginHost", in: "Flow", ["Delivery", "Admission", "Configuration", "Platform", "CPlatform", "CExit", "CSwitchyardPlugin"]),
-        module("Delivery", in: "Flow", ["Spool", "Admission", "ConsentGate", "Configuration", "Events", "Platform"]),
-        module("Spool", in: "Flow", ["Admission", "ConsentGate", "Configuration", "Events", "Database", "Platform", "CCrypto"]),
+            "PluginHost", in: "Flow", ["Delivery", "Admission", "Plans", "Document", "Platform", "CPlatform", "CExit", "CSwitchyardPlugin"]),
+        module("Delivery", in: "Flow", ["Spool", "Admission", "ConsentGate", "Plans", "Events", "Platform"]),
+        module("Spool", in: "Flow", ["Admission", "ConsentGate", "Plans", "Events", "Database", "Platform", "CCrypto"]),
         // Who consented to what, on disk.
         module("Ledger", in: "Consent", ["Admission", "ConsentGate", "Events", "Database", "Platform", "CJansson", "CCrypto"]),
         // What every route says of an event, and the edited copy for each lane.
         module(
             "Judging", in: "Rules",
-            ["Admission", "ConsentGate", "Editing", "Sampling", "Matching", "Configuration", "Expressions", "Events", "Platform"]),
-        module("Editing", in: "Rules", ["Configuration", "Redaction", "Expressions", "Events", "CCrypto"]),
-        module("Sampling", in: "Rules", ["Matching", "Configuration", "Expressions", "Events", "Platform"]),
+            ["Admission", "ConsentGate", "Editing", "Sampling", "Matching", "Plans", "Expressions", "Events", "Platform"]),
+        module("Editing", in: "Rules", ["Plans", "Redaction", "Expressions", "Events", "CCrypto"]),
+        module("Sampling", in: "Rules", ["Matching", "Plans", "Expressions", "Events", "Platform"]),
         // Who consents to what, by the event and by the ledger, held against what is demanded.
         module(
-            "ConsentGate", in: "Consent", ["Admission", "Matching", "Signals", "Configuration", "Events", "Platform", "CPlatform"]),
-        module("Matching", in: "Rules", ["Configuration", "Events"]),
+            "ConsentGate", in: "Consent", ["Admission", "Matching", "Signals", "Configuration", "Plans", "Events", "Platform", "CPlatform"]),
+        module("Matching", in: "Rules", ["Plans", "Events"]),
         // The seal: parcels and batches, which take only events that were admitted.
         module("Admission", in: "Consent", ["Events", "Platform"]),
-        module("Configuration", in: "Rules", ["Redaction", "Expressions", "Events", "CJansson"]),
+        // Reads routes.json: a plan, or every fault with its place.
+        module("Configuration", in: "Rules", ["Plans", "Document", "Redaction", "Expressions", "Events"]),
+        // What routes.json says, checked: what the other modules go by.
+        module("Plans", in: "Rules", ["Document", "Expressions", "Events"]),
+        // JSON as people write it, each value with its place.
+        module("Document", in: "Rules", ["CJansson"]),
         // Finds and masks in the strings of an event.
         module("Redaction", in: "Rules", ["Expressions", "Events"]),
         module("Expressions", in: "Rules", ["Events", "Platform", "CPlatform"]),
@@ -195,13 +201,13 @@ let package = Package(
         .target(
             name: "Models",
             dependencies: [
-                "Seeded", "Admission", "ConsentGate", "Judging", "Redaction", "Configuration", "Expressions", "Events", "CCrypto",
+                "Seeded", "Admission", "ConsentGate", "Judging", "Redaction", "Configuration", "Plans", "Expressions", "Events", "CCrypto",
             ],
             path: "Tests/Models", swiftSettings: strict + testable),
         .target(name: "TestSupport", dependencies: ["FaultyFiles", "Spool", "Platform"], path: "Tests/Support", swiftSettings: strict),
         // A file system under SQLite that fails when it is told to.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
-        tests("SpoolTests", ["Spool", "TestSupport", "Admission", "ConsentGate", "Configuration", "Events", "Database", "Platform"]),
+        tests("SpoolTests", ["Spool", "TestSupport", "Admission", "ConsentGate", "Plans", "Events", "Database", "Platform"]),
         tests("DatabaseTests", ["Database", "Platform", "CChecksum"]),
         tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("EventsTests", ["Seeded", "Events"]),
@@ -209,37 +215,37 @@ let package = Package(
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
         tests("RedactionTests", ["Models", "Seeded", "Redaction", "TestSupport", "Expressions", "Events"]),
-        tests("ConfigurationTests", ["Seeded", "Configuration", "TestSupport"]),
+        tests("ConfigurationTests", ["Seeded", "Configuration", "Plans", "Document", "TestSupport"]),
         tests("AdmissionTests", ["Admission", "Events"]),
         tests(
             "ConsentGateTests",
             [
-                "Models", "Seeded", "Admission", "ConsentGate", "Judging", "TestSupport", "Configuration", "Events",
+                "Models", "Seeded", "Admission", "ConsentGate", "Judging", "TestSupport", "Plans", "Events",
             ]),
         tests(
             "EditingTests",
-            ["Models", "Seeded", "Admission", "Editing", "Judging", "TestSupport", "Configuration", "Redaction", "Events"]),
-        tests("SamplingTests", ["Models", "Seeded", "Admission", "Sampling", "Judging", "Configuration", "Events"]),
+            ["Models", "Seeded", "Admission", "Editing", "Judging", "TestSupport", "Plans", "Redaction", "Events"]),
+        tests("SamplingTests", ["Models", "Seeded", "Admission", "Sampling", "Judging", "Plans", "Events"]),
         tests(
             "JudgingTests",
             [
-                "Models", "Seeded", "Admission", "ConsentGate", "Editing", "Sampling", "Judging", "TestSupport", "Configuration",
+                "Models", "Seeded", "Admission", "ConsentGate", "Editing", "Sampling", "Judging", "TestSupport", "Plans",
                 "Redaction", "Expressions", "Events",
             ]),
         tests(
             "DeliveryTests",
             [
-                "Delivery", "Spool", "Database", "TestSupport", "Admission", "ConsentGate", "Judging", "Configuration", "Events",
+                "Delivery", "Spool", "Database", "TestSupport", "Admission", "ConsentGate", "Judging", "Plans", "Events",
                 "Platform",
             ]),
-        tests("ListenerTests", ["Listener", "Ingest", "Configuration", "Dialects", "Events", "Platform", "CZlib", "CZstd"]),
-        tests("IngestTests", ["Ingest", "Configuration", "Events", "Platform"]),
+        tests("ListenerTests", ["Listener", "Ingest", "Plans", "Dialects", "Events", "Platform", "CZlib", "CZstd"]),
+        tests("IngestTests", ["Ingest", "Plans", "Events", "Platform"]),
         tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("ControlTests", ["Control", "Platform"]),
         tests("SendingTests", ["Sending", "TestSupport", "Platform"]),
         // The modules are compiled by the tests, against the header alone.
         tests(
-            "PluginHostTests", ["PluginHost", "Delivery", "TestSupport", "Admission", "Configuration", "Events", "Platform"],
+            "PluginHostTests", ["PluginHost", "Delivery", "TestSupport", "Admission", "Plans", "Document", "Events", "Platform"],
             exclude: ["Modules"]),
         // Every adapter defines the one symbol that a module exports; linked together for the tests, the first one stands.
         .testTarget(
@@ -249,23 +255,23 @@ let package = Package(
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
         // A program, so that the author of any adapter can hold a built module against the contract.
         .executableTarget(
-            name: "switchyard-contract", dependencies: ["PluginHost", "Delivery", "Configuration", "Platform", "CPlatform"],
+            name: "switchyard-contract", dependencies: ["Document", "PluginHost", "Delivery", "Configuration", "Platform", "CPlatform"],
             path: "Tests/Contract",
             exclude: ["bad.c", "bad.json", "scripted.json", "server.py"], swiftSettings: strict),
         // A program, since it reads the cases of the specification from a folder of the user's.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
         tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
-        tests("HoldingTests", ["Holding", "Spool", "Admission", "Configuration", "Platform"]),
+        tests("HoldingTests", ["Holding", "Spool", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
-            ["Generations", "Router", "Delivery", "Ingest", "Admission", "Configuration", "Events", "Platform"]),
+            ["Generations", "Router", "Delivery", "Ingest", "Admission", "Plans", "Events", "Platform"]),
         tests(
             "RouterTests",
             [
                 "Seeded",
                 "Router", "Replaying", "Statements", "Withdrawal", "Holding", "Generations", "Workers", "TestSupport", "FaultyFiles",
                 "Ledger", "Spool", "Ingest", "Delivery", "Admission", "ConsentGate", "Judging",
-                "Configuration", "Events",
+                "Plans", "Events",
                 "Platform",
             ]),
         tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite", "CZlib", "CZstd"]),
@@ -293,18 +299,19 @@ case "checks":
         program(
             "fuzz", in: "Fuzz",
             [
-                "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Ingest", "Listener", "Delivery", "PluginHost",
+                "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Ingest", "Listener", "Delivery",
+                "PluginHost",
                 "Exec",
                 "PluginKit", "Redaction", "Signals", "Expressions", "Admission", "CCrypto", "COracle",
             ]),
         program("fuzz-expressions", in: "Fuzz", ["Seeded", "Expressions", "Events"]),
         .target(name: "Seeds", dependencies: ["Platform"], path: "Tests/Simulation/Seeds", swiftSettings: strict),
         program(
-            "simulate", in: "Tests/Simulation", ["Seeds", "Delivery", "Spool", "Admission", "Configuration", "Platform"], strict),
+            "simulate", in: "Tests/Simulation", ["Seeds", "Delivery", "Spool", "Admission", "Plans", "Platform"], strict),
         program(
             "promise", in: "Tests/Simulation",
             [
-                "Seeds", "Withdrawal", "Delivery", "Ledger", "Spool", "Admission", "ConsentGate", "Judging", "Configuration",
+                "Seeds", "Withdrawal", "Delivery", "Ledger", "Spool", "Admission", "ConsentGate", "Judging", "Configuration", "Plans",
                 "Events", "Platform",
             ], strict),
     ]

@@ -2,6 +2,7 @@
 // schema of routes.json that is JSON again.
 
 import Configuration
+import Plans
 
 @testable import PluginHost
 

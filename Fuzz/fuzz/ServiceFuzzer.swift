@@ -5,9 +5,9 @@ import Events
 import Ingest
 import Platform
 
-@testable import Configuration
 @testable import Listener
 @testable import Models
+@testable import Plans
 
 final class ServiceFuzzer: Fuzzer {
     private var mutator: Mutator

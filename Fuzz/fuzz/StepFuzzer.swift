@@ -2,8 +2,8 @@
 // what the slow model makes of the event, byte for byte. So many events go through one transform, since compiling it takes longer.
 
 import Admission
-import Configuration
 import Events
+import Plans
 import Seeded
 
 @testable import Models

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Configuration
+@testable import Plans
 
 @Suite("Module descriptions")
 struct DescriptionTests {

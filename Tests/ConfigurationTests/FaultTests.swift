@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import Configuration
+@testable import Document
+@testable import Plans
 
 @Suite("Faults of routes.json")
 struct FaultTests {

@@ -1,6 +1,7 @@
+import Plans
 import Testing
 
-@testable import Configuration
+@testable import Document
 
 @Suite("Hidden texts")
 struct HiddenTextsTests {

@@ -6,6 +6,8 @@ import Foundation
 import Testing
 
 @testable import Configuration
+@testable import Document
+@testable import Plans
 
 @Suite("Plans of routes.json")
 struct PlanTests {
@@ -277,7 +279,7 @@ struct PlanTests {
         let sample = RoutesFile(
             environment: { _ in nil },
             contents: { path in
-                (try? Data(contentsOf: top.appending(path: path))).map { .success(Array($0)) } ?? .failure(ModuleFault("not there"))
+                (try? Data(contentsOf: top.appending(path: path))).map { .success(Array($0)) } ?? .failure(PlaceholderFault("not there"))
             },
             catalog: Modules())
         let plan = try sample.read(Array(text), file: "routes.json")

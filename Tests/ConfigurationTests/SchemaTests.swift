@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import Configuration
+@testable import Document
 
 @Suite("The schema of routes.json")
 struct SchemaTests {

@@ -3,6 +3,8 @@
 import Testing
 
 @testable import Configuration
+@testable import Document
+@testable import Plans
 
 @Suite("HTTP sources")
 struct SourceTests {

@@ -3,6 +3,8 @@
 import Testing
 
 @testable import Configuration
+@testable import Document
+@testable import Plans
 
 struct Modules: ModuleCatalog {
     private static let consoleText = #"""
@@ -60,13 +62,13 @@ let environment = [
     "SYNC": "batch", "FULL": "block", "DENY": "deny",
 ]
 
-func files(_ path: String) -> Result<[UInt8], ModuleFault> {
+func files(_ path: String) -> Result<[UInt8], PlaceholderFault> {
     switch path {
     case "key": .success(Array((secret + "\n").utf8))
     case "two-lines": .success(Array("a\n\n".utf8))
     case "binary": .success([0xFF, 0xFE])
     case "large": .success(Array(repeating: 0x41, count: 1_000_001))
-    default: .failure(ModuleFault("No such file or directory"))
+    default: .failure(PlaceholderFault("No such file or directory"))
     }
 }
 

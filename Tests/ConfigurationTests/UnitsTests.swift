@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Configuration
+@testable import Plans
 
 @Suite("Units")
 struct UnitsTests {

@@ -1,6 +1,6 @@
-import Configuration
 import Events
 import Judging
+import Plans
 import Seeded
 import Testing
 

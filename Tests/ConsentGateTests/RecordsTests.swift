@@ -1,6 +1,6 @@
-import Configuration
 import Events
 import Foundation
+import Plans
 import Seeded
 import TestSupport
 import Testing

@@ -2,7 +2,9 @@
 // checks that routes.json goes through.
 
 import Configuration
+import Document
 import Foundation
+import Plans
 import PluginHost
 
 struct Case {
@@ -69,6 +71,6 @@ func plan(_ module: String, _ settings: [String: Any], _ folders: ModuleFolders)
     let root: [String: Any] = ["providers": ["out": provider], "routes": [["to": ["out"]]]]
     let text = try JSONSerialization.data(withJSONObject: root, options: [.sortedKeys])
     let file = RoutesFile(
-        environment: { _ in nil }, contents: { _ in .failure(ModuleFault("no files here")) }, catalog: folders)
+        environment: { _ in nil }, contents: { _ in .failure(PlaceholderFault("no files here")) }, catalog: folders)
     return try file.read([UInt8](text), file: "routes.json").providers[0]
 }

@@ -1,9 +1,9 @@
 // The checks, in the child process. Each is announced before it is tried, so that the overseer knows which one never ended.
 
-import Configuration
 import Delivery
 import Foundation
 import Glibc
+import Plans
 import Platform
 import PluginHost
 

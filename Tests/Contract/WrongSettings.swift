@@ -1,6 +1,6 @@
 // Settings that are wrong in each way that a module's own schema forbids.
 
-import Configuration
+import Plans
 
 struct WrongSettings {
     var way: String

@@ -1,6 +1,6 @@
 // Parcels, plans and a lane state whose clock the test turns.
 
-import Configuration
+import Plans
 import Platform
 import Spool
 import Testing

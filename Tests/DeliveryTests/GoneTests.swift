@@ -1,6 +1,6 @@
 // A lane whose spool is taken away while it runs.
 
-import Configuration
+import Plans
 import Platform
 import Spool
 import Testing

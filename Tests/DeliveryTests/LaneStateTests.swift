@@ -1,4 +1,4 @@
-import Configuration
+import Plans
 import Platform
 import Testing
 

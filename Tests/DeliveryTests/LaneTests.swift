@@ -1,5 +1,5 @@
-import Configuration
 import Foundation
+import Plans
 import Platform
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 // What a lane does with dead letters that cannot be kept, by its plan.
 
-import Configuration
 import Database
 import Foundation
+import Plans
 import Platform
 import Spool
 import TestSupport

@@ -1,6 +1,6 @@
 // What a lane makes of outcomes that are of some events only, of a provider that asks for a pause, and of what may have arrived.
 
-import Configuration
+import Plans
 import Platform
 import Spool
 import Testing

@@ -1,6 +1,6 @@
 // What waits for too long is destroyed.
 
-import Configuration
+import Plans
 import Platform
 import Spool
 import Testing

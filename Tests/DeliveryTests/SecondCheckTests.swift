@@ -1,6 +1,6 @@
 // What waited is asked about once more at the hand-over.
 
-import Configuration
+import Plans
 import Platform
 import Testing
 

@@ -1,7 +1,7 @@
 // What a withdrawal destroys of a lane.
 
-import Configuration
 import Foundation
+import Plans
 import Platform
 import Spool
 import TestSupport

@@ -1,8 +1,8 @@
 // The steps of a route that work on text, as the judge does them on the copy of the route.
 
-import Configuration
 import Events
 import Judging
+import Plans
 import Redaction
 import Testing
 

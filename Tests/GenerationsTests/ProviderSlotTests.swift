@@ -1,9 +1,9 @@
 import Admission
-import Configuration
 import Delivery
 import Foundation
 import Glibc
 import Judging
+import Plans
 import Platform
 import Testing
 

@@ -1,5 +1,5 @@
 import Admission
-import Configuration
+import Plans
 import Platform
 import Spool
 import Testing

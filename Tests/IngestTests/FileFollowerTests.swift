@@ -1,8 +1,8 @@
 // Files that other processes write, on a clock that the test holds: each step is taken by hand.
 
-import Configuration
 import Events
 import Glibc
+import Plans
 import Platform
 import Testing
 

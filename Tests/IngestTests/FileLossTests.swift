@@ -1,6 +1,5 @@
 // What must not be lost of followed files, or taken twice: beginnings, ends, other names, rewriting while the router is away.
 
-import Configuration
 import Glibc
 import Platform
 import Testing

@@ -1,8 +1,8 @@
 // A sink and a folder for followed files, on a clock that the test holds: each step is taken by hand.
 
-import Configuration
 import Events
 import Glibc
+import Plans
 import Platform
 import Testing
 

@@ -1,6 +1,6 @@
 import Admission
-import Configuration
 import Expressions
+import Plans
 import Testing
 
 @testable import Judging

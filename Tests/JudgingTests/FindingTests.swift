@@ -1,9 +1,9 @@
 import Admission
-import Configuration
 import Editing
 import Events
 import Expressions
 import Foundation
+import Plans
 import Redaction
 import Sampling
 import Seeded

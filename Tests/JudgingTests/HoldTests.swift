@@ -1,6 +1,6 @@
-import Configuration
 import Events
 import Expressions
+import Plans
 import Testing
 
 @testable import Admission

@@ -1,6 +1,6 @@
 import Admission
-import Configuration
 import Events
+import Plans
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
-import Configuration
 import Events
+import Plans
 import Seeded
 import Testing
 

@@ -1,7 +1,7 @@
-import Configuration
 import Dialects
 import Foundation
 import Ingest
+import Plans
 import Platform
 import Testing
 

@@ -1,8 +1,8 @@
 // Segment's API and OTLP/HTTP as their clients see them: what becomes of a body, and the answer.
 
-import Configuration
 import Foundation
 import Ingest
+import Plans
 import Platform
 import Testing
 

@@ -1,6 +1,6 @@
-import Configuration
 import Foundation
 import Ingest
+import Plans
 import Platform
 import Testing
 

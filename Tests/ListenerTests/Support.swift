@@ -2,10 +2,10 @@
 
 import CZlib
 import CZstd
-import Configuration
 import Events
 import Foundation
 import Ingest
+import Plans
 import Platform
 import Testing
 

@@ -1,8 +1,8 @@
 import Admission
-import Configuration
 import ConsentGate
 import Events
 import Judging
+import Plans
 
 /// Scans and judges lines by a plan, as a worker would.
 final class Bench {

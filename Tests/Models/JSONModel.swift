@@ -1,5 +1,6 @@
 import Configuration
 import Events
+import Plans
 
 /// A JSON value that keeps order, duplicates and raw text: slow, and obviously right. Transforms are done to it one
 /// after the other, in the words of their description.

@@ -1,6 +1,6 @@
-import Configuration
 import Events
 import Judging
+import Plans
 
 /// A plan with as many providers as are named, all of them without settings.
 func plan(providers: Int = 1, _ routes: RoutePlan...) -> Plan {

@@ -1,5 +1,5 @@
-import Configuration
 import Events
+import Plans
 import Seeded
 
 /// Random events, and random operations on the few members that they have.

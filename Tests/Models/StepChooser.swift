@@ -1,6 +1,6 @@
-import Configuration
 import Events
 import Expressions
+import Plans
 import Redaction
 
 /// Steps of every kind at random, and members for events on which they find something to do.

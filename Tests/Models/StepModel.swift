@@ -1,5 +1,6 @@
 import Configuration
 import Events
+import Plans
 
 /// The steps of a transform, done to the slow model in the words of their description.
 extension Node {

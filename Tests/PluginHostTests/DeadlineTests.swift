@@ -1,7 +1,7 @@
-import Configuration
 import Delivery
 import Events
 import Foundation
+import Plans
 import Platform
 import PluginHost
 import TestSupport

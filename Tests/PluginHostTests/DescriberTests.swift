@@ -1,6 +1,6 @@
-import Configuration
 import Delivery
 import Foundation
+import Plans
 import Platform
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
-import Configuration
 import Delivery
+import Document
 import Foundation
+import Plans
 import Platform
 import Testing
 

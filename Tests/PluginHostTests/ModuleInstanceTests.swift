@@ -1,5 +1,5 @@
-import Configuration
 import Delivery
+import Plans
 import Platform
 import PluginHost
 import Testing

@@ -1,9 +1,10 @@
 // A folder of its own for each test, in which modules are compiled from C against the header alone.
 
-import Configuration
 import Delivery
+import Document
 import Events
 import Foundation
+import Plans
 import Platform
 import PluginHost
 import Testing

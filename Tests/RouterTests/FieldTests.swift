@@ -1,9 +1,9 @@
 import Admission
-import Configuration
 import ConsentGate
 import Delivery
 import Events
 import Glibc
+import Plans
 import Platform
 import TestSupport
 import Testing

@@ -1,11 +1,11 @@
 import Admission
-import Configuration
 import ConsentGate
 import Delivery
 import Events
 import Foundation
 import Glibc
 import Judging
+import Plans
 import Platform
 import Spool
 import TestSupport

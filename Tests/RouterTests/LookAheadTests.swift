@@ -1,9 +1,9 @@
 import Admission
-import Configuration
 import ConsentGate
 import Events
 import Foundation
 import Judging
+import Plans
 import Seeded
 import Testing
 import Workers

@@ -1,8 +1,8 @@
-import Configuration
 import Delivery
 import Events
 import Foundation
 import Ledger
+import Plans
 import Platform
 import Spool
 import Testing

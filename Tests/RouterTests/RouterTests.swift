@@ -1,10 +1,10 @@
 import Admission
-import Configuration
 import Delivery
 import Expressions
 import Foundation
 import Glibc
 import Judging
+import Plans
 import Platform
 import Router
 import TestSupport

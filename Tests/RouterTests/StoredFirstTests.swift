@@ -1,11 +1,11 @@
 // That an answer comes after the events are stored, and never before: of a request, and of a line of standard input.
 
 import Admission
-import Configuration
 import ConsentGate
 import Foundation
 import Glibc
 import Ingest
+import Plans
 import Platform
 import Spool
 import Testing

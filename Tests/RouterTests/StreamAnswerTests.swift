@@ -1,10 +1,10 @@
 import Admission
-import Configuration
 import ConsentGate
 import Delivery
 import Events
 import Glibc
 import Ingest
+import Plans
 import Platform
 import TestSupport
 import Testing

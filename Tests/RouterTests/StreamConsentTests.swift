@@ -1,9 +1,9 @@
 import Admission
-import Configuration
 import ConsentGate
 import Events
 import Judging
 import Ledger
+import Plans
 import Platform
 import TestSupport
 import Testing

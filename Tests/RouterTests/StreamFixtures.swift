@@ -1,10 +1,10 @@
 import Admission
-import Configuration
 import ConsentGate
 import Events
 import Foundation
 import Judging
 import Ledger
+import Plans
 import Platform
 import TestSupport
 

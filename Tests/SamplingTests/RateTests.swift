@@ -1,6 +1,6 @@
 import Admission
-import Configuration
 import Judging
+import Plans
 import Testing
 
 @testable import Models

@@ -1,5 +1,5 @@
-import Configuration
 import Judging
+import Plans
 import Testing
 
 @testable import Events

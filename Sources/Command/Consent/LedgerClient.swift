@@ -1,10 +1,10 @@
 // Where the ledger is: with the router that has the state folder, over its control socket, or in the folder that nobody has, which is
 // taken meanwhile. Both answer alike.
 
-import Configuration
 import Control
 import Glibc
 import Ledger
+import Plans
 import Platform
 import PluginHost
 import Spool

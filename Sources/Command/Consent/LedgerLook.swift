@@ -2,8 +2,8 @@
 // is not disturbed.
 
 import Admission
-import Configuration
 import Ledger
+import Plans
 import Platform
 import Router
 import Spool

@@ -1,11 +1,12 @@
 // Answers what is asked of a ledger, for the command and for a router at its control socket alike: what it changes takes effect before
 // the answer goes out. No answer and no message repeats an id.
 
-import Configuration
 import ConsentGate
 import Control
+import Document
 import Events
 import Ledger
+import Plans
 import Platform
 import Router
 import Withdrawal

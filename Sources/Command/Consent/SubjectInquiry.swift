@@ -3,8 +3,8 @@
 // order and gives its answer in parts, each with the word from which the next goes on.
 
 import Admission
-import Configuration
 import Ledger
+import Plans
 import Platform
 import Router
 import Spool

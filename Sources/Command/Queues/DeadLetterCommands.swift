@@ -1,9 +1,11 @@
 // `switchyard dead-letters` and `switchyard replay`: what was given up, and sending it again.
 
-import Configuration
+internal import Configuration
+internal import Document
 import Expressions
 import Glibc
 import Ledger
+import Plans
 import Platform
 import PluginHost
 import Replaying

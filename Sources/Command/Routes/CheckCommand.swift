@@ -1,8 +1,10 @@
 // `switchyard check`: reads the configuration as the router would and prints the plan it understood.
 
-import Configuration
+internal import Configuration
+import Document
 import Events
 import Expressions
+import Plans
 import Platform
 import PluginHost
 

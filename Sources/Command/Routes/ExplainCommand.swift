@@ -1,9 +1,10 @@
 // `switchyard explain`: what every stage of each route decides about one event, and why.
 
-import Configuration
+import Document
 import Explaining
 import Glibc
 import Ledger
+internal import Plans
 import Platform
 import PluginHost
 import Router

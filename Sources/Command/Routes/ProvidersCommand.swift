@@ -1,6 +1,6 @@
 // `switchyard providers`: what is installed, from where, with settings and limits.
 
-import Configuration
+internal import Plans
 import PluginHost
 
 let providersCommand = Command(

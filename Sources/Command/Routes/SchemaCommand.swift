@@ -1,6 +1,7 @@
 // `switchyard schema`: a JSON Schema of routes.json, for editors and for machines that write one.
 
 import Configuration
+import Plans
 import PluginHost
 
 let schemaCommand = Command(

@@ -1,8 +1,8 @@
 // What `check` says of one operation of a transform.
 
-import Configuration
 import Events
 import Expressions
+import Plans
 
 extension StepPlan {
     var summary: String {

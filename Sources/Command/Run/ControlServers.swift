@@ -1,7 +1,7 @@
 // Where a router can be asked: the control socket in its state folder, and the address of `admin`.
 
-import Configuration
 import Control
+import Plans
 
 struct ControlServers {
     private var servers: [ControlServer] = []

@@ -1,8 +1,8 @@
 // The sources of a run that read files: made for its plan, started before the first event is read, and ended when everything they handed
 // on has its answer.
 
-import Configuration
 import Ingest
+import Plans
 import Platform
 import Router
 import Spool

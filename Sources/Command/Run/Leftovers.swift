@@ -2,9 +2,9 @@
 // gone or whose queue is not on disk any more, held events and a ledger where no `consent.ledger` is configured, dead letters whose
 // provider is gone. It only looks. Of what is empty nothing is said.
 
-import Configuration
 import Glibc
 import Ledger
+import Plans
 import Platform
 import Spool
 

@@ -1,10 +1,10 @@
 // The HTTP sources of a run: made for its plan, started before the first event is read, and ended so that no request stays without an
 // answer.
 
-import Configuration
 import Glibc
 import Ingest
 import Listener
+import Plans
 import Platform
 import Router
 

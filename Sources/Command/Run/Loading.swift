@@ -1,7 +1,9 @@
 // From the words on the command line to a plan and its modules.
 
 import Configuration
+import Document
 import Glibc
+import Plans
 import Platform
 import PluginHost
 
@@ -32,7 +34,7 @@ enum Loading {
         }
         let reader = RoutesFile(
             environment: { name in getenv(name).map { String(cString: $0) } },
-            contents: { path in contents(of: path, most: 1 << 20).mapError { ModuleFault($0.description) } },
+            contents: { path in contents(of: path, most: 1 << 20).mapError { PlaceholderFault($0.description) } },
             catalog: catalog)
         do throws(ConfigurationFaults) {
             return try reader.read(text, file: file)

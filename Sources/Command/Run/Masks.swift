@@ -1,6 +1,6 @@
 // What no message shows: the hidden texts of every plan that the run has gone by, since an old one may still be at work.
 
-import Configuration
+import Document
 import Platform
 
 final class Masks: Sendable {

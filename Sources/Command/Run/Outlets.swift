@@ -1,8 +1,9 @@
 // A provider for each of the plan's, made by its module: `run` delivers to them, `check` only hears whether they can be made.
 // What modules refuse is told like every other fault of the file, with its place, and all of it at once.
 
-import Configuration
 import Delivery
+import Document
+import Plans
 import PluginHost
 import Router
 

@@ -1,8 +1,8 @@
 // Reads the configuration again and hands it to the router that runs. The new file is checked whole first, its modules included; one
 // that is wrong changes nothing. One reload at a time, whoever asks for it.
 
-import Configuration
 import Delivery
+import Plans
 import Platform
 import PluginHost
 import Router

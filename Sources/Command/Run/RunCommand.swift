@@ -1,10 +1,11 @@
 // `switchyard [run]`: the router itself.
 
 import Admission
-import Configuration
+internal import Configuration
 import Control
 import Delivery
 import Glibc
+import Plans
 import Platform
 import PluginHost
 import Router

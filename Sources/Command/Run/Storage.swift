@@ -2,11 +2,11 @@
 // is on disk. A router that keeps nothing there leaves it alone, but for dead letters.
 
 import Admission
-import Configuration
 internal import ConsentGate
 import Delivery
 import Holding
 import Ledger
+import Plans
 import Platform
 import Router
 import Spool

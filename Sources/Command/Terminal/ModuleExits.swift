@@ -2,7 +2,6 @@
 // events, there is nothing to account for: it is said, and the process ends. A run settles what it has first: the lane of the
 // provider stops as that of a module that hangs, the others deliver what was read, and the account is told.
 
-import Configuration
 import Glibc
 import Platform
 import PluginHost

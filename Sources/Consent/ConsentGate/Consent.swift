@@ -1,8 +1,8 @@
 // What the consent section demands and knows, compiled: levels, purposes and where an event carries consent.
 
 internal import Admission
-internal import Configuration
 internal import Events
+internal import Plans
 
 struct ConsentRules: BitwiseCopyable {
     struct Level: BitwiseCopyable {

@@ -1,7 +1,7 @@
 // What one event says to the ledger: pure values, in the words of the configuration. Whether it may be done is for others to tell; here
 // stands what is left of it where only refusals count.
 
-internal import Configuration
+internal import Plans
 
 /// A decision that came in an event.
 public struct ConsentAction: Sendable, Equatable {

@@ -1,7 +1,7 @@
 // What consent that others write means here, compiled: the map of the consent section.
 
-internal import Configuration
 internal import Events
+internal import Plans
 internal import Signals
 
 struct ConsentMap: BitwiseCopyable {

@@ -2,9 +2,9 @@
 // the memory that they point to and never changes.
 
 public import Admission
-public import Configuration
 public import Events
 internal import Matching
+public import Plans
 
 public final class ConsentSection: @unchecked Sendable {
     let rules: UnsafePointer<Gate.Rules>

@@ -2,7 +2,6 @@
 // plan. What was said is worked out once for each plan and then found by its number.
 
 internal import Admission
-internal import Configuration
 internal import Events
 
 struct Standing: BitwiseCopyable {

@@ -1,7 +1,6 @@
 // The keys of one event's subjects: what a lane needs to find the events of a person, without holding an id.
 
 public import Admission
-internal import Configuration
 public import Events
 
 extension SubjectKey {

@@ -1,7 +1,7 @@
 // What is assumed of those of whom nothing is known: the same for every event, or by the text of one of its members.
 
-internal import Configuration
 internal import Events
+internal import Plans
 
 struct UnknownRules: BitwiseCopyable {
     /// A level; or `deny`, or `hold`.

@@ -2,7 +2,7 @@
 // has the file does what it says.
 
 internal import Admission
-internal import Configuration
+internal import Plans
 internal import Platform
 internal import Spool
 

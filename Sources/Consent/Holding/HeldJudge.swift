@@ -1,10 +1,10 @@
 // Judges events that have waited for consent by the plan of the day, each with the time, the source and the key that it came with.
 
 internal import Admission
-internal import Configuration
 internal import Events
 internal import Generations
 internal import Judging
+internal import Plans
 internal import Platform
 internal import Spool
 internal import Workers

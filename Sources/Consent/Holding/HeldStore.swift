@@ -3,11 +3,11 @@
 // crash loses none, and may repeat some. What its subject refuses, or nobody answers in time, is destroyed.
 
 public import Admission
-public import Configuration
 public import ConsentGate
 internal import Delivery
 public import Generations
 public import Ledger
+public import Plans
 public import Platform
 public import Spool
 

@@ -2,8 +2,8 @@
 // It promises that no batch exceeds the limits, single events that do alone excepted, and that order is kept.
 
 internal import Admission
-internal import Configuration
 internal import Events
+internal import Plans
 internal import Platform
 
 struct Assembly: ~Copyable {

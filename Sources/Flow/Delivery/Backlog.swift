@@ -6,8 +6,8 @@
 //                                  └── stored, and memory has room: the row is not let go ──┘
 
 internal import Admission
-internal import Configuration
 internal import ConsentGate
+internal import Plans
 internal import Platform
 internal import Spool
 

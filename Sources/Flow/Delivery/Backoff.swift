@@ -1,6 +1,6 @@
 // How long to wait before a delivery is tried again: twice as long each time, with jitter, up to a most.
 
-internal import Configuration
+internal import Plans
 internal import Platform
 
 /// A small generator of chance, seeded, so that a test knows what comes.

@@ -2,8 +2,8 @@
 // other. What it does next is decided by `LaneState`; this class holds the lock, tells the time and carries it out.
 
 public import Admission
-public import Configuration
 public import ConsentGate
+public import Plans
 public import Platform
 public import Spool
 

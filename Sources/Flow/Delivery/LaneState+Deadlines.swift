@@ -3,6 +3,7 @@
 
 internal import Admission
 internal import Configuration
+internal import Plans
 internal import Platform
 
 extension LaneState {

@@ -2,8 +2,8 @@
 // state. With `spill` events go to disk only when memory is full, else always, before anything is acknowledged or delivered.
 
 internal import Admission
-internal import Configuration
 internal import ConsentGate
+internal import Plans
 internal import Platform
 internal import Spool
 

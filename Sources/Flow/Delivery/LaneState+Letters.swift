@@ -3,7 +3,7 @@
 // stays on disk where it was there, and it is not handed over again. Pure, like the rest of the state.
 
 internal import Admission
-internal import Configuration
+internal import Plans
 internal import Platform
 internal import Spool
 

@@ -1,7 +1,7 @@
 // What becomes of a batch once its delivery has ended: settled, tried again, halved, or given up. Pure, like the rest of the state.
 
 internal import Admission
-internal import Configuration
+internal import Plans
 internal import Platform
 
 extension LaneState {

@@ -1,8 +1,8 @@
 // What a lane destroys for its age: every event that waits longer than `retention` allows, in memory and on disk, when the lane begins and
 // at the moment when the next of them falls due. What is in the provider's hands stays there. Pure, like the rest of the state.
 
-internal import Configuration
 internal import ConsentGate
+internal import Plans
 internal import Platform
 
 extension LaneState {

@@ -7,9 +7,9 @@
 //     └── too many calls past their deadline ──► stopped ──drain──► ended
 
 internal import Admission
-internal import Configuration
 internal import ConsentGate
 internal import Events
+internal import Plans
 internal import Platform
 internal import Spool
 

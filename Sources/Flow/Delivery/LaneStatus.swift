@@ -1,7 +1,6 @@
 // How a lane does at the moment, for who asks. It changes nothing, and what it says was true at one instant.
 
 internal import Admission
-internal import Configuration
 public import Platform
 internal import Spool
 

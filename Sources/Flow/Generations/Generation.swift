@@ -1,9 +1,9 @@
 // A plan at work, from one reload to the next: its rules and the lanes it sends to. Every block is judged and handed over by one
 // generation.
 
-public import Configuration
 public import Delivery
 public import Judging
+public import Plans
 internal import Platform
 
 /// A lane with its provider's slot, in the order in which the run came by them.

@@ -1,10 +1,10 @@
 // Makes lanes and generations, the same way at the start and at every reload.
 
 public import Admission
-public import Configuration
 public import ConsentGate
 public import Delivery
 internal import Judging
+public import Plans
 public import Platform
 
 public final class GenerationFactory: Sendable {

@@ -1,6 +1,5 @@
 // Knows which generation is current, which blocks still belong to older ones, and every lane of the run.
 
-internal import Configuration
 internal import Delivery
 public import Platform
 

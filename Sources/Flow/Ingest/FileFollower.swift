@@ -3,9 +3,9 @@
 // It never lets go of a file, whatever became of its name, before all of it was answered.
 
 internal import CPlatform
-internal import Configuration
 internal import Events
 internal import Glibc
+internal import Plans
 internal import Platform
 
 final class FileFollower {

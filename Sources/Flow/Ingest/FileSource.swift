@@ -5,8 +5,8 @@
 // sink has answered everything it took: then the last answers are written down.
 
 internal import CPlatform
-public import Configuration
 internal import Glibc
+public import Plans
 public import Platform
 
 public final class FileSource: Sendable {

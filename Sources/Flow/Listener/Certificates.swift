@@ -1,8 +1,8 @@
 // The certificate, key and authorities of a listener, read once at its start. The key is never shown, and refused when
 // others could have read it.
 
-internal import Configuration
 internal import Glibc
+internal import Plans
 internal import Platform
 
 extension HTTPListener {

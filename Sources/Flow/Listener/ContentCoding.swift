@@ -1,8 +1,8 @@
 // Undoes the content codings of a body within its limits: a bomb costs no more memory than a good body may.
 
 internal import CDecoders
-internal import Configuration
 internal import Events
+internal import Plans
 
 enum ContentCoding {
     static let accepted = "gzip, deflate, zstd, br"

@@ -1,7 +1,7 @@
 // The keys that clients send, held against those of the configuration. A comparison takes the same time wherever two keys
 // differ, and whichever of them is meant.
 
-internal import Configuration
+internal import Plans
 
 enum Credentials {
     /// The key of an Authorization header: after `Bearer`, or the user name of `Basic`, or its password when there is no name.

@@ -2,8 +2,8 @@
 // the daemon's thread again: its members need no lock, since each hands it on through one.
 
 internal import CMicrohttpd
-internal import Configuration
 internal import Events
+internal import Plans
 internal import Platform
 
 final class Exchange: @unchecked Sendable {

@@ -1,9 +1,9 @@
 // What the daemon's thread asks of a listener: a connection began, a head was read, a piece of a body came, a reply has gone.
 
 internal import CMicrohttpd
-internal import Configuration
 internal import Events
 internal import Glibc
+internal import Plans
 internal import Platform
 
 extension HTTPListener {

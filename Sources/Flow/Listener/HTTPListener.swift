@@ -3,10 +3,10 @@
 // and that a stop leaves no request unanswered. It never answers 500, and never redirects.
 
 internal import CMicrohttpd
-public import Configuration
 internal import Events
 internal import Glibc
 public import Ingest
+public import Plans
 public import Platform
 
 public final class HTTPListener: @unchecked Sendable {

@@ -1,7 +1,7 @@
 // How slow a client may be: a deadline for each phase of a connection, so that one that drips costs its place only for so
 // long. Pure; the watch holds the clock.
 
-internal import Configuration
+internal import Plans
 internal import Platform
 
 struct Pacing: Sendable {

@@ -2,10 +2,10 @@
 // and what the sink says becomes the service's answer.
 
 internal import CDecoders
-internal import Configuration
 internal import Dialects
 internal import Events
 internal import Ingest
+internal import Plans
 internal import Platform
 
 struct RequestHandler: Sendable {

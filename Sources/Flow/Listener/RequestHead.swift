@@ -1,7 +1,7 @@
 // Judges the head of a request before its body is read: what two parsers might read in two ways is refused, so that nothing
 // can be smuggled past a proxy; and so is what is over a limit.
 
-internal import Configuration
+internal import Plans
 
 struct RequestHead {
     private(set) var request: Request

@@ -1,7 +1,7 @@
 // The sockets that listeners listen at. A Unix socket is never open to more users than configured, not even for a moment.
 
-internal import Configuration
 internal import Glibc
+internal import Plans
 internal import Platform
 
 /// Why a listener cannot start, in words that name it and the way out.

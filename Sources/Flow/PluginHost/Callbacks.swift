@@ -2,8 +2,8 @@
 // delivery by a token; neither is a pointer, so one that comes twice, too late or from nowhere finds nothing and harms nothing.
 
 internal import CSwitchyardPlugin
-internal import Configuration
 internal import Delivery
+internal import Document
 internal import Platform
 
 /// One instance's side of the conversation. It is kept for the life of the process, as is the table lent to the module: a

@@ -2,8 +2,8 @@
 // again under the same ids. Every index in what is returned lies within the batch.
 
 internal import CSwitchyardPlugin
-internal import Configuration
 internal import Delivery
+internal import Document
 
 struct ForeignOutcome {
     /// The module, as messages name it.

@@ -3,7 +3,7 @@
 // reads where a size is plainly absurd.
 
 internal import CSwitchyardPlugin
-internal import Configuration
+internal import Document
 
 enum ForeignText {
     /// A size beyond this is no message but a mistake: nothing of it is read.

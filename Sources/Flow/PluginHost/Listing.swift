@@ -1,6 +1,6 @@
 // What `switchyard providers` prints: a table of what is installed, or all there is to know about one module.
 
-public import Configuration
+public import Plans
 
 /// A file in a plugin folder, and what became of loading it.
 public struct InstalledModule: Sendable {

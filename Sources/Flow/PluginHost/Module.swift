@@ -6,8 +6,9 @@
 // rest guards against mistakes, not against malice.
 
 internal import CSwitchyardPlugin
-public import Configuration
+public import Document
 internal import Glibc
+public import Plans
 public import Platform
 
 public final class Module: Sendable {

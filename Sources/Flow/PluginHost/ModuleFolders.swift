@@ -6,8 +6,8 @@
 // has such a file counts; two such files in one folder are a fault, since nobody could tell which one is meant. A file that is not
 // called like a module is never loaded: loading alone runs its code.
 
-public import Configuration
 internal import Glibc
+public import Plans
 internal import Platform
 
 public struct ModuleFolders: ModuleCatalog, Sendable {

@@ -1,8 +1,8 @@
 // A file that only root and the user of the router could have written. It is opened once, and what was opened is what is
 // checked and what is copied to be loaded: a link or a file that is changed after the check changes nothing.
 
-internal import Configuration
 internal import Glibc
+internal import Plans
 
 /// What the kernel knows a file and its contents by, under whatever name. Who writes to the file changes it.
 struct FileIdentity: Hashable {

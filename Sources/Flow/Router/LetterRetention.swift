@@ -1,8 +1,8 @@
 // Removes dead letters that are older than `retention` allows: when the run begins, and at the moment when the next falls due. Nobody else
 // does while no router runs.
 
-internal import Configuration
 internal import Delivery
+internal import Plans
 internal import Platform
 internal import Spool
 

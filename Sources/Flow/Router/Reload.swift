@@ -3,11 +3,12 @@
 // their lane to a new instance, those that left drain. The plans change between two blocks.
 
 internal import Admission
-public import Configuration
+internal import Configuration
 public import Delivery
 internal import Generations
 internal import Holding
 internal import Ledger
+public import Plans
 internal import Platform
 internal import Spool
 

@@ -3,7 +3,7 @@
 // sources than standard input goes on until it is stopped.
 
 public import Admission
-public import Configuration
+internal import Configuration
 internal import ConsentGate
 public import Delivery
 internal import Events
@@ -12,6 +12,7 @@ public import Holding
 public import Ingest
 internal import Judging
 public import Ledger
+public import Plans
 public import Platform
 public import Spool
 internal import Statements

@@ -1,12 +1,12 @@
 // What a router does at the moment: every lane of the current plan, and those that still drain.
 
 internal import Admission
-public import Configuration
 public import Delivery
 public import Generations
 public import Holding
 internal import Ingest
 internal import Judging
+public import Plans
 public import Platform
 
 public struct RouterStatus: Sendable {

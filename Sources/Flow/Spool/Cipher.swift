@@ -2,8 +2,8 @@
 // to its place, so that none can be put elsewhere; one that was changed is recognised and not opened.
 
 internal import CCrypto
-public import Configuration
 internal import Glibc
+public import Plans
 
 public final class Cipher: Sendable {
     private static let nonceSize = 12

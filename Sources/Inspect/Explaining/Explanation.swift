@@ -2,10 +2,10 @@
 // worker made of it is what is told. Values that a route hashes, and texts that came from the environment or a file, never show.
 
 internal import Admission
-public import Configuration
 internal import Events
 internal import Judging
 public import Ledger
+public import Plans
 internal import Workers
 
 public struct Explanation: Sendable {

@@ -1,8 +1,8 @@
 // Where a route's copies hold a hash, what such a hash looks like, and where its value stood in the event as it came: an explanation
 // shows neither.
 
-internal import Configuration
 internal import Events
+internal import Plans
 
 struct HashedMember {
     var path: Path

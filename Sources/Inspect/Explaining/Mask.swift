@@ -1,6 +1,6 @@
 // Events made fit to be shown: digests, and texts that came from the environment or a file, give way to a word.
 
-internal import Configuration
+internal import Document
 internal import Events
 
 struct Mask {

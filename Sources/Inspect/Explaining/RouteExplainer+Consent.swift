@@ -1,10 +1,10 @@
 // What the gate decided, in words.
 
 internal import Admission
-internal import Configuration
 internal import ConsentGate
 internal import Events
 internal import Judging
+internal import Plans
 internal import Platform
 
 extension RouteExplainer {

@@ -3,6 +3,7 @@
 internal import Configuration
 internal import Events
 internal import Expressions
+internal import Plans
 internal import Platform
 internal import Sampling
 

@@ -1,7 +1,6 @@
 // What the steps of a route's transform found out, in words: what `scrub` found, by kind and number and never the text, which
 // expressions had no value, and which step holds the event back.
 
-internal import Configuration
 internal import Editing
 internal import Events
 internal import Expressions

@@ -1,9 +1,9 @@
 // Puts into words what a route found out about an event: each stage in one short sentence that names what decided.
 
-internal import Configuration
 internal import Events
 internal import Expressions
 internal import Judging
+internal import Plans
 internal import Platform
 
 struct RouteExplainer {

@@ -1,10 +1,10 @@
 // Judges dead letters by the plan of today, each by the route that it came by, or by all routes that send to its provider.
 
 internal import Admission
-internal import Configuration
 internal import Events
 internal import Judging
 internal import Ledger
+internal import Plans
 internal import Spool
 internal import Workers
 

@@ -11,12 +11,12 @@
 // once more when it is handed over; where that cannot be told the letter stays.
 
 internal import Admission
-public import Configuration
 public import Delivery
 internal import Events
 public import Expressions
 internal import Judging
 public import Ledger
+public import Plans
 public import Platform
 public import Spool
 internal import Workers

@@ -2,11 +2,11 @@
 // replays has no part in it. So it is looked up once more for each batch.
 
 internal import Admission
-internal import Configuration
 internal import ConsentGate
 internal import Delivery
 internal import Judging
 internal import Ledger
+internal import Plans
 internal import Platform
 internal import Spool
 

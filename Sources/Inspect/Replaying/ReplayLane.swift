@@ -4,6 +4,7 @@
 internal import Admission
 internal import Configuration
 internal import Delivery
+internal import Plans
 internal import Platform
 
 final class ReplayLane: @unchecked Sendable {

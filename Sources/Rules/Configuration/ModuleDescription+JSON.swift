@@ -1,5 +1,8 @@
 // Reads what a module's `describe` returned. A module is code of others: whatever it says is checked like a file.
 
+internal import Document
+public import Plans
+
 extension ModuleDescription {
     static let mostBytes = 1_000_000
 

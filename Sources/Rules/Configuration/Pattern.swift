@@ -1,5 +1,6 @@
 // An anchored extended regular expression (POSIX), as module descriptions use them. By bytes, without a locale.
 
+internal import Document
 internal import Glibc
 
 enum Pattern {

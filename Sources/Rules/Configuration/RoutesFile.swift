@@ -1,40 +1,14 @@
 // Reads routes.json: text in, a plan or every fault out.
 
+public import Document
+public import Plans
+
 extension Plan {
     /// Names of routes are for people only: they are masked once and for all.
     fileprivate mutating func hide(_ texts: [String]) {
         hidden = HiddenTexts(texts, exceptInside: Set(providers.flatMap { [$0.name, $0.plugin] }))
         for route in routes.indices { routes[route].name = hidden.masked(routes[route].name) }
     }
-}
-
-/// One fault of a configuration file, at its place.
-public struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConvertible {
-    public var file: String
-    /// From 1; columns count bytes.
-    public var line: Int
-    public var column: Int
-    public var message: String
-
-    public var description: String { "\(file):\(line):\(column): \(message)" }
-}
-
-/// Where something stands in a configuration file, kept for what is found out about it later.
-public struct ConfigurationPlace: Hashable, Sendable {
-    public var file: String
-    public var line: Int
-    public var column: Int
-    /// As messages name it: `providers.archive`.
-    public var path: String
-
-    public func fault(_ message: String) -> ConfigurationFault {
-        ConfigurationFault(file: file, line: line, column: column, message: Words.visible("\(path): \(message)"))
-    }
-}
-
-/// Everything that is wrong with a file, in the order of the file.
-public struct ConfigurationFaults: Error, Sendable {
-    public var faults: [ConfigurationFault]
 }
 
 public struct RoutesFile {
@@ -44,11 +18,11 @@ public struct RoutesFile {
     /// What `${env:NAME}` resolves to; nil when it is unset.
     public var environment: (String) -> String?
     /// What `${file:PATH}` resolves to, or the system's words why not.
-    public var contents: (String) -> Result<[UInt8], ModuleFault>
+    public var contents: (String) -> Result<[UInt8], PlaceholderFault>
     public var catalog: any ModuleCatalog
 
     public init(
-        environment: @escaping (String) -> String?, contents: @escaping (String) -> Result<[UInt8], ModuleFault>,
+        environment: @escaping (String) -> String?, contents: @escaping (String) -> Result<[UInt8], PlaceholderFault>,
         catalog: any ModuleCatalog
     ) {
         self.environment = environment

@@ -1,6 +1,9 @@
 // The JSON Schema of routes.json, for editors: put together from the forms that read the file and from what the installed modules
 // say of their settings. What it refuses, `check` refuses; what only one who knows all of the file can judge, it leaves to `check`.
 
+internal import Document
+public import Plans
+
 extension RoutesFile {
     /// JSON Schema 2020-12, one object without spaces.
     public static func schema(for modules: [ModuleDescription]) -> String {

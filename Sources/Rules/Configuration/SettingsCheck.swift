@@ -1,6 +1,9 @@
 // Checks a provider's own settings against what its module describes, and writes them as the module gets them:
 // one JSON object, defaults filled in, sizes in bytes, times in milliseconds.
 
+internal import Document
+internal import Plans
+
 struct SettingsCheck {
     var reading: Reading
 

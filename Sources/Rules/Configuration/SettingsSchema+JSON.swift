@@ -1,6 +1,9 @@
 // Reads the JSON Schema of a module's settings. A keyword that is not known here is a fault: to accept it and not to
 // check it would promise what is not kept.
 
+internal import Document
+internal import Plans
+
 enum SchemaForms {
     static let settings = Form<SettingsSchema.ObjectRules>(#"{"type":"object"}"#) { node, reading in
         guard let schema = any.read(node, reading) else { return nil }

@@ -1,5 +1,8 @@
 // Sizes, times and rates as configurations write them: a number and its unit, `16MB`, `512KiB`, `500ms`, `24h`, `100/s`.
 
+internal import Document
+public import Plans
+
 struct Unit {
     var name: String
     /// In bytes, in milliseconds, or in events a day.

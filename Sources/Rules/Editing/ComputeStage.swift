@@ -1,8 +1,8 @@
 // `set` with an expression, and `default`: one member gets a value. An expression without one leaves the event as it is, and is counted.
 
-internal import Configuration
 internal import Events
 internal import Expressions
+internal import Plans
 internal import Redaction
 
 final class ComputeStage: Stage {

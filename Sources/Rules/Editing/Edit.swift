@@ -1,8 +1,8 @@
 // What becomes of each member, compiled to a flat list that the editor walks: one edit for each member that is touched,
 // the edits of an object's members side by side.
 
-public import Configuration
 public import Events
+public import Plans
 
 public struct Edit: BitwiseCopyable {
     enum Kind: UInt8, BitwiseCopyable {

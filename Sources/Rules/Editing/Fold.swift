@@ -2,8 +2,8 @@
 // A member that is dropped and set again stands where it stood; a member that the event lacks is added at the end of
 // its object, in the order in which the transforms first set it.
 
-public import Configuration
 public import Events
+public import Plans
 
 /// What becomes of a member.
 public indirect enum Fate {

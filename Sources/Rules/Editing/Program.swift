@@ -1,9 +1,9 @@
 // Compiles the transform of a route that holds more than drop, set and hash: runs of these are folded into one stage, every other
 // operation is a stage of its own. What consent cuts comes first, the rate of the sample last.
 
-public import Configuration
 public import Events
 internal import Expressions
+public import Plans
 
 /// Stages by their numbers, one after the other.
 public struct Program: Sendable {

@@ -1,8 +1,8 @@
 // `round` of a time: down to the beginning of its minute, hour or day. A string is a time as RFC 3339 writes it, or a date; it keeps its
 // offset. A number counts seconds since 1970, or milliseconds from a hundred thousand million on. Everything else is dropped.
 
-internal import Configuration
 internal import Events
+internal import Plans
 internal import Redaction
 
 final class TimeChange: Changing {

@@ -1,7 +1,6 @@
 // What the judge found out about one event on its way through a route, for those who ask why. It is read off the same
 // compiled rules by the same tests, after the verdict has fallen; the hot path knows nothing of it.
 
-internal import Configuration
 public import ConsentGate
 public import Editing
 public import Events

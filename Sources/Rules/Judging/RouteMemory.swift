@@ -1,7 +1,7 @@
 // What routes remember from one event to the next: how much of a limit is used up, how dense the traffic is. It is all that a verdict
 // depends on besides the event, the plan and the time. The workers of a run share it, and a plan that takes over goes on with it.
 
-internal import Configuration
+internal import Plans
 internal import Platform
 internal import Sampling
 

@@ -1,7 +1,6 @@
 // The plan compiled to plain values: what the judge reads for each event.
 
 internal import Admission
-internal import Configuration
 internal import ConsentGate
 internal import Editing
 internal import Events

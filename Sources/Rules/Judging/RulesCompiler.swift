@@ -1,11 +1,11 @@
 // Turns a plan into rules: names into slots, globs and values into tests, transforms and fields into edits.
 
 internal import Admission
-internal import Configuration
 internal import ConsentGate
 internal import Editing
 internal import Events
 internal import Matching
+internal import Plans
 internal import Sampling
 
 struct RulesCompiler {

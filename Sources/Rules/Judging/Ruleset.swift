@@ -1,11 +1,11 @@
 // Compiles a plan for the hot path. What an event is judged by stands in plain values; nothing of the plan is kept.
 
 public import Admission
-public import Configuration
 public import ConsentGate
 internal import Editing
 public import Events
 internal import Expressions
+public import Plans
 internal import Sampling
 
 /// The routes of a plan, compiled once, shared by all workers.

@@ -2,8 +2,8 @@
 // the time and the number that it was made for, no longer, in memory that never grows; it holds hashes, never ids.
 
 public import Admission
-public import Configuration
 internal import Events
+public import Plans
 internal import Platform
 
 public final class SeenIDs: Sendable {

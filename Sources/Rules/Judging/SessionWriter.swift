@@ -2,8 +2,8 @@
 // room is found in the copy and filled. The id tells nothing of the subject: it is a keyed hash of it and of the session's start.
 
 internal import Admission
-internal import Configuration
 internal import Events
+internal import Plans
 internal import Platform
 
 final class SessionMemory: Sendable {

@@ -1,7 +1,7 @@
 // Globs on event names, compiled: most are an exact name, a prefix or a suffix, and cost one comparison.
 
-public import Configuration
 public import Events
+public import Plans
 
 /// A list of globs, of which one must match.
 public struct Globs: BitwiseCopyable {

@@ -1,7 +1,7 @@
 // `match`: a member equals one of the listed scalars. An absent member equals nothing, not null either.
 
-public import Configuration
 public import Events
+public import Plans
 
 public struct MatchRule: BitwiseCopyable {
     private let slot: Int

@@ -1,7 +1,7 @@
 // A token bucket: so many events in a time, and a burst after a pause. It is exact: in no stretch of time do more pass than the rate
 // lets come and the burst holds.
 
-public import Configuration
+public import Plans
 
 public struct LimitRule: BitwiseCopyable {
     /// What a microsecond brings.

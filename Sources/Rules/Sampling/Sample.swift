@@ -1,9 +1,9 @@
 // Sampling by a hash of one member: a user is in or out as a whole, on every machine, in every run, and the 5 % sample
 // lies inside the 10 % sample. Whatever makes the rate, the same hash is held against it.
 
-public import Configuration
 public import Events
 public import Matching
+public import Plans
 
 /// The constant under which sampling hashes: SipHash-2-4 with the sixteen bytes of this text as its key. It never
 /// changes, or every sample would.

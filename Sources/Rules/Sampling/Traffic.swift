@@ -3,8 +3,8 @@
 // A rush is met while it comes, not after it: of events that all come in one moment there pass as many as the target lets pass in a
 // span, and beyond that only as many more as their logarithm grows.
 
-public import Configuration
 internal import Glibc
+public import Plans
 
 public struct TargetRule: BitwiseCopyable {
     /// Over how many microseconds the traffic is measured: ten seconds, or those in which twenty events are to pass.

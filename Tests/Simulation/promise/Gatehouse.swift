@@ -2,6 +2,7 @@
 
 import Configuration
 import Events
+import Plans
 import Platform
 
 @testable import Admission

@@ -1,6 +1,6 @@
 // One run of the router, from its start to its end or its death: the objects that a process would have, on a state folder.
 
-import Configuration
+import Plans
 import Platform
 
 @testable import Admission

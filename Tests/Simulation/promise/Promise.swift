@@ -1,8 +1,6 @@
 // The promise, as a slow reader of it would write it down: what each person has said, who is tied to whom, and from that, asked anew
 // each time, what may be done with an event. It knows nothing of how the router does it.
 
-import Configuration
-
 /// What is on record of one id.
 struct Said: Equatable {
     var isWithdrawn = false

@@ -1,6 +1,6 @@
 // What one seed decides beforehand: the plans that the router goes by, one after the other, and how its lanes keep what waits.
 
-import Configuration
+import Plans
 import Platform
 
 @testable import Delivery

@@ -1,6 +1,5 @@
 // What must hold at every step, when a receipt is finished, and at the end.
 
-import Configuration
 import Platform
 
 @testable import Delivery

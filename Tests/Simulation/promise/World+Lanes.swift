@@ -1,6 +1,5 @@
 // The threads of the lanes, one step at a time, their spools, the dead letters and the providers. At every hand-over the model is asked.
 
-import Configuration
 import Platform
 
 @testable import Admission

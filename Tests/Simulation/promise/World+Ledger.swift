@@ -1,6 +1,5 @@
 // What people say, withdrawals step by step as the router takes them, and everything else that happens beside the events.
 
-import Configuration
 import Platform
 
 @testable import Admission

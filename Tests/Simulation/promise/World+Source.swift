@@ -1,7 +1,6 @@
 // The events: read in blocks, judged by the router's gate, handed over to the lanes in turn. What the gate lets in is held against what
 // the model says.
 
-import Configuration
 import Platform
 
 @testable import Admission

@@ -1,7 +1,7 @@
 // One seed, played: sources, workers, lanes with their threads, providers, the ledger, and the hand that kills, on one clock that jumps
 // from one thing that happens to the next. Nothing is left to the machine: the same seed plays the same.
 
-import Configuration
+import Plans
 import Platform
 
 @testable import Delivery

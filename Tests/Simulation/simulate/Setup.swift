@@ -1,7 +1,7 @@
 // What one seed decides: the lane's plan, how the provider and the disk behave and when, and when the router dies.
 
-import Configuration
 import Delivery
+import Plans
 import Platform
 
 enum Plant: String, CaseIterable {

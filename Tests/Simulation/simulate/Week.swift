@@ -1,6 +1,5 @@
 // A provider that is down for seven days. Every event is delivered afterwards, the first one too.
 
-import Configuration
 import Delivery
 import Platform
 

@@ -1,7 +1,5 @@
 // What must hold at every step, whenever the disk is idle, and at the end of every life.
 
-import Configuration
-
 @testable import Delivery
 
 extension World {

@@ -1,7 +1,6 @@
 // The provider: it answers as its mood is, late or never, and remembers what it really got. And the checks of every hand-over.
 
 import Admission
-import Configuration
 import Platform
 
 @testable import Delivery

@@ -1,7 +1,7 @@
 // One seed, played: a source, a lane with its threads, a provider, a disk and the hand that kills, on one clock that jumps from one
 // thing that happens to the next. Nothing is left to the machine: the same seed plays the same.
 
-import Configuration
+import Plans
 import Platform
 import Spool
 

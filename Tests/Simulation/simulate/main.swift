@@ -1,6 +1,5 @@
 // Plays lanes on a clock of its own, by seeds, after a week's outage.
 
-import Configuration
 import Glibc
 import Platform
 import Seeds

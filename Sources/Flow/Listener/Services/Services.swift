@@ -1,6 +1,6 @@
 // Every service there is. A new dialect is a file beside this one, a line here, and its name among those of SourceForms.
 
-internal import Configuration
+internal import Plans
 
 enum Services {
     /// Those that a source takes.

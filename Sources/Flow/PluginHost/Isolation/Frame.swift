@@ -18,8 +18,8 @@
 // Nothing that is read is believed: lengths are bounded, counts fit the bytes that are there, tokens are those of deliveries under way,
 // indices lie within the batch.
 
-internal import Configuration
 internal import Delivery
+internal import Document
 internal import Platform
 
 /// What was received is no frame, or not one that may come.

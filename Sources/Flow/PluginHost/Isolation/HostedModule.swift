@@ -1,9 +1,9 @@
 // The process of an isolated module: loads it as the router would, and does what the router says over the socket.
 // It ends when the router is gone, whatever the module is doing, and holds no descriptor but its own.
 
-internal import Configuration
 internal import Delivery
 internal import Glibc
+internal import Plans
 internal import Platform
 
 public enum HostedModule {

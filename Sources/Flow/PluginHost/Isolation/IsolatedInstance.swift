@@ -7,9 +7,11 @@
 // environment.
 
 public import Admission
-public import Configuration
+internal import Configuration
 public import Delivery
+public import Document
 internal import Glibc
+public import Plans
 internal import Platform
 
 public final class IsolatedInstance: Provider, Sendable {

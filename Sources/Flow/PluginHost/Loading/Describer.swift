@@ -7,7 +7,9 @@
 
 internal import CPlatform
 internal import Configuration
+internal import Document
 internal import Glibc
+internal import Plans
 public import Platform
 
 public struct Describer: Sendable {

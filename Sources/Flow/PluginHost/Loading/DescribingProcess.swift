@@ -5,8 +5,8 @@
 // the description or `r` with why there is none: its length (4 bytes, little-endian) and text.
 
 internal import CPlatform
-internal import Configuration
 internal import Glibc
+internal import Plans
 internal import Platform
 
 public enum DescribingProcess {

@@ -9,6 +9,7 @@ internal import CPlatform
 internal import CSwitchyardPlugin
 internal import Configuration
 internal import Glibc
+internal import Plans
 internal import Platform
 
 final class Library: Sendable {

@@ -1,6 +1,8 @@
 // The consent section, and what a route demands of it.
 
+internal import Document
 internal import Events
+internal import Plans
 
 enum ConsentForms {
     static let section = Form<ConsentPlan>(form.schema) { node, reading in

@@ -1,5 +1,8 @@
 // `map` of the consent section: what consent that others write means here.
 
+internal import Document
+internal import Plans
+
 enum ConsentMapForms {
     static let map = Form<ConsentMapPlan>(form.notEmpty.schema) { node, reading in
         if node.entries?.isEmpty == true { reading.fault(node, "must not be empty, expected tcf, gpp, google or categories") }

@@ -1,5 +1,8 @@
 // How a lane delivers: the `delivery` of a provider in routes.json, and of a module in its description.
 
+internal import Document
+internal import Plans
+
 enum DeliveryForm {
     /// What is written; the rest is the module's or the router's own.
     struct Draft: Sendable {

@@ -1,7 +1,9 @@
 // Rules that make a second event from one. What they make has the original's consent, so they may write nothing that would get round it.
 
+internal import Document
 internal import Events
 internal import Expressions
+internal import Plans
 
 enum EmitForms {
     static let emits = Forms.list("rules", of: rule, most: 1000)

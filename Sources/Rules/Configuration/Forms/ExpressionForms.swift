@@ -1,5 +1,6 @@
 // Expressions in a file: read and checked where they stand, so that a fault has its place inside of the string.
 
+internal import Document
 internal import Expressions
 
 enum ExpressionForms {

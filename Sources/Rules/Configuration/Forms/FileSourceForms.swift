@@ -1,5 +1,8 @@
 // A source that reads files: which ones, and what becomes of them.
 
+internal import Document
+internal import Plans
+
 enum FileSourceForms {
     private enum File: String, CaseIterable { case file }
     private static let hour = 3_600_000

@@ -1,5 +1,7 @@
 // What a value of routes.json must be, declared once: a form reads it, and describes it to editors as JSON Schema.
 
+internal import Document
+
 struct Form<Value>: Sendable {
     /// JSON Schema, one object without spaces.
     var schema: String

@@ -1,6 +1,8 @@
 // The forms that the sections are made of.
 
+internal import Document
 internal import Events
+internal import Plans
 
 enum Forms {
     static let string = Form<Node.Text>(SchemaParts.text) { node, reading in

@@ -1,5 +1,8 @@
 // How much may wait for consent, and for how long: `consent.hold`.
 
+internal import Document
+internal import Plans
+
 enum HoldForms {
     /// Nobody could ever be asked for consent, and what is held would only wait for its end.
     static func check(_ plan: ConsentPlan, _ node: Node, _ reading: Reading) {

@@ -1,5 +1,8 @@
 // Providers: the module, how its lane delivers, and the module's own settings.
 
+internal import Document
+internal import Plans
+
 enum ProviderForms {
     static let providers = Form<[ProviderPlan]>(table.schema) { node, reading in
         let names = node.entries?.map(\.key.name) ?? []

@@ -1,5 +1,8 @@
 // One reading of one file: what it has found wrong so far, and the names that later parts refer to.
 
+internal import Document
+internal import Plans
+
 final class Reading {
     let source: Source
     private let file: String

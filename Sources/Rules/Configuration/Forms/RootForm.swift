@@ -1,6 +1,8 @@
 // The file as a whole: the sections that are not consent, providers or routes.
 
+internal import Document
 internal import Events
+internal import Plans
 
 enum RootForm {
     /// Indices of providers and routes are kept in 16 bits.

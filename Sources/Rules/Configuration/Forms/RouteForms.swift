@@ -1,7 +1,9 @@
 // Routes: what each wants, demands, samples, changes, and where it sends.
 
+internal import Document
 internal import Events
 internal import Expressions
+internal import Plans
 
 enum RouteForms {
     static let routes = Forms.list("routes", of: route, most: RootForm.mostEntries, check: checkTogether).then { drafts, _, _ in

@@ -1,7 +1,9 @@
 // A route's sample: which share of its events passes, and how many in a time at most.
 
+internal import Document
 internal import Events
 internal import Expressions
+internal import Plans
 
 enum SampleForms {
     static let sample = Form<Draft>.object(

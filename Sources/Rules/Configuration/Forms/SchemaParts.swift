@@ -1,6 +1,8 @@
 // The parts of the JSON Schema that many forms share, each by its name under $defs. A schema judges what the file writes, before
 // placeholders are resolved: so it refuses nothing that a placeholder may yet make right.
 
+internal import Document
+
 enum SchemaParts {
     /// A string, and any value, whose placeholders are well written.
     static let text = ref("text")

@@ -1,6 +1,7 @@
 // A route's sessions: an id for each subject that changes after an idle time.
 
 internal import Events
+internal import Plans
 
 enum SessionForm {
     static let session = Form<Draft>.object(

@@ -1,5 +1,8 @@
 // Sources: where events come from, each by its plugin: standard input, an HTTP listener with its address, keys and limits, or files.
 
+internal import Document
+internal import Plans
+
 enum SourceForms {
     /// The dialects that a source takes, and a key can be scoped to.
     static let dialects = ["native", "segment", "otlp"]

@@ -1,7 +1,9 @@
 // The operations of a transform that see the event as the ones before have left it.
 
+internal import Document
 internal import Events
 internal import Expressions
+internal import Plans
 
 enum StepForms {
     static let operations: [(name: String, form: Form<TransformPlan>)] = [

@@ -1,6 +1,8 @@
 // The steps of a transform that work on the text of strings: `scrub` and `mask`.
 
+internal import Document
 internal import Events
+internal import Plans
 internal import Redaction
 
 enum TextForms {

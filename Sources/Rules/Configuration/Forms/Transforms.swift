@@ -1,7 +1,9 @@
 // The steps of a route's transform: one operation an object. Those that see the event as the ones before have left it are in
 // `StepForms`.
 
+internal import Document
 internal import Events
+internal import Plans
 
 enum Transforms {
     static let steps = Forms.list("operations", of: step, least: 0, check: refuseHashingTwice)

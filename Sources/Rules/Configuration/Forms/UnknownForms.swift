@@ -1,7 +1,9 @@
 // What holds of subjects of whom nothing is known: one policy for all; or by a member of the event, whose path is `by`; or for where the
 // router runs, which `for` says, as a value of the environment. That one is settled while the file is read.
 
+internal import Document
 internal import Events
+internal import Plans
 
 enum UnknownForms {
     struct Rule: Sendable {

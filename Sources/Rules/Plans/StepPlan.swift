@@ -61,7 +61,7 @@ extension StepPlan {
     }
 
     /// The keys that it hashes under, indices into the plan's.
-    var hashKeys: [Int] {
+    public var hashKeys: [Int] {
         func key(_ change: ValueChange) -> Int? { if case .hash(let key, _, _) = change { key } else { nil } }
         switch self {
         case .change(_, let change): return [key(change)].compactMap { $0 }

@@ -1,14 +1,16 @@
 // Text that jansson has passed to nodes: every key and value with its place, duplicate keys told (jansson swallows them),
 // placeholders resolved.
 
-struct Outline {
+public struct Outline {
     private var lexer: Lexer
     private let source: Source
     private let resolve: (inout Node.Text, Int) -> [LocatedFault]
     private var faults: [LocatedFault] = []
 
     /// Throws when the syntax is broken; other faults come with the tree.
-    static func read(_ source: Source, resolving placeholders: Placeholders?) throws(LocatedFault) -> (root: Node, faults: [LocatedFault]) {
+    public static func read(_ source: Source, resolving placeholders: Placeholders?) throws(LocatedFault) -> (
+        root: Node, faults: [LocatedFault]
+    ) {
         try Syntax.check(source)
         var outline = Outline(source) { text, offset in placeholders?.resolve(&text, at: offset) ?? [] }
         let root = outline.value(outline.take(), Trail.root())

@@ -18,12 +18,6 @@ extension ModuleCatalog {
     }
 }
 
-/// A module that is there but cannot be used.
-public struct ModuleFault: Error, CustomStringConvertible {
-    public let description: String
-    public init(_ description: String) { self.description = description }
-}
-
 public struct ModuleDescription: Sendable {
     public struct Limits: Sendable, Equatable {
         /// The most events, and the most bytes, in one batch; nil: no limit.

@@ -1,7 +1,7 @@
 // A value of a file with its place and its path: what the checks read.
 
-struct Node {
-    enum Value {
+public struct Node {
+    public enum Value {
         case null
         case bool(Bool)
         /// As the file writes it.
@@ -11,50 +11,50 @@ struct Node {
         case object([Entry])
     }
 
-    struct Entry {
-        var key: Key
-        var node: Node
+    public struct Entry {
+        public var key: Key
+        public var node: Node
     }
 
-    struct Key {
-        var name: String
+    public struct Key {
+        public var name: String
         /// The token with its quotes.
-        var range: Range<Int>
+        public var range: Range<Int>
         /// Whether an offset in the name is an offset in the file.
-        var isPlain: Bool
+        public var isPlain: Bool
     }
 
     /// A string, its placeholders resolved.
-    struct Text {
-        var value: String
+    public struct Text {
+        public var value: String
         /// As the file writes it, with its placeholders.
-        var written: String
+        public var written: String
         /// It holds what came from the environment or a file, and never shows.
-        var isTainted: Bool
+        public var isTainted: Bool
         /// What came from there, one for each placeholder.
         var insertions: [String] = []
         /// Whether an offset in the value is an offset in the file.
-        var isPlain: Bool
+        public var isPlain: Bool
         /// Whether the file's own bytes mean the value.
-        var isVerbatim: Bool
+        public var isVerbatim: Bool
         /// A placeholder in it did not resolve, which has been told: there is nothing more to say of it.
-        var isBroken = false
+        public var isBroken = false
     }
 
-    var value: Value
+    public var value: Value
     /// In the text; a string's with its quotes.
-    var range: Range<Int>
-    var trail: Trail
+    public var range: Range<Int>
+    public var trail: Trail
 
-    var offset: Int { range.lowerBound }
-    var entries: [Entry]? { if case .object(let entries) = value { entries } else { nil } }
-    var items: [Node]? { if case .list(let items) = value { items } else { nil } }
-    var text: Text? { if case .text(let text) = value { text } else { nil } }
+    public var offset: Int { range.lowerBound }
+    public var entries: [Entry]? { if case .object(let entries) = value { entries } else { nil } }
+    public var items: [Node]? { if case .list(let items) = value { items } else { nil } }
+    public var text: Text? { if case .text(let text) = value { text } else { nil } }
 
-    subscript(key: String) -> Node? { entries?.first { $0.key.name == key }?.node }
+    public subscript(key: String) -> Node? { entries?.first { $0.key.name == key }?.node }
 
     /// What it is, in a word.
-    var kind: String {
+    public var kind: String {
         switch value {
         case .null: "null"
         case .bool: "a boolean"
@@ -67,7 +67,7 @@ struct Node {
 }
 
 /// The way from the root to a value. Kept as steps and written only for a message, so that a long key costs once.
-final class Trail: CustomStringConvertible {
+public final class Trail: CustomStringConvertible {
     private enum Step {
         case root
         case key(String)
@@ -81,14 +81,14 @@ final class Trail: CustomStringConvertible {
         self.step = step
     }
 
-    static func root() -> Trail { Trail(nil, .root) }
-    func key(_ key: String) -> Trail { Trail(self, .key(key)) }
-    func index(_ index: Int) -> Trail { Trail(self, .index(index)) }
+    public static func root() -> Trail { Trail(nil, .root) }
+    public func key(_ key: String) -> Trail { Trail(self, .key(key)) }
+    public func index(_ index: Int) -> Trail { Trail(self, .index(index)) }
 
-    var isRoot: Bool { parent == nil }
+    public var isRoot: Bool { parent == nil }
 
     /// `routes[1].sample.rate`; keys that need it are quoted.
-    var description: String {
+    public var description: String {
         var steps: [Step] = []
         var next: Trail? = self
         while let trail = next {

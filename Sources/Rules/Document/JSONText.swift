@@ -1,7 +1,7 @@
 // Writes JSON without a space.
 
-enum JSONText {
-    static func quoted(_ text: String) -> String {
+public enum JSONText {
+    public static func quoted(_ text: String) -> String {
         var bytes: [UInt8] = [UInt8(ascii: "\"")]
         for byte in text.utf8 {
             switch byte {
@@ -19,14 +19,14 @@ enum JSONText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    static func object(_ members: [(name: String, json: String)]) -> String {
+    public static func object(_ members: [(name: String, json: String)]) -> String {
         "{" + members.map { quoted($0.name) + ":" + $0.json }.joined(separator: ",") + "}"
     }
 
-    static func list(_ items: [String]) -> String { "[" + items.joined(separator: ",") + "]" }
+    public static func list(_ items: [String]) -> String { "[" + items.joined(separator: ",") + "]" }
 
     /// The node as the file writes it, without the spaces around its tokens and with its placeholders resolved.
-    static func of(_ node: Node, in source: Source) -> String {
+    public static func of(_ node: Node, in source: Source) -> String {
         switch node.value {
         case .null: "null"
         case .bool(let value): value ? "true" : "false"

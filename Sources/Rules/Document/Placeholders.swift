@@ -1,10 +1,23 @@
 // `${env:NAME}` and `${file:PATH}` in string values; `$${` stands for a plain `${`. What they resolve to never shows.
 
-struct Placeholders {
-    var environment: (String) -> String?
-    var contents: (String) -> Result<[UInt8], ModuleFault>
+/// Why a placeholder, or the file that it names, gives no text.
+public struct PlaceholderFault: Error, CustomStringConvertible {
+    public let description: String
+    public init(_ description: String) { self.description = description }
+}
 
-    static let mostBytes = 1_000_000
+public struct Placeholders {
+    public var environment: (String) -> String?
+    public var contents: (String) -> Result<[UInt8], PlaceholderFault>
+
+    public init(
+        environment: @escaping (String) -> String?, contents: @escaping (String) -> Result<[UInt8], PlaceholderFault>
+    ) {
+        self.environment = environment
+        self.contents = contents
+    }
+
+    public static let mostBytes = 1_000_000
     private static let start = Array("${".utf8)
 
     /// Resolves the text in place. `offset` is where the string's token begins in the file.
@@ -52,27 +65,29 @@ struct Placeholders {
         return faults
     }
 
-    private func value(of placeholder: String) -> Result<[UInt8], ModuleFault> {
+    private func value(of placeholder: String) -> Result<[UInt8], PlaceholderFault> {
         let shown = "${\(Words.shortened(placeholder, 200))}"
         if let name = placeholder.after("env:"), !name.isEmpty {
             guard let value = environment(name) else {
-                return .failure(ModuleFault("\(shown): the environment variable \(Words.quoted(name)) is not set"))
+                return .failure(PlaceholderFault("\(shown): the environment variable \(Words.quoted(name)) is not set"))
             }
             return .success(Array(value.utf8))
         }
         if let path = placeholder.after("file:"), !path.isEmpty {
             switch contents(path) {
-            case .failure(let fault): return .failure(ModuleFault("\(shown): the file cannot be read: \(fault)"))
+            case .failure(let fault): return .failure(PlaceholderFault("\(shown): the file cannot be read: \(fault)"))
             case .success(var bytes):
                 if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-                guard bytes.count <= Placeholders.mostBytes else { return .failure(ModuleFault("\(shown): the file is larger than 1MB")) }
+                guard bytes.count <= Placeholders.mostBytes else {
+                    return .failure(PlaceholderFault("\(shown): the file is larger than 1MB"))
+                }
                 guard String(validating: bytes, as: UTF8.self) != nil else {
-                    return .failure(ModuleFault("\(shown): the file is not UTF-8 text"))
+                    return .failure(PlaceholderFault("\(shown): the file is not UTF-8 text"))
                 }
                 return .success(bytes)
             }
         }
-        return .failure(ModuleFault("\(shown): no such placeholder, expected ${env:NAME} or ${file:PATH}; a plain ${ is written $${"))
+        return .failure(PlaceholderFault("\(shown): no such placeholder, expected ${env:NAME} or ${file:PATH}; a plain ${ is written $${"))
     }
 }
 

@@ -86,7 +86,7 @@ public struct HiddenTexts: Sendable, CustomStringConvertible, CustomDebugStringC
 
 extension Node {
     /// The values in it that a placeholder is part of, and what each placeholder put there.
-    var hiddenTexts: [String] {
+    public var hiddenTexts: [String] {
         switch value {
         case .null, .bool, .number: []
         case .text(let text): text.isTainted ? [text.value] + text.insertions : []

@@ -13,7 +13,7 @@ public struct Glob: Sendable, Hashable, CustomStringConvertible {
     public var description: String { pattern }
 
     /// What the text must be and is not; nil when it is a glob.
-    static func fault(_ text: String) -> String? {
+    public static func fault(_ text: String) -> String? {
         if text.isEmpty { return "a glob on the event's name, not empty" }
         return text.utf8.count > 1000 ? "a glob of at most 1000 bytes" : nil
     }

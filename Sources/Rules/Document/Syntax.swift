@@ -3,14 +3,14 @@
 
 internal import CJansson
 
-enum Syntax {
-    static let largest = 16_000_000
-    static let deepest = 128
+public enum Syntax {
+    public static let largest = 16_000_000
+    public static let deepest = 128
     /// Keys and values.
-    static let most = 1_000_000
+    public static let most = 1_000_000
 
     /// Throws unless the text is one JSON value within the bounds that make it safe to walk.
-    static func check(_ source: Source) throws(LocatedFault) {
+    public static func check(_ source: Source) throws(LocatedFault) {
         let bytes = source.bytes
         guard bytes.count <= largest else { throw LocatedFault(offset: 0, message: "larger than 16MB") }
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {

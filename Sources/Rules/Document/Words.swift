@@ -1,8 +1,8 @@
 // The words of messages: lists, quotes, near misses.
 
-enum Words {
+public enum Words {
     /// "a, b or c"; a long list is cut.
-    static func list(_ words: [String], joiner: String, most: Int = 24) -> String {
+    public static func list(_ words: [String], joiner: String, most: Int = 24) -> String {
         guard words.count <= most else {
             return words.prefix(most).joined(separator: ", ") + " \(joiner) \(words.count - most) more"
         }
@@ -10,14 +10,14 @@ enum Words {
         return words.dropLast().joined(separator: ", ") + " \(joiner) " + words.last!
     }
 
-    static func either(_ words: [String]) -> String { list(words, joiner: "or") }
-    static func all(_ words: [String]) -> String { list(words, joiner: "and") }
+    public static func either(_ words: [String]) -> String { list(words, joiner: "or") }
+    public static func all(_ words: [String]) -> String { list(words, joiner: "and") }
 
     /// A name, as messages quote it.
-    static func quoted(_ name: String) -> String { "'\(shortened(name, 60))'" }
+    public static func quoted(_ name: String) -> String { "'\(shortened(name, 60))'" }
 
     /// The first clause of an explanation, to stand inside another.
-    static func gist(_ about: String) -> String {
+    public static func gist(_ about: String) -> String {
         var end = about.endIndex
         for index in about.indices where about[index] == "." || about[index] == ";" {
             let next = about.index(after: index)
@@ -29,12 +29,12 @@ enum Words {
         return sentence.prefix(1).lowercased() + sentence.dropFirst()
     }
 
-    static func shortened(_ text: String, _ most: Int) -> String {
+    public static func shortened(_ text: String, _ most: Int) -> String {
         text.utf8.count <= most ? text : String(text.prefix(most - 1)) + "…"
     }
 
     /// One line that a terminal shows as it is: what steers a terminal, or turns text around, is written as an escape.
-    static func visible(_ text: String) -> String {
+    public static func visible(_ text: String) -> String {
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {
@@ -47,7 +47,7 @@ enum Words {
     }
 
     /// The choice that was probably meant.
-    static func nearest(_ word: String, among choices: [String]) -> String? {
+    public static func nearest(_ word: String, among choices: [String]) -> String? {
         guard word.utf8.count <= 64, choices.count <= 1000 else { return nil }
         let letters = Array(word.lowercased())
         var best: (choice: String, distance: Int)?
@@ -63,7 +63,7 @@ enum Words {
     }
 
     /// How many letters must be added, left out, replaced or swapped with their neighbour.
-    static func distance(_ a: [Character], _ b: [Character]) -> Int {
+    public static func distance(_ a: [Character], _ b: [Character]) -> Int {
         var beforeLast = [Int](repeating: 0, count: b.count + 1)
         var last = Array(0...b.count)
         for i in a.indices {

@@ -1,19 +1,19 @@
 // Cuts JSON text into tokens and never fails: what is wrong with a token is for jansson to say. It serves to find where
 // things stand, which jansson does not tell, and to bound the text before anything recursive sees it.
 
-struct Token {
-    enum Kind { case open, close, comma, colon, string, number, word, other }
-    var kind: Kind
-    var range: Range<Int>
+public struct Token {
+    public enum Kind { case open, close, comma, colon, string, number, word, other }
+    public var kind: Kind
+    public var range: Range<Int>
 }
 
-struct Lexer {
-    let bytes: [UInt8]
-    private(set) var offset = 0
+public struct Lexer {
+    public let bytes: [UInt8]
+    public private(set) var offset = 0
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    mutating func next() -> Token? {
+    public mutating func next() -> Token? {
         while offset < bytes.count, Lexer.isSpace(bytes[offset]) { offset += 1 }
         guard offset < bytes.count else { return nil }
         let start = offset
@@ -60,7 +60,7 @@ struct Lexer {
     }
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
-    static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+    public static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
     private static func isNumeric(_ byte: UInt8) -> Bool {
         isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+") || byte == UInt8(ascii: ".")
     }

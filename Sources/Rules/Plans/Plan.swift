@@ -1,6 +1,7 @@
 // The validated plan: what routes.json says, with names resolved, units read and secrets fetched.
 // It promises that nothing in it can still be wrong: whoever holds a plan may act on it without asking again.
 
+public import Document
 public import Events
 public import Expressions
 

@@ -1,16 +1,21 @@
 // The text of a file, and where an offset stands in it.
 
 /// Something wrong at an offset of the text.
-struct LocatedFault: Error {
-    var offset: Int
-    var message: String
+public struct LocatedFault: Error {
+    public var offset: Int
+    public var message: String
+
+    public init(offset: Int, message: String) {
+        self.offset = offset
+        self.message = message
+    }
 }
 
-struct Source {
-    let bytes: [UInt8]
+public struct Source {
+    public let bytes: [UInt8]
     private let lines: [Int]
 
-    init(_ bytes: [UInt8]) {
+    public init(_ bytes: [UInt8]) {
         self.bytes = bytes
         var lines = [0]
         for (offset, byte) in bytes.enumerated() where byte == UInt8(ascii: "\n") { lines.append(offset + 1) }
@@ -18,7 +23,7 @@ struct Source {
     }
 
     /// Line and column from 1; columns count bytes.
-    func place(of offset: Int) -> (line: Int, column: Int) {
+    public func place(of offset: Int) -> (line: Int, column: Int) {
         var low = 0
         var high = lines.count
         while high - low > 1 {
@@ -29,7 +34,7 @@ struct Source {
     }
 
     /// Where in the file the byte stands that a string's value has at `offset`: an escape is longer than what it stands for.
-    func offset(of offset: Int, inString range: Range<Int>) -> Int {
+    public func offset(of offset: Int, inString range: Range<Int>) -> Int {
         var at = range.lowerBound + 1
         var left = offset
         while left > 0, at < range.upperBound - 1 {
@@ -50,5 +55,5 @@ struct Source {
         return at
     }
 
-    func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+    public func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 }
