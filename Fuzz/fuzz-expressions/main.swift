@@ -67,7 +67,7 @@ repeat {
         block.text.append(line)
         block.seal()
         guard let event = scanner.scan(block.bytes, 0) else { continue }
-        let around = Surroundings(now: 1_000_000_000)
+        let around = EvaluationContext(now: 1_000_000_000)
         let began = now()
         var truth = evaluator.decide(0, event, around)
         if plants, truth == .no, text.utf8.count % 31 == 7 { truth = .error }

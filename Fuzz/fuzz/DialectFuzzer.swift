@@ -34,7 +34,7 @@ final class DialectFuzzer: Fuzzer {
         // Lines that are compared byte for byte get nothing added.
         let ip = mutator.below(2) == 0 || !lines.isEmpty ? nil : "1.2.3.4"
         let time: Int64 = 1_795_240_800_123_456_789
-        translator.translate(UnsafeRawBufferPointer(memory), from: dialect, Reception(time: time, ip: ip), into: &translation)
+        translator.translate(UnsafeRawBufferPointer(memory), from: dialect, RequestContext(time: time, ip: ip), into: &translation)
         return (judge(lines, body), body)
     }
 

@@ -10,7 +10,7 @@ final class HTTPProvider: ConcurrentProvider {
         name: "http", version: version, summary: "Sends events to a URL over HTTP/1.1 or HTTP/2.", settings: HTTPRules.schema,
         concurrency: HTTPRules.mostInFlight, deduplicates: true, delivery: Description.Delivery(ordered: false))
 
-    private let courier: Courier
+    private let thread: TransferThread
     private let packer: Monitor<Packer>
 
     convenience init(settings: Settings, host: Host) throws {
@@ -20,20 +20,20 @@ final class HTTPProvider: ConcurrentProvider {
     init(settings: Settings, host: Host, clock: Clock) throws {
         let rules = try HTTPRules(settings)
         packer = Monitor(try Packer(rules.body, rules.compression))
-        courier = try Courier(rules, clock)
+        thread = try TransferThread(rules, clock)
     }
 
     func deliver(_ delivery: consuming Delivery) {
         guard delivery.batch.count > 0 else { return delivery.finish(.delivered) }
         // Packed here, on the lane's thread, so that the one thread of the transfers only moves bytes.
         let lines = delivery.batch.lines
-        guard let cargo = packer.withLock({ $0.pack(lines) }) else { return delivery.finish(.retry("the events could not be compressed")) }
-        courier.take(Shipment(delivery, cargo))
+        guard let bodies = packer.withLock({ $0.pack(lines) }) else { return delivery.finish(.retry("the events could not be compressed")) }
+        thread.take(PendingDelivery(delivery, bodies))
     }
 
-    func flush(_ completion: consuming Completion) { courier.flush(completion) }
+    func flush(_ completion: consuming Completion) { thread.flush(completion) }
 
-    func close() { courier.close() }
+    func close() { thread.close() }
 }
 
 @c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(HTTPProvider.self) }

@@ -7,35 +7,35 @@ internal import PluginKit
 
 final class Packer {
     private let form: HTTPRules.Body
-    private let press: (any Press)?
+    private let compressor: (any Compressor)?
 
     init(_ form: HTTPRules.Body, _ compression: HTTPRules.Compression) throws(SettingsFault) {
         self.form = form
         switch compression {
-        case .none: press = nil
-        case .gzip: press = try GzipPress()
-        case .zstd: press = try ZstdPress()
+        case .none: compressor = nil
+        case .gzip: compressor = try GzipCompressor()
+        case .zstd: compressor = try ZstdCompressor()
         }
     }
 
     /// Nil when there is no memory to compress with.
-    func pack(_ lines: Lines) -> Cargo? {
-        let plain: Cargo
+    func pack(_ lines: Lines) -> RequestBodies? {
+        let plain: RequestBodies
         switch form {
-        case .ndjson: plain = Cargo(whole: lines)
-        case .event: plain = Cargo(single: lines)
+        case .ndjson: plain = RequestBodies(whole: lines)
+        case .event: plain = RequestBodies(single: lines)
         case .array:
             let array = Packer.array(lines)
-            plain = Cargo(array, ends: [array.count])
+            plain = RequestBodies(array, ends: [array.count])
         }
-        guard let press else { return plain }
+        guard let compressor else { return plain }
         var packed: [UInt8] = []
         var ends: [Int] = []
         for index in 0..<plain.count {
-            guard press.append(plain.body(index), to: &packed) else { return nil }
+            guard compressor.append(plain.body(index), to: &packed) else { return nil }
             ends.append(packed.count)
         }
-        return Cargo(packed, ends: ends)
+        return RequestBodies(packed, ends: ends)
     }
 
     /// Every newline ends a line, since none can lie inside one: the last becomes the bracket, the others become commas.
@@ -51,7 +51,7 @@ final class Packer {
 }
 
 /// Compresses whole bodies, one at a time; its state is kept from one to the next.
-private protocol Press: AnyObject {
+private protocol Compressor: AnyObject {
     func append(_ body: UnsafeRawBufferPointer, to packed: inout [UInt8]) -> Bool
 }
 
@@ -66,7 +66,7 @@ extension [UInt8] {
     }
 }
 
-private final class GzipPress: Press {
+private final class GzipCompressor: Compressor {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
 
     init() throws(SettingsFault) {
@@ -94,7 +94,7 @@ private final class GzipPress: Press {
     }
 }
 
-private final class ZstdPress: Press {
+private final class ZstdCompressor: Compressor {
     private let context: OpaquePointer
 
     init() throws(SettingsFault) {

@@ -16,7 +16,7 @@ final class Transfer {
     /// Where libcurl puts its words for a failure.
     private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    private(set) var shipment: Shipment?
+    private(set) var delivery: PendingDelivery?
     private(set) var index = 0
     private var received = 0
     private var isCut = false
@@ -52,9 +52,9 @@ final class Transfer {
 
     // MARK: - A request
 
-    func begin(_ shipment: Shipment) {
-        let (index, bytes) = shipment.begin()
-        self.shipment = shipment
+    func begin(_ delivery: PendingDelivery) {
+        let (index, bytes) = delivery.begin()
+        self.delivery = delivery
         self.index = index
         words.pointee = 0
         received = 0
@@ -72,10 +72,10 @@ final class Transfer {
     }
 
     /// Tells the shipment, which is returned.
-    func end(_ outcome: Outcome) -> Shipment? {
-        defer { shipment = nil }
-        shipment?.settle(index, outcome)
-        return shipment
+    func end(_ outcome: Outcome) -> PendingDelivery? {
+        defer { delivery = nil }
+        delivery?.settle(index, outcome)
+        return delivery
     }
 
     /// Whether any byte of the body left, so that the server may have the events.

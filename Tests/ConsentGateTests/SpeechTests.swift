@@ -40,8 +40,8 @@ private final class Ear {
         block.text.append(line + "\n")
         block.seal()
         guard let event = scanner.scan(block.bytes, 0) else { preconditionFailure("no event: \(line)") }
-        let speech = judge.speech(event)
-        return speech == .none ? nil : judge.action(event, speech)
+        let statement = judge.statement(event)
+        return statement == .none ? nil : judge.action(event, statement)
     }
 }
 

@@ -67,7 +67,7 @@ struct Growth {
 }
 
 /// What was there before an instance was made, so that what it makes is seen.
-struct Surroundings {
+struct Dependencies {
     private var files: [String: String]
     private var open: Set<String>
     private let children = Footprint.now().children
@@ -89,7 +89,7 @@ struct Surroundings {
 
     /// What is there now and was not, or has changed.
     func news(_ folder: String) -> String? {
-        let now = Surroundings(folder)
+        let now = Dependencies(folder)
         if let name = now.files.keys.sorted().first(where: { files[$0] != now.files[$0] }) { return "it wrote \(name)" }
         if let name = files.keys.sorted().first(where: { now.files[$0] == nil }) { return "it removed \(name)" }
         // A wake-up, a timer, a pipe or a pair of sockets of its own is no connection.

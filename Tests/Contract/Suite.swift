@@ -83,7 +83,7 @@ final class Suite {
         // Before anything else, so that nothing is there yet.
         for one in cases.all where one.expects != "refused" {
             check("\(one.name): to make it and to close it writes nothing, connects to nothing and starts nothing") {
-                let before = Surroundings(folder)
+                let before = Dependencies(folder)
                 let instance = try make(module, folders, one.settings)
                 let made = before.news(folder)
                 instance.close()

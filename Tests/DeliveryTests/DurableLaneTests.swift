@@ -44,7 +44,7 @@ private func lane(_ provider: any Provider, _ store: MemoryStore, memory: Int = 
     let lane = Lane(
         name: "out", provider: provider, plan: plan, concurrency: 1, routes: RunNames(["first", "second"]), store: store,
         deadLetters: DeadLetters(path: "/nonexistent/dead-letters.db", clock: .system, warn: { _ in }), clock: .system,
-        chance: Chance(seed: 1),
+        random: RandomSource(seed: 1),
         news: { _, news in
             said.withLock { $0.append("\(news)") }
             said.wake()

@@ -51,7 +51,7 @@ final class Bench {
     private(set) var tokens: [UInt64] = []
 
     init(_ plan: DeliveryPlan = plan(), concurrency: Int = 1, routes: Int = 2, contents: SpoolContents? = nil, check: SecondCheck? = nil) {
-        state = LaneState(plan, concurrency: concurrency, routes: routes, chance: Chance(seed: 1), contents: contents, check: check)
+        state = LaneState(plan, concurrency: concurrency, routes: routes, random: RandomSource(seed: 1), contents: contents, check: check)
     }
 
     @discardableResult

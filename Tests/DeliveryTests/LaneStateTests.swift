@@ -81,10 +81,10 @@ struct LaneStateTests {
 
     @Test("the wait between retries is anything up to a bound that doubles up to a most")
     func backoffGrows() {
-        var chance = Chance(seed: 3)
+        var random = RandomSource(seed: 3)
         let backoff = Backoff(plan: plan().retry)
         for (attempt, full) in [(1, 1000), (2, 2000), (3, 4000), (4, 8000), (5, 8000), (90, 8000)] {
-            let waits = (0..<200).map { _ in backoff.wait(after: attempt, &chance) }
+            let waits = (0..<200).map { _ in backoff.wait(after: attempt, &random) }
             #expect(waits.allSatisfy { $0 > .zero && $0 <= .milliseconds(full) })
             #expect(waits.min()! < .milliseconds(full / 10) && waits.max()! > .milliseconds(full * 9 / 10))
         }
@@ -332,8 +332,8 @@ struct LaneStateTests {
 
     @Test("any interleaving keeps the account in balance and order in an ordered lane", arguments: 0..<200)
     func interleavings(seed: UInt64) {
-        var chance = Chance(seed: seed)
-        func roll(_ sides: UInt64) -> UInt64 { chance.next() % sides }
+        var random = RandomSource(seed: seed)
+        func roll(_ sides: UInt64) -> UInt64 { random.next() % sides }
         var plan = plan(events: 1 + Int(roll(6)), ordered: roll(2) == 0)
         plan.queue.memory = 40
         plan.queue.full = [.block, .dropNewest, .dropOldest][Int(roll(3))]

@@ -98,7 +98,7 @@ private final class Fixture {
         let lane = Lane(
             name: "out", provider: provider, plan: plan, concurrency: 1, routes: RunNames(["first", "second"]), deadLetters: letters,
             clock: .system,
-            chance: Chance(seed: 1),
+            random: RandomSource(seed: 1),
             news: { _, news in
                 said.withLock { $0.append("\(news)") }
                 said.wake()

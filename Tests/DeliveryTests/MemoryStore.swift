@@ -45,7 +45,7 @@ final class MemoryStore: SpoolStore, Sendable {
         }
     }
 
-    func sweep(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept {
+    func sweep(after row: Int64, _ broom: RetentionSweep) throws(SpoolFault) -> SpoolSwept {
         var swept = SpoolSwept()
         try state.withLock { state throws(SpoolFault) in
             if let fault = state.fault { throw fault }

@@ -28,7 +28,7 @@ func translate(
     var translation = Translation()
     // Twice, so that nothing is left over from a body before.
     for _ in 0..<2 {
-        translator.translate(UnsafeRawBufferPointer(memory), from: dialect, Reception(time: received, ip: ip), into: &translation)
+        translator.translate(UnsafeRawBufferPointer(memory), from: dialect, RequestContext(time: received, ip: ip), into: &translation)
     }
     let text = String(decoding: translation.lines.bytes, as: UTF8.self)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)

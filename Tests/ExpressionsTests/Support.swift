@@ -43,7 +43,7 @@ func evaluate(_ text: String, on event: String, now: Int64 = 0, sources: [String
     let paths = PathTrie(expression.paths)
     let line = try ScannedLine(event, paths)
     var evaluator = Evaluator(ExpressionSet([expression], paths: paths), sources: sources)
-    let around = Surroundings(now: now)
+    let around = EvaluationContext(now: now)
     let truth = evaluator.decide(0, line.event, around)
     let value: String
     switch evaluator.value(0, line.event, around) {

@@ -78,7 +78,7 @@ final class Stand {
         let clock = Clock(now: { Instant(nanoseconds: hands.withLock { $0 }) }, wall: { 7_000_000_000 })
         return try FileFollower(
             "logs", plan,
-            FileFollower.Surroundings(
+            FileFollower.Dependencies(
                 source: 1, lineLimit: lineLimit, places: places, clock: clock,
                 say: { text in said.withLock { $0.append(text) } }, overlong: { bytes in overlong.withLock { $0.append(bytes) } }),
             sink: sink)

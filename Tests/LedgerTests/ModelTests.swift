@@ -60,7 +60,7 @@ private enum Step {
     case untie(String)
     case batch([Step])
 
-    static func random(_ chance: inout Chance, depth: Int = 0) -> Step {
+    static func random(_ chance: inout RandomSource, depth: Int = 0) -> Step {
         func id() -> String { "id-\(chance.next() % 12)" }
         func purposes() -> [String] { ["ads", "measure", "mail"].filter { _ in chance.next() % 2 == 0 } }
         let decided = seconds(Int64(chance.next() % 20))
@@ -105,7 +105,7 @@ private enum Step {
     }
 }
 
-private struct Chance {
+private struct RandomSource {
     var state: UInt64
     init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
     mutating func next() -> UInt64 {
@@ -132,7 +132,7 @@ struct ModelTests {
     func agrees(seed: UInt64) throws {
         // It never waits for the real disk.
         let disk = FaultyDisk()
-        var chance = Chance(seed)
+        var chance = RandomSource(seed)
         let folder = Folder(inMemory: true)
         var ledger = try open(folder, on: disk)
         var model = Model()
@@ -160,7 +160,7 @@ struct ModelTests {
 
     @Test("rests on a rule for two decisions of one moment that knows no order: it can be turned round, regrouped and repeated")
     func rule() {
-        var chance = Chance(3)
+        var chance = RandomSource(3)
         func any() -> ConsentTerms {
             if chance.next() % 10 == 0 { return .withdrawn }
             func purposes() -> [String] { ["ads", "measure", "mail"].filter { _ in chance.next() % 2 == 0 } }
@@ -176,7 +176,7 @@ struct ModelTests {
     }
 
     private static let steps: [Step] = {
-        var chance = Chance(7)
+        var chance = RandomSource(7)
         return (0..<10).map { _ in Step.random(&chance) }
     }()
 

@@ -27,7 +27,7 @@ struct DeadlineTests {
         let letters = DeadLetters(path: workshop.folder + "/state/dead", clock: .system) { news.put($0) }
         return Lane(
             name: "out", provider: provider, plan: plan, concurrency: 1, routes: RunNames(["all"]), deadLetters: letters, clock: .system,
-            chance: Chance(seed: 1)
+            random: RandomSource(seed: 1)
         ) { _, one in
             if case .stopped(let answer) = one { news.put(answer.message) }
         }

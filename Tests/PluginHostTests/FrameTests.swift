@@ -100,7 +100,7 @@ struct FrameTests {
 
     @Test("ten thousand frames that chance has changed are refused, or read as frames that can be written and read again")
     func fuzz() throws {
-        var chance = Chance(seed: 20_261_121)
+        var chance = RandomSource(seed: 20_261_121)
         let hello = Frame.Hello(path: "/a.so", provider: "out", settings: Array("{}".utf8)).encoded.bytes
         var taken = 0
         for _ in 0..<10_000 {
@@ -126,7 +126,7 @@ struct FrameTests {
         #expect(taken > 500, "the changes are small enough to be tried")
     }
 
-    private func mutate(_ bytes: [UInt8], _ chance: inout Chance) -> [UInt8] {
+    private func mutate(_ bytes: [UInt8], _ chance: inout RandomSource) -> [UInt8] {
         var bytes = bytes
         for _ in 0...(chance.next() % 3) {
             let place = Int(chance.next() % UInt64(bytes.count + 1))

@@ -41,7 +41,7 @@ struct HealthTests {
     func hanging() {
         let time = HandClock()
         let provider = Hanging()
-        let rig = Rig([provider], vitals: Vitals(clock: time.clock))
+        let rig = Rig([provider], watchdog: Watchdog(clock: time.clock))
         rig.send("{}\n")
         provider.waitForCall()
         #expect(rig.router.health.isGood)

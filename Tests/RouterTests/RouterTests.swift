@@ -53,7 +53,7 @@ final class Rig: @unchecked Sendable {
 
     init(
         _ stores: [any Provider], routes: [RoutePlan]? = nil, memory: Int = 4_000_000, workers: Int = 2, drain: Duration = .seconds(60),
-        shutdown: Duration = .seconds(10), vitals: Vitals = Vitals(), emits: [EmitPlan] = []
+        shutdown: Duration = .seconds(10), watchdog: Watchdog = Watchdog(), emits: [EmitPlan] = []
     ) {
         pipe(&ends)
         var plan = Plan()
@@ -74,7 +74,7 @@ final class Rig: @unchecked Sendable {
         options.drain = drain
         options.shutdown = shutdown
         options.blockSize = 4096
-        options.vitals = vitals
+        options.watchdog = watchdog
         let said = said
         router = Router(plan, outlets: stores.map { Outlet(provider: $0, concurrency: 1) }, options: options) { line in
             said.withLock { $0.append(line) }

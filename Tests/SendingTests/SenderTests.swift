@@ -21,7 +21,7 @@ struct SenderTests {
         let descriptor = folder.file("in", text)
         defer { close(descriptor) }
         let diary = Diary()
-        let sender = Sender(to: "router", by: PlainTransport(try Target(server.url), key: "k3y"), diary.surroundings)
+        let sender = Sender(to: "router", by: PlainTransport(try Target(server.url), key: "k3y"), diary.dependencies)
         var limits = LineBatches.Limits()
         limits.events = batch
         change(&limits)

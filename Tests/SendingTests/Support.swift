@@ -43,9 +43,9 @@ final class Diary {
     var waits: [Duration] = []
     private let hands = Monitor(Int64(0))
 
-    var surroundings: Sender.Surroundings {
+    var dependencies: Sender.Dependencies {
         let hands = hands
-        return Sender.Surroundings(
+        return Sender.Dependencies(
             clock: Clock(now: { Instant(nanoseconds: hands.withLock { $0 }) }, wall: { 0 }),
             wait: { [unowned self] duration in
                 waits.append(duration)

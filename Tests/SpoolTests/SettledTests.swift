@@ -342,7 +342,7 @@ struct SettledTests {
         try full.file.commit(.keep(2, of: [2], [(2, 1, "b2")]))
         #expect(throws: SpoolFault.self, "it is noted, and still in the file") { try full.file.tidy() }
         // The time at which an event came in is its length.
-        let broom = Broom(nil, Retention(all: 10), now: 12)
+        let broom = RetentionSweep(nil, Retention(all: 10), now: 12)
         #expect(throws: SpoolFault.self) { _ = try full.file.sweep(after: 0, broom) }
         #expect(try full.file.all().count == 39)
         full.disk.leave(.enough)

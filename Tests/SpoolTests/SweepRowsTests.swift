@@ -16,7 +16,7 @@ struct SweepRowsTests {
         // The time at which an event came in is its length.
         work.insert = (1...600).map { (Int64($0), batch(["aa", "bbbbbb"])) }
         try file.commit(work)
-        let broom = Broom(nil, Retention(all: 10), now: 12)
+        let broom = RetentionSweep(nil, Retention(all: 10), now: 12)
         var row: Int64? = 0
         var aged = 0
         while let after = row {
@@ -46,7 +46,7 @@ struct SweepRowsTests {
         try folder.write(bytes, main)
         let said = Monitor<[String]>([])
         file = try spool(folder, said: said)
-        let broom = Broom(nil, Retention(all: 10), now: 50_000)
+        let broom = RetentionSweep(nil, Retention(all: 10), now: 50_000)
         do throws(SpoolFault) {
             _ = try file.sweep(after: 0, broom)
             Issue.record("nothing was noticed")

@@ -14,13 +14,13 @@ struct Listeners: Sendable {
     /// How long requests that were taken may wait for their answer when everything they asked for is over.
     private static let farewell = Duration.seconds(2)
 
-    init(_ plan: Plan, _ router: Router, vitals: Vitals) {
+    init(_ plan: Plan, _ router: Router, watchdog: Watchdog) {
         let inherited = ServiceManager.inherited { name in getenv(name).map { String(cString: $0) } }
         var listeners: [HTTPListener] = []
         var names: [String] = []
         for (index, source) in plan.sources.enumerated() {
             guard let http = source.http, let sink = router.sink else { continue }
-            listeners.append(HTTPListener(name: source.name, plan: http, source: index, sink: sink, vitals: vitals, inherited: inherited))
+            listeners.append(HTTPListener(name: source.name, plan: http, source: index, sink: sink, watchdog: watchdog, inherited: inherited))
             names.append(source.name)
         }
         self.listeners = listeners

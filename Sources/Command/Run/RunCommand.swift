@@ -88,7 +88,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     }
 
     let router = Router(plan, outlets: outlets, options: options, say: say)
-    let listeners = Listeners(plan, router, vitals: options.vitals)
+    let listeners = Listeners(plan, router, watchdog: options.watchdog)
     let followers = try Followers(plan, router, folder: storage.path, say: say)
     let reloader = Reloader(file, http, folders, router, storage, masks, say: say)
     let service = ControlService(

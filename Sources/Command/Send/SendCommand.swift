@@ -166,7 +166,7 @@ private final class Request {
         patience.total = retry
         sender = Sender(
             to: self.to, by: transport, patience: patience,
-            Sender.Surroundings(
+            Sender.Dependencies(
                 clock: .system,
                 wait: { duration in _ = poll(nil, 0, Int32(clamping: duration.nanoseconds / 1_000_000 + 1)) },
                 chance: { Int64.random(in: 0..<max(1, $0)) }, say: bar.say))

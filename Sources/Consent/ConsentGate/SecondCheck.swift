@@ -188,12 +188,12 @@ private final class Today {
     /// So many subjects further on, memory is asked for what is on record.
     private static let ahead = 16
 
-    enum Passage { case pass, refused, unreadable }
+    enum CheckResult { case pass, refused, unreadable }
 
     /// Of one event, of a route that demands this and admitted under that level.
     func check(
         _ demand: Demand, _ entryLevel: UInt8, _ arrival: Int64, _ subjects: UnsafeBufferPointer<SubjectKey>, _ bans: Bans
-    ) -> Passage {
+    ) -> CheckResult {
         let level = max(demand.level, levels[Int(entryLevel)])
         let demand = Demand(level: level, purposes: demand.purposes)
         guard !demand.isEmpty else { return .pass }

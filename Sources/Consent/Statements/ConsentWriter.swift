@@ -73,9 +73,9 @@ public final class ConsentWriter: Sendable {
         var last: Int64?
         try registry.write(
             { (file) throws(StorageFault) in
-                try worker.finish { (judge, event, speech) throws(StorageFault) in
+                try worker.finish { (judge, event, statement) throws(StorageFault) in
                     let receipts = writes.receipts.count
-                    for change in try writes.carryOut(judge.action(event, speech), on: file) { judge.foresee(change.key, change.effective) }
+                    for change in try writes.carryOut(judge.action(event, statement), on: file) { judge.foresee(change.key, change.effective) }
                     if writes.receipts.count == receipts { return nil }
                     last = file.now
                     return last
@@ -99,8 +99,8 @@ public final class ConsentWriter: Sendable {
         var changed: [SubjectKey] = []
         var unwritten = 0
         worker.beginAgain()
-        worker.finish { judge, event, speech in
-            let action = judge.action(event, speech)
+        worker.finish { judge, event, statement in
+            let action = judge.action(event, statement)
             unwritten += 1
             for id in action.ids { changed += registry.enforce(.raw(id)) { vocabulary.lowered($0, by: action.act) } }
             return nil

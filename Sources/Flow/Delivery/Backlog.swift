@@ -382,7 +382,7 @@ struct Backlog: ~Copyable {
     }
 
     /// Takes out what is to go of all that is not stored yet, and tells when the next of the rest is too old.
-    mutating func sweep(_ broom: Broom, at now: Instant) -> (gone: [(batch: Batch, isRefused: Bool)], due: Int64?) {
+    mutating func sweep(_ broom: RetentionSweep, at now: Instant) -> (gone: [(batch: Batch, isRefused: Bool)], due: Int64?) {
         form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
         var gone: [(batch: Batch, isRefused: Bool)] = []
         var kept: [Unstored] = []

@@ -4,7 +4,7 @@ internal import Plans
 internal import Platform
 
 /// A small generator of chance, seeded, so that a test knows what comes.
-public struct Chance: Sendable {
+public struct RandomSource: Sendable {
     private var state: UInt64
     public init(seed: UInt64) { state = seed }
 
@@ -23,11 +23,11 @@ struct Backoff {
 
     /// The wait after the attempt of that number (from 1): anything up to the full wait, by chance, so that lanes that failed
     /// together do not return together.
-    func wait(after attempt: Int, _ chance: inout Chance) -> Duration {
+    func wait(after attempt: Int, _ random: inout RandomSource) -> Duration {
         let first = max(1, plan.first.nanoseconds)
         let doublings = min(attempt - 1, 62)
         let grown = first > (Int64.max >> Int64(doublings)) ? Int64.max : first << Int64(doublings)
         let full = min(grown, max(1, plan.most.nanoseconds))
-        return .nanoseconds(1 + Int64(chance.next() % UInt64(full)))
+        return .nanoseconds(1 + Int64(random.next() % UInt64(full)))
     }
 }

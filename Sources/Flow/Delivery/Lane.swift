@@ -55,8 +55,8 @@ public final class Lane: Sendable {
     /// How many wait for room.
     private let waiting = Monitor(0)
     /// Of the lane's own thread, and of the one that has the store.
-    private let pulse: Vitals.Pulse
-    private let diskPulse: Vitals.Pulse
+    private let heartbeat: Watchdog.Heartbeat
+    private let diskHeartbeat: Watchdog.Heartbeat
 
     /// Of the thread that looks after deadlines.
     private struct Watching {
@@ -70,11 +70,11 @@ public final class Lane: Sendable {
     /// `store`: where the lane keeps its queue; nil: in memory.
     public init(
         name: String, provider: any Provider, plan: DeliveryPlan, concurrency: Int, routes: RunNames, store: (any SpoolStore)? = nil,
-        deadLetters: DeadLetters, clock: Clock, chance: Chance, vitals: Vitals = Vitals(), check: SecondCheck? = nil,
+        deadLetters: DeadLetters, clock: Clock, random: RandomSource, watchdog: Watchdog = Watchdog(), check: SecondCheck? = nil,
         news: @escaping @Sendable (Lane, News) -> Void
     ) {
-        pulse = vitals.pulse("lane \(name)")
-        diskPulse = vitals.pulse("spool \(name)")
+        heartbeat = watchdog.heartbeat("lane \(name)")
+        diskHeartbeat = watchdog.heartbeat("spool \(name)")
         self.name = name
         self.provider = provider
         self.deadLetters = deadLetters
@@ -84,7 +84,7 @@ public final class Lane: Sendable {
         self.store = store
         state = Monitor(
             LaneState(
-                plan, concurrency: concurrency, routes: routes.all.count, chance: chance, contents: store?.contents,
+                plan, concurrency: concurrency, routes: routes.all.count, random: random, contents: store?.contents,
                 epoch: clock.wall() - clock.now().nanoseconds, check: check))
     }
 
@@ -227,7 +227,7 @@ public final class Lane: Sendable {
         while true {
             switch nextStep() {
             case .deliver(let token, let batch, let attempt):
-                pulse.beat {
+                heartbeat.beat {
                     provider.deliver(batch, attempt: attempt) { [weak self] outcome in
                         guard let self else { return }
                         carryOut(telling { $0.completed(token, outcome, at: clock.now()) })
@@ -235,7 +235,7 @@ public final class Lane: Sendable {
                 }
             case .bury(let effects): carryOut(effects)
             case .flush:
-                pulse.beat {
+                heartbeat.beat {
                     provider.flush { [weak self] outcome in
                         guard let self else { return }
                         carryOut(telling { $0.flushed(outcome) })
@@ -271,11 +271,11 @@ public final class Lane: Sendable {
                 return .ready(step)
             }
             switch step {
-            case .commit(let work): carryOut(diskPulse.beat { commit(work, store) })
-            case .read(let row, let most): carryOut(diskPulse.beat { read(after: row, most, store) })
-            case .sweep(let row, let broom): carryOut(diskPulse.beat { sweep(after: row, broom, store) })
+            case .commit(let work): carryOut(diskHeartbeat.beat { commit(work, store) })
+            case .read(let row, let most): carryOut(diskHeartbeat.beat { read(after: row, most, store) })
+            case .sweep(let row, let broom): carryOut(diskHeartbeat.beat { sweep(after: row, broom, store) })
             case .tidy(let clearsGaps):
-                let isDone = diskPulse.beat { (try? store.tidy()) != nil && (!clearsGaps || (try? store.clearGaps()) != nil) }
+                let isDone = diskHeartbeat.beat { (try? store.tidy()) != nil && (!clearsGaps || (try? store.clearGaps()) != nil) }
                 carryOut(telling { $0.tidied(isDone: isDone, at: clock.now()) })
             case .check: carryOut(check(store))
             case .close:
@@ -309,7 +309,7 @@ public final class Lane: Sendable {
         }
     }
 
-    private func sweep(after row: Int64, _ broom: Broom, _ store: any SpoolStore) -> [LaneState.Effect] {
+    private func sweep(after row: Int64, _ broom: RetentionSweep, _ store: any SpoolStore) -> [LaneState.Effect] {
         do throws(SpoolFault) {
             let swept = try store.sweep(after: row, broom)
             return telling { $0.swept(swept, at: clock.now()) }

@@ -15,7 +15,7 @@ extension LaneState {
         /// It is to be looked at whether the files are where they were.
         case check
         /// Rows behind that one are to be rid of what may not go any more, or is too old.
-        case sweep(after: Int64, Broom)
+        case sweep(after: Int64, RetentionSweep)
         /// Nothing else is to be done: space may be given back. `clearsGaps`: what was destroyed is to be gone from the file.
         case tidy(clearsGaps: Bool)
         case wait(until: Instant?)
@@ -225,7 +225,7 @@ extension LaneState {
         guard fault.kind == .full else { return failed(.sweeps, fault, at: now) }
         // The rest goes on, and makes room.
         sweepFailures += 1
-        sweepAgain = now + (phase == .ended ? LaneState.lastPause : backoff.wait(after: min(sweepFailures, 6), &chance))
+        sweepAgain = now + (phase == .ended ? LaneState.lastPause : backoff.wait(after: min(sweepFailures, 6), &random))
         return sweepFailures == 1 ? [.storing(fault, .sweeps)] : []
     }
 
@@ -233,12 +233,12 @@ extension LaneState {
         if fault.kind == .removed, !isStoreGone { return storeGone(fault, at: now) }
         if act == .records, fault.kind == .full {
             recordFailures += 1
-            let again = now + backoff.wait(after: min(recordFailures, 6), &chance)
+            let again = now + backoff.wait(after: min(recordFailures, 6), &random)
             recordAgain = again
             storeAgain = storeAgain.map { max($0, again) } ?? again
         } else {
             storeFailures += 1
-            storeAgain = now + backoff.wait(after: min(storeFailures, 6), &chance)
+            storeAgain = now + backoff.wait(after: min(storeFailures, 6), &random)
         }
         // Once nothing could be stored, that what makes room fails too is no other fault.
         if failedAct != .rows || storeFault?.kind != fault.kind { failedAct = act }
@@ -286,7 +286,7 @@ extension LaneState {
     mutating func readFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
         if fault.kind == .removed, !isStoreGone { return storeGone(fault, at: now) }
         readFailures += 1
-        let again = now + backoff.wait(after: min(readFailures, 6), &chance)
+        let again = now + backoff.wait(after: min(readFailures, 6), &random)
         readAgain = again
         if isStoreGone { return [] }
         storeAgain = storeAgain.map { max($0, again) } ?? again

@@ -52,7 +52,7 @@ extension LaneState {
         } else if phase == .open || phase == .draining {
             letterFailures += 1
             letterFault = fault
-            lettersAgain = now + backoff.wait(after: min(letterFailures, 6), &chance)
+            lettersAgain = now + backoff.wait(after: min(letterFailures, 6), &random)
             letters.append(burial)
         } else if isDurable, burial.share != nil || canStore {
             // The lane has ended meanwhile.

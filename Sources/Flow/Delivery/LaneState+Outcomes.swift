@@ -144,7 +144,7 @@ extension LaneState {
         account.retries += 1
         // What was under way when the provider asked to be left alone fails for the same reason.
         if !isPaused(at: now) { failedAttempts += 1 }
-        let wait = after ?? backoff.wait(after: waiting.attempts, &chance)
+        let wait = after ?? backoff.wait(after: waiting.attempts, &random)
         if failedAttempts >= plan.breaker {
             if !isBreakerOpen { effects.append(.opened(failures: failedAttempts)) }
             breakerUntil = now + wait

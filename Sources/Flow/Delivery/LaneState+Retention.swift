@@ -44,7 +44,7 @@ extension LaneState {
         ageDue = ageDue.map { min($0, at) } ?? at
     }
 
-    func broom(_ check: SecondCheck?, at now: Instant) -> Broom { Broom(check, retention, now: wall(now)) }
+    func broom(_ check: SecondCheck?, at now: Instant) -> RetentionSweep { RetentionSweep(check, retention, now: wall(now)) }
 
     private func wall(_ now: Instant) -> Int64 { epoch + now.nanoseconds }
 }

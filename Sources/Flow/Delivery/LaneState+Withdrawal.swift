@@ -106,11 +106,11 @@ extension LaneState {
 
     /// What of a batch may wait on. Events whose subject has refused are destroyed; nil: all of them.
     mutating func rest(of waiting: Waiting) -> Waiting? {
-        guard let finds = Broom(check).finds(in: waiting.batch), !finds.isEmpty else { return waiting }
+        guard let finds = RetentionSweep(check).finds(in: waiting.batch), !finds.isEmpty else { return waiting }
         return destroy(finds, of: waiting)
     }
 
-    mutating func sweepMemory(_ broom: Broom, at now: Instant) {
+    mutating func sweepMemory(_ broom: RetentionSweep, at now: Instant) {
         sealAssembly(at: now, always: true)
         if isDurable { sealGathered(at: now, always: true) }
         for waiting in inFlight.values {
@@ -145,7 +145,7 @@ extension LaneState {
     }
 
     /// What is left of it; nil: nothing.
-    mutating func destroy(_ finds: Broom.Finds, of waiting: Waiting) -> Waiting? {
+    mutating func destroy(_ finds: RetentionSweep.Finds, of waiting: Waiting) -> Waiting? {
         if !finds.refused.isEmpty {
             let refused = waiting.part(finds.refused)
             tellLater(refused.batch)

@@ -118,7 +118,7 @@ struct LaneState: ~Copyable {
     /// How many batches the provider takes at once.
     private var offered: Int
     private(set) var backoff: Backoff
-    var chance: Chance
+    var random: RandomSource
     var assembly: Assembly
     var queue = Deque<Waiting>()
     var inFlight: [UInt64: Waiting] = [:]
@@ -199,7 +199,7 @@ struct LaneState: ~Copyable {
 
     /// `contents`: what the lane's spool holds; nil: it has none.
     init(
-        _ plan: DeliveryPlan, concurrency: Int, routes: Int, chance: Chance, contents: SpoolContents? = nil, epoch: Int64 = 0,
+        _ plan: DeliveryPlan, concurrency: Int, routes: Int, random: RandomSource, contents: SpoolContents? = nil, epoch: Int64 = 0,
         check: SecondCheck? = nil
     ) {
         self.check = check
@@ -209,7 +209,7 @@ struct LaneState: ~Copyable {
         self.plan = plan
         offered = concurrency
         self.concurrency = LaneState.concurrency(plan, concurrency)
-        self.chance = chance
+        self.random = random
         backoff = Backoff(plan: plan.retry)
         account = LaneAccount(routes: routes)
         assembly = Assembly(plan.batch)

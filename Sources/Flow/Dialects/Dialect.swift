@@ -6,11 +6,11 @@ internal import Events
 public protocol Dialect: Sendable {
     /// Translates the body event by event. One that cannot be kept is refused alone.
     func translate(
-        _ body: UnsafeRawBufferPointer, _ reception: Reception, _ translator: inout Translator, into translation: inout Translation)
+        _ body: UnsafeRawBufferPointer, _ context: RequestContext, _ translator: inout Translator, into translation: inout Translation)
 }
 
 /// How a body came in: what a dialect knows of the world.
-public struct Reception: Sendable {
+public struct RequestContext: Sendable {
     /// When the request came in, in nanoseconds since 1970.
     public var time: Int64
     /// The client's address for `context.ip`; nil unless the configuration asks for it.

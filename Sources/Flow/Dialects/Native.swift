@@ -11,11 +11,11 @@ public struct Native: Dialect {
     public init(addsReceivedAt: Bool = false) { self.addsReceivedAt = addsReceivedAt }
 
     public func translate(
-        _ body: UnsafeRawBufferPointer, _ reception: Reception, _ translator: inout Translator, into translation: inout Translation
+        _ body: UnsafeRawBufferPointer, _ context: RequestContext, _ translator: inout Translator, into translation: inout Translation
     ) {
         guard let text = body.bindMemory(to: UInt8.self).baseAddress else { return }
-        let stamps = addsReceivedAt || reception.ip != nil
-        var stamper = Stamper(editor: stamps ? SegmentEditor(reception, &translator) : nil, addsReceivedAt: addsReceivedAt)
+        let stamps = addsReceivedAt || context.ip != nil
+        var stamper = Stamper(editor: stamps ? SegmentEditor(context, &translator) : nil, addsReceivedAt: addsReceivedAt)
         let start = bodyStart(text, body.count)
         guard start < body.count else { return }
         if text[start] == UInt8(ascii: "[") {

@@ -31,10 +31,10 @@ public struct OTLPLogs: Dialect {
     public init(_ encoding: Encoding) { self.encoding = encoding }
 
     public func translate(
-        _ body: UnsafeRawBufferPointer, _ reception: Reception, _ translator: inout Translator, into translation: inout Translation
+        _ body: UnsafeRawBufferPointer, _ context: RequestContext, _ translator: inout Translator, into translation: inout Translation
     ) {
         let text = body.bindMemory(to: UInt8.self).baseAddress
-        let writer = LogWriter(receivedAt: reception.time, ip: reception.ip)
+        let writer = LogWriter(receivedAt: context.time, ip: context.ip)
         switch (encoding, text) {
         // An empty message has no bytes.
         case (.protobuf, nil): return

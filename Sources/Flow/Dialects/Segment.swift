@@ -21,14 +21,14 @@ public struct Segment: Dialect {
     public init(_ call: Call) { self.call = call }
 
     public func translate(
-        _ body: UnsafeRawBufferPointer, _ reception: Reception, _ translator: inout Translator, into translation: inout Translation
+        _ body: UnsafeRawBufferPointer, _ context: RequestContext, _ translator: inout Translator, into translation: inout Translation
     ) {
         guard let text = body.bindMemory(to: UInt8.self).baseAddress else {
             return translation.refuse(.expected("an object"), at: 0)
         }
         let start = bodyStart(text, body.count)
         guard start < body.count, text[start] == UInt8(ascii: "{") else { return translation.refuse(.expected("an object"), at: start) }
-        var editor = SegmentEditor(reception, &translator)
+        var editor = SegmentEditor(context, &translator)
         switch call {
         case .batch, .import: batch(text, start, body.count, &editor, &translator, into: &translation)
         default:

@@ -43,14 +43,14 @@ struct SegmentEditor {
     private var ipText: Range<Int>?
     private let firstPart: Int
 
-    init(_ reception: Reception, _ translator: inout Translator) {
+    init(_ context: RequestContext, _ translator: inout Translator) {
         translator.common.removeAll()
         translator.parts.removeAll()
         // To the millisecond, as clients write theirs.
-        receivedAt = reception.time - reception.time % 1_000_000
+        receivedAt = context.time - context.time % 1_000_000
         Times.write(receivedAt, into: &translator.parts)
         receivedAtText = 0..<translator.parts.count
-        if let ip = reception.ip {
+        if let ip = context.ip {
             translator.parts.append("\"ip\":")
             JSONText.string(ip, into: &translator.parts)
             ipText = receivedAtText.upperBound..<translator.parts.count

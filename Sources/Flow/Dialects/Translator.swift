@@ -27,11 +27,11 @@ public struct Translator: ~Copyable, Sendable {
 
     /// Translates one body into an emptied translation.
     public mutating func translate(
-        _ body: UnsafeRawBufferPointer, from dialect: any Dialect, _ reception: Reception, into translation: inout Translation
+        _ body: UnsafeRawBufferPointer, from dialect: any Dialect, _ context: RequestContext, into translation: inout Translation
     ) {
         translation.removeAll()
         guard body.count < Block.most else { return translation.refuse(.tooMuch(Block.most), at: Block.most) }
-        dialect.translate(body, reception, &self, into: &translation)
+        dialect.translate(body, context, &self, into: &translation)
     }
 }
 

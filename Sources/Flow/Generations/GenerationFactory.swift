@@ -12,7 +12,7 @@ public final class GenerationFactory: Sendable {
     private let key: [UInt8]
     private let deadLetters: DeadLetters
     private let clock: Clock
-    private let vitals: Vitals
+    private let watchdog: Watchdog
     private let records: ConsentRecords?
     private let levels: RunNames
     /// nil: no ledger is kept.
@@ -23,14 +23,14 @@ public final class GenerationFactory: Sendable {
     private let memories = RouteMemories()
 
     private struct State {
-        var chance: Chance
+        var random: RandomSource
         var destinations = 0
         /// How old events may get, by the number of their route.
         var retention: [UInt16: Int64] = [:]
     }
 
     public init(
-        names: RunNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, vitals: Vitals, seed: UInt64,
+        names: RunNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, watchdog: Watchdog, seed: UInt64,
         records: ConsentRecords? = nil, levels: RunNames = RunNames(), look: @escaping @Sendable () -> Void = {},
         news: @escaping @Sendable (Lane, Lane.News) -> Void
     ) {
@@ -38,23 +38,23 @@ public final class GenerationFactory: Sendable {
         self.key = key
         self.deadLetters = deadLetters
         self.clock = clock
-        self.vitals = vitals
+        self.watchdog = watchdog
         self.records = records
         self.levels = levels
         check = records.map { SecondCheck($0, levels: levels, look: look) }
         self.news = news
-        state = Monitor(State(chance: Chance(seed: seed)))
+        state = Monitor(State(random: RandomSource(seed: seed)))
     }
 
     public func destination(_ provider: ProviderPlan, _ outlet: Outlet) -> Destination {
         let slot = ProviderSlot(outlet.provider, clock: clock)
         let (index, seed) = state.withLock { state in
             defer { state.destinations += 1 }
-            return (state.destinations, state.chance.next())
+            return (state.destinations, state.random.next())
         }
         let lane = Lane(
             name: provider.name, provider: slot, plan: provider.delivery, concurrency: outlet.concurrency, routes: names,
-            store: outlet.store, deadLetters: deadLetters, clock: clock, chance: Chance(seed: seed), vitals: vitals,
+            store: outlet.store, deadLetters: deadLetters, clock: clock, random: RandomSource(seed: seed), watchdog: watchdog,
             check: check, news: news)
         return Destination(index: index, lane: lane, slot: slot)
     }

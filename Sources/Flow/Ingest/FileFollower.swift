@@ -10,7 +10,7 @@ internal import Platform
 
 final class FileFollower {
     /// What a source needs of its surroundings.
-    struct Surroundings: Sendable {
+    struct Dependencies: Sendable {
         var source: Int
         var lineLimit: Int
         /// Where places are kept; nil: nowhere.
@@ -34,7 +34,7 @@ final class FileFollower {
 
     private let name: String
     private let plan: FileSourcePlan
-    private let around: Surroundings
+    private let around: Dependencies
     private let sink: any EventSink
     /// Called when an answer has come.
     private let wake: @Sendable () -> Void
@@ -51,7 +51,7 @@ final class FileFollower {
     private var told: Set<String> = []
 
     init(
-        _ name: String, _ plan: FileSourcePlan, _ around: Surroundings, sink: any EventSink, wake: @escaping @Sendable () -> Void = {}
+        _ name: String, _ plan: FileSourcePlan, _ around: Dependencies, sink: any EventSink, wake: @escaping @Sendable () -> Void = {}
     ) throws(FilePlacesFault) {
         self.name = name
         self.plan = plan

@@ -47,7 +47,7 @@ public final class FileSource: Sendable {
         } catch {
             throw FilePlacesFault(message: "the source \(printable(name)) cannot be made: \(error)")
         }
-        let around = FileFollower.Surroundings(
+        let around = FileFollower.Dependencies(
             source: source, lineLimit: lineLimit, places: places, clock: clock, say: say, overlong: overlong)
         follower = try FileFollower(name, plan, around, sink: sink) { [awake] in awake.raise() }
     }

@@ -25,8 +25,8 @@ extension HTTPListener {
             received: { context, peer, request, connection, isFirst, method, version, data, size in
                 guard let request, let peer, let connection else { return 0 }
                 let listener = HTTPListener.from(context)
-                listener.pulse.begin()
-                defer { listener.pulse.end() }
+                listener.heartbeat.begin()
+                defer { listener.heartbeat.end() }
                 let exchange = Unmanaged<Exchange>.fromOpaque(request).takeUnretainedValue()
                 let peerObject = Unmanaged<Peer>.fromOpaque(peer).takeUnretainedValue()
                 if isFirst != 0 {

@@ -42,8 +42,8 @@ public final class HTTPListener: @unchecked Sendable {
     let queue = WorkQueue()
     let state: Monitor<State>
     /// Of the thread that speaks HTTP.
-    let pulse: Vitals.Pulse
-    private let vitals: Vitals
+    let heartbeat: Watchdog.Heartbeat
+    private let watchdog: Watchdog
     private let handler: RequestHandler
     private let inherited: [ServiceManager.Inherited]
     private let calls: UnsafeMutablePointer<cmicrohttpd_calls>
@@ -52,11 +52,11 @@ public final class HTTPListener: @unchecked Sendable {
     /// what systemd has handed over.
     public init(
         name: String, plan: HTTPSourcePlan, source: Int, services: [any Service]? = nil, sink: any EventSink,
-        clock: Clock = .system, vitals: Vitals = Vitals(), inherited: [ServiceManager.Inherited] = []
+        clock: Clock = .system, watchdog: Watchdog = Watchdog(), inherited: [ServiceManager.Inherited] = []
     ) {
         self.name = name
-        self.vitals = vitals
-        pulse = vitals.pulse("listener \(name)")
+        self.watchdog = watchdog
+        heartbeat = watchdog.heartbeat("listener \(name)")
         self.plan = plan
         self.clock = clock
         self.inherited = inherited
@@ -128,11 +128,11 @@ public final class HTTPListener: @unchecked Sendable {
         // From here on the callbacks hold it; `stop` lets go.
         _ = Unmanaged.passRetained(self)
         var threads = (0..<max(1, workers)).map { number in
-            let pulse = vitals.pulse("listener \(name), worker \(number)")
+            let heartbeat = watchdog.heartbeat("listener \(name), worker \(number)")
             return ThreadHandle(
                 Thread.start("\(name) work \(number)") { [self] in
-                    let bench = Bench(handler.translation)
-                    queue.run { exchange in pulse.beat { answer(exchange, at: bench) } }
+                    let translator = RequestTranslator(handler.translation)
+                    queue.run { exchange in heartbeat.beat { answer(exchange, at: translator) } }
                 })
         }
         threads.append(ThreadHandle(Thread.start("\(name) watch") { [self] in watch.run() }))
@@ -194,9 +194,9 @@ public final class HTTPListener: @unchecked Sendable {
     // MARK: - Answers
 
     /// On a worker: what is to be answered to a whole request.
-    private func answer(_ exchange: Exchange, at bench: Bench) {
+    private func answer(_ exchange: Exchange, at translator: RequestTranslator) {
         guard let service = exchange.service else { return }
-        handler.work(exchange, service, at: bench) { [self] reply in finish(exchange, reply) }
+        handler.work(exchange, service, at: translator) { [self] reply in finish(exchange, reply) }
     }
 
     /// Answers a suspended exchange; the first answer stands.

@@ -24,13 +24,13 @@ struct RequestHandler: Sendable {
     static let pause = 1
 
     /// Works on an exchange whose body is whole. `finish` is called once, from any thread.
-    func work(_ exchange: Exchange, _ service: any Service, at bench: Bench, finish: @escaping @Sendable (Reply) -> Void) {
+    func work(_ exchange: Exchange, _ service: any Service, at translator: RequestTranslator, finish: @escaping @Sendable (Reply) -> Void) {
         let request = exchange.request
         let lines: ByteBuffer
         let events: Int
         let reasons: [Int: String]
         do throws(Refusal) {
-            let work = try translate(exchange, request, service, bench)
+            let work = try translate(exchange, request, service, translator)
             (events, reasons) = (work.events, work.reasons)
             lines = work.takeLines()
         } catch {
@@ -56,8 +56,8 @@ struct RequestHandler: Sendable {
         if !sink.submit(lines, source: source, key: exchange.key, answer: answer) { answer(.overloaded(retryAfter: RequestHandler.pause)) }
     }
 
-    private func translate(_ exchange: Exchange, _ request: Request, _ service: any Service, _ bench: Bench) throws(Refusal)
-        -> Bench.Work
+    private func translate(_ exchange: Exchange, _ request: Request, _ service: any Service, _ translator: RequestTranslator) throws(Refusal)
+        -> RequestTranslator.Work
     {
         let dialect = try service.dialect(of: request)
         var body = exchange.takeBody()
@@ -71,9 +71,9 @@ struct RequestHandler: Sendable {
         guard body.count < Block.most else { throw .tooLarge("the body has more than \(Block.most) bytes") }
         // The lines are about as long as the body; what they are longer is known when they are there.
         try take(body.count, exchange)
-        let work = try translate(body, dialect, exchange, bench)
+        let work = try translate(body, dialect, exchange, translator)
         if work.lines.count > body.count { try take(work.lines.count - body.count, exchange) }
-        if service.hasKeyInBody { exchange.key = try keys.judge(service.key(of: request) ?? bench.key, dialect: service.name) }
+        if service.hasKeyInBody { exchange.key = try keys.judge(service.key(of: request) ?? translator.key, dialect: service.name) }
         return work
     }
 
@@ -83,9 +83,9 @@ struct RequestHandler: Sendable {
     }
 
     /// The body is borrowed, so that it lives for as long as its bytes are read.
-    private func translate(_ body: borrowing ByteBuffer, _ dialect: any Dialect, _ exchange: Exchange, _ bench: Bench) throws(Refusal)
-        -> Bench.Work
+    private func translate(_ body: borrowing ByteBuffer, _ dialect: any Dialect, _ exchange: Exchange, _ translator: RequestTranslator) throws(Refusal)
+        -> RequestTranslator.Work
     {
-        try bench.translate(body.bytes, from: dialect, Reception(time: exchange.arrival, ip: exchange.ip))
+        try translator.translate(body.bytes, from: dialect, RequestContext(time: exchange.arrival, ip: exchange.ip))
     }
 }

@@ -10,11 +10,11 @@ internal import Platform
 /// thread that a module forgot may still use them after destroy.
 final class Callbacks: Sendable {
     /// What is lent to a module for one delivery: the events, and the struct that points at them.
-    final class Loan: @unchecked Sendable {
-        private let batch: any LentBatch
+    final class Borrow: @unchecked Sendable {
+        private let batch: any BorrowedBatch
         let table = UnsafeMutablePointer<switchyard_batch>.allocate(capacity: 1)
 
-        init(_ batch: any LentBatch, attempt: Int, token: UInt64) {
+        init(_ batch: any BorrowedBatch, attempt: Int, token: UInt64) {
             self.batch = batch
             table.initialize(
                 to: switchyard_batch(
@@ -31,7 +31,7 @@ final class Callbacks: Sendable {
 
     private struct UnderWay {
         /// nil: a flush.
-        let loan: Loan?
+        let loan: Borrow?
         let done: @Sendable (BatchOutcome) -> Void
     }
 
@@ -61,9 +61,9 @@ final class Callbacks: Sendable {
 
     // MARK: From the host
 
-    func begin(_ batch: any LentBatch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) -> Loan {
+    func begin(_ batch: any BorrowedBatch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) -> Borrow {
         let token = Switchboard.nextToken()
-        let loan = Loan(batch, attempt: attempt, token: token)
+        let loan = Borrow(batch, attempt: attempt, token: token)
         state.withLock { $0.underWay[token] = UnderWay(loan: loan, done: done) }
         return loan
     }
@@ -87,7 +87,7 @@ final class Callbacks: Sendable {
 
     /// Ends what is still under way as unknown; afterwards everything the module says is ignored.
     /// What it returns is lent to the module still, and is to be kept until destroy has returned.
-    func end() -> [Loan] {
+    func end() -> [Borrow] {
         let left: [UnderWay] = state.withLock { state in
             state.ended = true
             state.handler = nil

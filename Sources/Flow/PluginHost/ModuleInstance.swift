@@ -12,7 +12,7 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
         var inside = 0
         var isClosed = false
         /// What the module may still be reading, until destroy has returned.
-        var loans: [Callbacks.Loan] = []
+        var loans: [Callbacks.Borrow] = []
         var isDestroyed = false
     }
 
@@ -38,7 +38,7 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
         deliver(lent: batch, attempt: attempt, done)
     }
 
-    public func deliver(lent batch: any LentBatch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+    public func deliver(lent batch: any BorrowedBatch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
         guard enter() else {
             done(BatchOutcome(.retry(Answer("the provider is closed"), after: nil)))
             return

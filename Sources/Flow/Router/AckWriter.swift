@@ -14,7 +14,7 @@ final class AckWriter: Sendable {
     }
 
     private let state = Monitor(State())
-    private let frontier = Frontier()
+    private let watermark = Watermark()
     private let isOver = Monitor(false)
 
     init(_ descriptor: Int32, say: @escaping @Sendable (String) -> Void) {
@@ -27,13 +27,13 @@ final class AckWriter: Sendable {
 
     /// Of the next block of the input, which has so many lines: what is to be called when they are safe.
     func next(lines: Int) -> @Sendable () -> Void {
-        let block = frontier.enter()
+        let block = watermark.enter()
         let last = state.withLock { state in
             state.lines += lines
             return state.lines
         }
-        return { [state, frontier] in
-            frontier.settle(block) {
+        return { [state, watermark] in
+            watermark.settle(block) {
                 state.withLock { $0.safe = last }
                 state.wake()
             }

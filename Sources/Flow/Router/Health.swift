@@ -17,7 +17,7 @@ extension Router {
 
     /// A thread that hangs in a call, or a lane that has stopped: only a new start helps.
     public var health: Health {
-        let stuck = options.vitals.stuck(longer: Router.patience).map { "\($0) hangs" }
+        let stuck = options.watchdog.stuck(longer: Router.patience).map { "\($0) hangs" }
         let stopped = generations.current.destinations.filter { $0.lane.status.phase == .stopped }.map {
             "lane \($0.lane.name) has stopped"
         }

@@ -145,7 +145,7 @@ extension Router {
         ending.withLock { $0.shutdown = plan.shutdown.deadline }
         if let section = plan.consent { options.registry?.adopt(levels: section.levels.map(\.name)) }
         letterRetention.adopt(plan)
-        pace.adopt(destinations.map(\.lane))
+        activity.adopt(destinations.map(\.lane))
         for (index, provider) in plan.providers.enumerated() {
             let destination = destinations[index]
             switch changes.providers[index] {

@@ -49,7 +49,7 @@ public struct RouterOptions: Sendable {
     public var acks: Int32?
     public var clock = Clock.system
     /// Who is at work since when.
-    public var vitals = Vitals()
+    public var watchdog = Watchdog()
     /// The seed of the jitter between retries.
     public var seed: UInt64 = 0
     public var blockSize = 256 << 10
@@ -61,11 +61,11 @@ public struct RouterOptions: Sendable {
 public final class Router: Sendable {
     private let seen: SeenIDs?
     private let seenFile: SeenFile?
-    private let turns: Turns<Inflow>
+    private let sequencer: Sequencer<Inflow>
     private let stop: WakeUp
     private let inbox: Inbox?
     private let acks: AckWriter?
-    private let frontier = Frontier()
+    private let watermark = Watermark()
     let heldStore: HeldStore?
     /// Withdraws consent and destroys what waits of it; nil: no ledger is kept.
     public let withdrawals: Withdrawals?
@@ -83,7 +83,7 @@ public final class Router: Sendable {
 
     let options: RouterOptions
     let generations: GenerationRegistry
-    let pace: Pace
+    let activity: SourceActivity
     let deadLetters: DeadLetters
     let names: RunNames
     let ending: Monitor<Ending>
@@ -116,18 +116,18 @@ public final class Router: Sendable {
         let gone = StateLoss(say: say)
         self.gone = gone
         let names = options.names ?? RunNames(plan.routes.map(\.name))
-        let pace = Pace()
-        let onPause: @Sendable (Bool) -> Void = { isPaused in isPaused ? pace.waitBegins() : pace.waitEnds() }
+        let activity = SourceActivity()
+        let onPause: @Sendable (Bool) -> Void = { isPaused in isPaused ? activity.waitBegins() : activity.waitEnds() }
         let inbox = plan.readsOnlyInput ? nil : Inbox(limits: options.inbox, clock: options.clock, onPause: onPause)
-        let turns = Turns(inbox.map { Inflow($0) } ?? Inflow(Router.reader(plan, options, stop, onPause)))
+        let sequencer = Sequencer(inbox.map { Inflow($0) } ?? Inflow(Router.reader(plan, options, stop, onPause)))
         let openLanes = OpenLanes(stop: stop, inbox: inbox)
         let reporter = LaneReporter(
             deadLetters: options.deadLetters, say: say, storeGone: { [gone] in gone.tell($0) }, laneClosed: openLanes.close)
-        var chance = Chance(seed: options.seed)
+        var random = RandomSource(seed: options.seed)
         var system = SystemRandomNumberGenerator()
         let key = options.key ?? (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
         let factory = GenerationFactory(
-            names: names, key: key, deadLetters: deadLetters, clock: options.clock, vitals: options.vitals, seed: chance.next(),
+            names: names, key: key, deadLetters: deadLetters, clock: options.clock, watchdog: options.watchdog, seed: random.next(),
             records: options.registry?.records, levels: options.levels,
             // Also when no block comes in, whose time would tell.
             look: { [registry = options.registry, clock = options.clock] in registry?.note(time: clock.wall()) }, news: reporter.tell)
@@ -136,7 +136,7 @@ public final class Router: Sendable {
         let first = factory.generation(1, plan, destinations, routes: plan.routes.indices.map { UInt16($0) })
         factory.settle(on: first)
         let generations = GenerationRegistry(first, openLanes: openLanes)
-        pace.adopt(destinations.map(\.lane))
+        activity.adopt(destinations.map(\.lane))
         let totals = totals
         let heldStore = options.held.flatMap { place in
             options.registry.map {
@@ -147,10 +147,10 @@ public final class Router: Sendable {
             }
         }
         let withdrawals = Router.withdrawals(
-            options, factory, generations, names, deadLetters: deadLetters, heldStore: heldStore, settle: turns.settle, say: say)
-        self.pace = pace
+            options, factory, generations, names, deadLetters: deadLetters, heldStore: heldStore, settle: sequencer.settle, say: say)
+        self.activity = activity
         self.inbox = inbox
-        self.turns = turns
+        self.sequencer = sequencer
         self.factory = factory
         self.generations = generations
         self.heldStore = heldStore
@@ -273,9 +273,9 @@ public final class Router: Sendable {
         let sideThreads = startSources()
         let holding = heldStore.map { store in ThreadHandle(Thread.start("held events") { store.work() }) }
         let helpers = (1..<max(1, options.workers)).map { number in
-            ThreadHandle(Thread.start("worker \(number)") { self.work(logs, self.options.vitals.pulse("worker \(number)")) })
+            ThreadHandle(Thread.start("worker \(number)") { self.work(logs, self.options.watchdog.heartbeat("worker \(number)")) })
         }
-        work(logs, options.vitals.pulse("worker 0"))
+        work(logs, options.watchdog.heartbeat("worker 0"))
         for helper in helpers + sideThreads { helper.join() }
         heldStore?.end(hurried: false)
         holding?.join()
@@ -357,13 +357,13 @@ public final class Router: Sendable {
     var entrance: Inbox? { inbox }
     var sourceNames: [String] { sources.map(\.name) }
 
-    private func work(_ logs: [FaultLog], _ pulse: Vitals.Pulse) {
+    private func work(_ logs: [FaultLog], _ heartbeat: Watchdog.Heartbeat) {
         var known = generations.current
         var worker = Worker(
             known.ruleset, lineLimit: lineLimit, depth: known.plan.limits.depth, blockSize: options.blockSize, seen: seen)
         while true {
             // Which plan judges a block is settled in turn with the reading, so that the plans change between two blocks.
-            let ((intake, generation), turn) = turns.read { source in
+            let ((intake, generation), turn) = sequencer.read { source in
                 let intake = source.next(&worker.block, &worker.portions)
                 return (intake, generations.enter())
             }
@@ -376,14 +376,14 @@ public final class Router: Sendable {
                 worker.block.arrival = options.clock.wall()
                 options.registry?.note(time: worker.block.arrival)
                 consentWriter?.prepare(&worker, generation.ruleset)
-                pulse.begin()
+                heartbeat.begin()
                 worker.work()
-                pulse.end()
+                heartbeat.end()
             case .overlong(let bytes): worker.skipLine(bytes: bytes)
             case .stopped: beginEnding(within: ending.withLock { $0.shutdown })
             case .end, .failed: beginEnding()
             }
-            turns.pass(turn) {
+            sequencer.pass(turn) {
                 let isWritten = consentWriter?.settle(&worker, generation.ruleset, source: sources[worker.block.source].name) ?? true
                 if isWritten || worker.portions.isEmpty { handOver(&worker, generation, logs, isWritten) } else { giveBack(worker) }
             }
@@ -406,9 +406,9 @@ public final class Router: Sendable {
             let own = parcels[index].isEmpty ? nil : receipt
             own?.add()
             guard !destination.lane.take(&parcels[index], own) else { continue }
-            pace.waitBegins()
+            activity.waitBegins()
             destination.lane.waitAndTake(&parcels[index], own)
-            pace.waitEnds()
+            activity.waitEnds()
         }
         totals.withLock { totals in
             totals.add(worker.tally, rejected: worker.faults.count, heard: worker.heard, source: worker.block.source, of: generation)
@@ -446,19 +446,19 @@ public final class Router: Sendable {
         let answer = Answers.make(worker.portions, worker.faults)
         let sightings = worker.sightings
         // With duplicates let go, a block is not safe by itself: the first of the two may be on its way still.
-        let block = seen == nil || inbox == nil ? nil : frontier.enter()
+        let block = seen == nil || inbox == nil ? nil : watermark.enter()
         guard acknowledge != nil || answer != nil || block != nil || seenFile != nil && !sightings.isEmpty else { return nil }
         let hasDuplicates = worker.tally.duplicates > 0
-        return Receipt { [seenFile, frontier] in
+        return Receipt { [seenFile, watermark] in
             // An id counts as seen by the next run when its event is safe, and not before: or the event could be lost with it.
             seenFile?.append(sightings)
             acknowledge?()
             guard let block, hasDuplicates else {
                 answer?()
-                if let block { frontier.settle(block) }
+                if let block { watermark.settle(block) }
                 return
             }
-            frontier.settle(block, then: answer)
+            watermark.settle(block, then: answer)
         }
     }
 

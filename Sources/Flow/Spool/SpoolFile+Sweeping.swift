@@ -9,7 +9,7 @@ extension SpoolFile {
     /// How many rows are looked at in one go.
     private static let sweepRows = 256
 
-    public func sweep(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept {
+    public func sweep(after row: Int64, _ broom: RetentionSweep) throws(SpoolFault) -> SpoolSwept {
         if try isWithoutFile() { return SpoolSwept() }
         try rebuildIfDamaged()
         let before = file
@@ -23,7 +23,7 @@ extension SpoolFile {
     }
 
     /// Reads what the entries say; only where something is to be destroyed, the events too.
-    private func sweepRows(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept {
+    private func sweepRows(after row: Int64, _ broom: RetentionSweep) throws(SpoolFault) -> SpoolSwept {
         var swept = SpoolSwept()
         var hit: [Int64] = []
         var seen = 0

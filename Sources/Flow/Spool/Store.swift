@@ -12,7 +12,7 @@ public protocol SpoolStore: AnyObject, Sendable {
     /// The rows behind that one, in order: as many as fit into so many bytes, but one at least if there is one.
     func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow]
     /// Looks at some rows behind that one, in order, and destroys their events that are to go.
-    func sweep(after row: Int64, _ broom: Broom) throws(SpoolFault) -> SpoolSwept
+    func sweep(after row: Int64, _ broom: RetentionSweep) throws(SpoolFault) -> SpoolSwept
     /// Does all of it, in one transaction, or nothing. What only records what became of rows may be noted elsewhere where there is no room
     /// for that, and is done as well: whoever opens the store finds it so.
     func commit(_ work: SpoolWork) throws(SpoolFault)

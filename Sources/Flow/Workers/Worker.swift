@@ -88,7 +88,7 @@ public struct Worker: ~Copyable {
 
     /// In turn: works on what is left of the block. What an event says to the ledger is told to the body before it is judged; the body may
     /// say after which time it came in, with all that follows.
-    public mutating func finish<E: Error>(_ hear: (inout Judge, ScannedEvent, ConsentSpeech) throws(E) -> Int64?) throws(E) {
+    public mutating func finish<E: Error>(_ hear: (inout Judge, ScannedEvent, ConsentStatement) throws(E) -> Int64?) throws(E) {
         try advance(inTurn: true, hear)
     }
 
@@ -116,7 +116,7 @@ public struct Worker: ~Copyable {
     }
 
     @inline(__always) private mutating func advance<E: Error>(
-        inTurn: Bool, _ hear: (inout Judge, ScannedEvent, ConsentSpeech) throws(E) -> Int64?
+        inTurn: Bool, _ hear: (inout Judge, ScannedEvent, ConsentStatement) throws(E) -> Int64?
     ) throws(E) {
         let hears = consentIntake != nil
         let looksAhead = judge.looksAhead
@@ -132,17 +132,17 @@ public struct Worker: ~Copyable {
                 if let event = coming.event { judge.expect(event) }
             }
             if let event = line.event {
-                let speech = hears ? judge.speech(event) : .none
+                let statement = hears ? judge.statement(event) : .none
                 if line.end - line.start > lineLimit {
                     noteOverlong(line.end - line.start, text: line.start..<line.end)
-                } else if speech != .none, !inTurn, mustWait(event, speech) {
+                } else if statement != .none, !inTurn, mustWait(event, statement) {
                     lines -= 1
                     return
                 } else if !isDuplicate(event) {
-                    if speech != .none {
-                        if !inTurn || isForbidden(speech) {
-                            count(speech)
-                        } else if let time = try hear(&judge, event, speech) {
+                    if statement != .none {
+                        if !inTurn || isForbidden(statement) {
+                            count(statement)
+                        } else if let time = try hear(&judge, event, statement) {
                             comesAfter(time)
                         }
                     }
@@ -175,9 +175,9 @@ public struct Worker: ~Copyable {
         return Line(start: start, end: event == nil ? lineEnd(from: start) : Int(scanner.lineEnd), event: event)
     }
 
-    @inline(never) private mutating func mustWait(_ event: ScannedEvent, _ speech: ConsentSpeech) -> Bool {
-        if isForbidden(speech) { return false }
-        guard let consentIntake, speech == .identify else { return true }
+    @inline(never) private mutating func mustWait(_ event: ScannedEvent, _ statement: ConsentStatement) -> Bool {
+        if isForbidden(statement) { return false }
+        guard let consentIntake, statement == .identify else { return true }
         let subjects = judge.tiedSubjects(of: event)
         guard let subjects, consentIntake.ties.knows(subjects.0, subjects.1) else { return true }
         self.consentIntake?.trustedTies = true
@@ -185,10 +185,10 @@ public struct Worker: ~Copyable {
     }
 
     /// Who may not write may refuse, but say nothing of ties.
-    private func isForbidden(_ speech: ConsentSpeech) -> Bool { speech.concernsTies && consentIntake?.mayWrite != true }
+    private func isForbidden(_ statement: ConsentStatement) -> Bool { statement.concernsTies && consentIntake?.mayWrite != true }
 
-    private mutating func count(_ speech: ConsentSpeech) {
-        if isForbidden(speech) { heard.forbidden += 1 } else { heard.taken += 1 }
+    private mutating func count(_ statement: ConsentStatement) {
+        if isForbidden(statement) { heard.forbidden += 1 } else { heard.taken += 1 }
     }
 
     @inline(__always) private mutating func isDuplicate(_ event: ScannedEvent) -> Bool {

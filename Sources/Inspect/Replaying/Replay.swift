@@ -144,7 +144,7 @@ public final class Replay: Sendable {
             state.withLock { $0.lane = nil }
         }
         let judges = LetterJudges(plan, index, options.ledger)
-        var pace = GroupSize(most: min(Replay.page, max(1, plan.providers[index].delivery.batch.events)))
+        var groupSize = GroupSize(most: min(Replay.page, max(1, plan.providers[index].delivery.batch.events)))
         try eachPage(account.provider, until: end) { letters in
             account.letters += letters.count
             var rest = letters[...]
@@ -153,11 +153,11 @@ public final class Replay: Sendable {
                     account.left += rest.count
                     return
                 }
-                let group = rest.prefix(lane == nil ? rest.count : pace.events)
+                let group = rest.prefix(lane == nil ? rest.count : groupSize.events)
                 rest = rest.dropFirst(group.count)
                 let began = options.clock.now()
                 try replay(group, judges, check, lane, &account)
-                pace.note(group.count, took: options.clock.now() - began)
+                groupSize.note(group.count, took: options.clock.now() - began)
             }
         }
         if lane != nil {

@@ -124,7 +124,7 @@ final class ReplayLane: @unchecked Sendable {
                     state.wake()
                 }),
             plan: delivery, concurrency: outlet.concurrency, routes: RunNames(routes), deadLetters: diverted, clock: options.clock,
-            chance: Chance(seed: options.seed), news: clerk.tell)
+            random: RandomSource(seed: options.seed), news: clerk.tell)
         lane.start()
     }
 

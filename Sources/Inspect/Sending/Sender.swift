@@ -27,7 +27,7 @@ public final class Sender {
     }
 
     /// What the outside does for a sender.
-    public struct Surroundings {
+    public struct Dependencies {
         public var clock: Clock
         public var wait: (Duration) -> Void
         /// A number below the given one, by chance.
@@ -45,14 +45,14 @@ public final class Sender {
     private let target: String
     private let transport: any Transport
     private let patience: Patience
-    private let surroundings: Surroundings
+    private let dependencies: Dependencies
     public private(set) var counts = Counts()
 
-    public init(to target: String, by transport: any Transport, patience: Patience = Patience(), _ surroundings: Surroundings) {
+    public init(to target: String, by transport: any Transport, patience: Patience = Patience(), _ dependencies: Dependencies) {
         self.target = target
         self.transport = transport
         self.patience = patience
-        self.surroundings = surroundings
+        self.dependencies = dependencies
     }
 
     /// Sends all of an input. `taken` is called after each answer with where the last event that it was about ends, and its line.
@@ -97,13 +97,13 @@ public final class Sender {
 
     private func reject(_ name: String, _ line: Int, _ words: String) {
         counts.rejected += 1
-        surroundings.say("\(name):\(line): rejected: \(words)")
+        dependencies.say("\(name):\(line): rejected: \(words)")
     }
 
     /// Sends the events until there is an answer that does not ask for patience.
     private func answer(_ batch: LineBatch, _ events: Range<Int>) throws(SendFault) -> Judgement {
         let body = batch.start(events.lowerBound)..<batch.ends[events.upperBound - 1].at
-        let deadline = surroundings.clock.now() + patience.total
+        let deadline = dependencies.clock.now() + patience.total
         var attempt = 1
         while true {
             let words: String
@@ -118,11 +118,11 @@ public final class Sender {
                 guard fault.canPass else { throw SendFault(message: "\(target) \(fault.message)") }
                 words = fault.message
             }
-            guard surroundings.clock.now() + wait <= deadline else {
+            guard dependencies.clock.now() + wait <= deadline else {
                 throw SendFault(message: "\(target) \(words); given up after \(attempt) \(attempt == 1 ? "attempt" : "attempts")")
             }
-            if attempt == 1 { surroundings.say("\(target) \(words); trying again for up to \(patience.total.components.seconds) s") }
-            surroundings.wait(wait)
+            if attempt == 1 { dependencies.say("\(target) \(words); trying again for up to \(patience.total.components.seconds) s") }
+            dependencies.wait(wait)
             attempt += 1
         }
     }
@@ -138,6 +138,6 @@ public final class Sender {
         let first = max(2, patience.first.nanoseconds)
         let doublings = min(attempt - 1, 40)
         let full = min(first > Int64.max >> Int64(doublings) ? .max : first << Int64(doublings), max(2, patience.most.nanoseconds))
-        return .nanoseconds(full / 2 + surroundings.chance(full / 2))
+        return .nanoseconds(full / 2 + dependencies.chance(full / 2))
     }
 }

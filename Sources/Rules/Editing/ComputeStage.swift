@@ -47,7 +47,7 @@ final class ComputeStage: Stage {
         onlyWhereLacking && slot.isPresent && event.block[Int(slot.start)] != UInt8(ascii: "n")
     }
 
-    override func finding(on event: ScannedEvent, _ around: Surroundings) -> StepFinding.Report? {
+    override func finding(on event: ScannedEvent, _ around: EvaluationContext) -> StepFinding.Report? {
         guard hasExpression, !isSpared(event.slot(path), event) else { return nil }
         return evaluator.fault(0, event, around).map { .erred(wanted, $0) }
     }

@@ -64,7 +64,7 @@ public struct EditCompiler {
     }
 
     /// The index of the edit of the whole event; -1 when nothing is edited.
-    public mutating func add(_ fate: Fate) -> Int {
+    public mutating func add(_ fate: MemberFate) -> Int {
         guard case .kept(let members) = fate, !fate.isUntouched else { return -1 }
         let root = edits.count
         edits.append(Edit(kind: .object, slot: PathTrie.root))
@@ -77,7 +77,7 @@ public struct EditCompiler {
 
     /// Compiles the members of the object at `index`, side by side. What is touched deeper in an object that is there
     /// for nothing else stands among them: whether that object is there shows by its members.
-    private mutating func fill(_ index: Int, _ members: Fate.Members, at path: [[UInt8]], _ growth: inout Int) {
+    private mutating func fill(_ index: Int, _ members: MemberFate.Members, at path: [[UInt8]], _ growth: inout Int) {
         let touched = EditCompiler.touched(members, at: path)
         let first = edits.count
         for member in touched { edits.append(Edit(kind: .drop, slot: slot(member.path))) }
@@ -90,7 +90,7 @@ public struct EditCompiler {
         edits[index].adds = edits[first..<(first + touched.count)].contains { $0.member.count > 0 }
     }
 
-    private static func touched(_ members: Fate.Members, at path: [[UInt8]]) -> [(path: [[UInt8]], fate: Fate)] {
+    private static func touched(_ members: MemberFate.Members, at path: [[UInt8]]) -> [(path: [[UInt8]], fate: MemberFate)] {
         members.list.filter { !$0.fate.isUntouched }.flatMap { member in
             let own = path + [member.key]
             // Nothing in an object that is not forced is ever added.
@@ -99,7 +99,7 @@ public struct EditCompiler {
         }
     }
 
-    private mutating func compile(_ index: Int, _ fate: Fate, at path: [[UInt8]], _ growth: inout Int) {
+    private mutating func compile(_ index: Int, _ fate: MemberFate, at path: [[UInt8]], _ growth: inout Int) {
         let slot = edits[index].slot
         switch fate {
         case .dropped: edits[index] = Edit(kind: .drop, slot: slot)

@@ -6,21 +6,21 @@ public import Events
 public import Plans
 
 /// What becomes of a member.
-public indirect enum Fate {
+public indirect enum MemberFate {
     /// It stays, with what becomes of its own members if it is an object.
     case kept(Members)
     case dropped
     case constant(Constant)
     /// The HMAC of what became of it before, under a key of the plan.
-    case digest(Fate, key: Int)
+    case digest(MemberFate, key: Int)
 
     public struct Members {
-        public var list: [(key: [UInt8], fate: Fate)] = []
+        public var list: [(key: [UInt8], fate: MemberFate)] = []
         /// A member of it was set, so it is an object in the end, whatever it was.
         var isForced = false
     }
 
-    static var untouched: Fate { .kept(Members()) }
+    static var untouched: MemberFate { .kept(Members()) }
 
     /// What all the transforms of a list do to an event.
     public init(_ transforms: [TransformPlan], keys: UnsafeBufferPointer<HMACKey>) {
@@ -118,12 +118,12 @@ public indirect enum Fate {
     }
 }
 
-extension Fate.Members {
-    fileprivate mutating func change(_ key: [UInt8], _ body: (inout Fate) -> Void) {
+extension MemberFate.Members {
+    fileprivate mutating func change(_ key: [UInt8], _ body: (inout MemberFate) -> Void) {
         if let i = list.firstIndex(where: { $0.key == key }) {
             body(&list[i].fate)
         } else {
-            var fate = Fate.untouched
+            var fate = MemberFate.untouched
             body(&fate)
             list.append((key, fate))
         }

@@ -131,7 +131,7 @@ public struct ProgramCompiler {
     }
 
     private mutating func fold(_ transforms: [TransformPlan]) -> Int {
-        let fate = Fate(transforms, keys: keys)
+        let fate = MemberFate(transforms, keys: keys)
         let paths = PathTrie(transforms.flatMap(\.paths))
         var compiler = EditCompiler(paths: paths, keys: keys, store: store)
         let root = compiler.add(fate)

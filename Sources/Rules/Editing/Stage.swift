@@ -7,7 +7,7 @@ internal import Redaction
 
 /// What a stage may ask besides the event.
 struct StageContext {
-    var around: Surroundings
+    var around: EvaluationContext
     /// Tells one event from another.
     var turn: UInt64
     /// How often an expression had no value.
@@ -44,7 +44,7 @@ class Stage {
     func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome { .unchanged }
 
     /// What there is to say of the event before the stage changes it; nil: what it does shows in the event.
-    func finding(on event: ScannedEvent, _ around: Surroundings) -> StepFinding.Report? { nil }
+    func finding(on event: ScannedEvent, _ around: EvaluationContext) -> StepFinding.Report? { nil }
 
     /// Why what was last to be scanned is no event.
     final var fault: Fault { scanner.fault }

@@ -43,7 +43,7 @@ final class ScrubStage: Stage {
     }
 
     /// All that there is to find, also where the first find decides.
-    override func finding(on event: ScannedEvent, _ around: Surroundings) -> StepFinding.Report? {
+    override func finding(on event: ScannedEvent, _ around: EvaluationContext) -> StepFinding.Report? {
         var all = scrub
         all.action = .replace
         var counter = Scrubber(all)

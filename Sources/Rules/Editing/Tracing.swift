@@ -26,7 +26,7 @@ public struct StepFinding: Sendable {
 
 extension Transformer {
     /// In the order of the steps, up to the one that holds the event back.
-    public mutating func trace(_ program: Int, _ event: ScannedEvent, _ around: Surroundings, turn: UInt64) -> [StepFinding] {
+    public mutating func trace(_ program: Int, _ event: ScannedEvent, _ around: EvaluationContext, turn: UInt64) -> [StepFinding] {
         var context = StageContext(around: around, turn: turn)
         var findings: [StepFinding] = []
         var (block, start) = (event.block, event.start)

@@ -33,7 +33,7 @@ public struct Transformer: ~Copyable {
     }
 
     /// The event as the program leaves it; nil: the route does not take it.
-    public mutating func run(_ program: Int, _ event: ScannedEvent, _ around: Surroundings, turn: UInt64) -> Made? {
+    public mutating func run(_ program: Int, _ event: ScannedEvent, _ around: EvaluationContext, turn: UInt64) -> Made? {
         var context = StageContext(around: around, turn: turn)
         defer { errors = context.errors }
         var block = event.block

@@ -47,7 +47,7 @@ struct Emitter: ~Copyable {
 
     /// Makes what the rules make of the event. How many of their expressions erred, and so made nothing.
     mutating func make(
-        of event: ScannedEvent, _ evaluator: inout Evaluator, _ editor: inout Editor, _ around: Surroundings, turn: UInt64
+        of event: ScannedEvent, _ evaluator: inout Evaluator, _ editor: inout Editor, _ around: EvaluationContext, turn: UInt64
     ) -> Int {
         lines.removeAll()
         starts.removeAll(keepingCapacity: true)
@@ -84,7 +84,7 @@ struct Emitter: ~Copyable {
     // MARK: - One line
 
     private mutating func write(
-        _ index: Int, _ event: ScannedEvent, _ evaluator: inout Evaluator, _ editor: inout Editor, _ around: Surroundings, _ turn: UInt64
+        _ index: Int, _ event: ScannedEvent, _ evaluator: inout Evaluator, _ editor: inout Editor, _ around: EvaluationContext, _ turn: UInt64
     ) -> Bool {
         let rule = rules[index]
         lines.reserve(Int(event.end - event.start) + editor.growth(rule.edit) + Words.slack)

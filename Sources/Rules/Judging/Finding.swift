@@ -48,13 +48,13 @@ extension Judge {
     /// Of the rules in their order, those that err on the event.
     public mutating func emitFaults(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [EmitFault] {
         guard !rules.emits.isEmpty, !event.slots[rules.markSlot].isPresent else { return [] }
-        let around = Surroundings(now: arrival, source: source)
+        let around = EvaluationContext(now: arrival, source: source)
         return rules.emits.enumerated().compactMap { index, rule in
             fault(of: rule, event, around).map { EmitFault(rule: index, fault: $0) }
         }
     }
 
-    private mutating func fault(of rule: EmitRule, _ event: ScannedEvent, _ around: Surroundings) -> EvaluationFault? {
+    private mutating func fault(of rule: EmitRule, _ event: ScannedEvent, _ around: EvaluationContext) -> EvaluationFault? {
         switch evaluator.decide(rule.condition, event, around) {
         case .no: return nil
         case .error: return evaluator.decision(rule.condition, event, around).fault

@@ -44,14 +44,14 @@ extension Judge {
 
     @inline(never) private mutating func rate(following target: TargetRule, _ rule: UnsafePointer<SampleRule>) -> Int {
         let (now, isTrial) = (around.now, isTrial)
-        return draws.draw(rule, isLimit: false, turn: turn) {
+        return sampleDecisions.draw(rule, isLimit: false, turn: turn) {
             rule.pointee.memory._withUnsafeGuaranteedRef { $0.rung(at: now, target, rule.pointee.rates, isTrial: isTrial) }
         }
     }
 
     @inline(never) private mutating func isWithin(_ limit: LimitRule, _ rule: UnsafePointer<SampleRule>) -> Bool {
         let (now, isTrial) = (around.now, isTrial)
-        return draws.draw(rule, isLimit: true, turn: turn) {
+        return sampleDecisions.draw(rule, isLimit: true, turn: turn) {
             rule.pointee.memory._withUnsafeGuaranteedRef { $0.takes(at: now, limit, isTrial: isTrial) ? 1 : 0 }
         } == 1
     }

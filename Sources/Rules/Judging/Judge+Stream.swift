@@ -8,29 +8,29 @@ internal import Sampling
 
 extension Judge {
     /// In which way the event speaks to the ledger.
-    @inline(__always) public mutating func speech(_ event: ScannedEvent) -> ConsentSpeech { speech?.speech(event) ?? .none }
+    @inline(__always) public mutating func statement(_ event: ScannedEvent) -> ConsentStatement { statement?.statement(event) ?? .none }
 
     /// What it says.
-    public mutating func action(_ event: ScannedEvent, _ speech: ConsentSpeech) -> ConsentAction {
-        self.speech?.action(event, speech) ?? ConsentAction(act: .broken("no ledger is kept"), ids: [])
+    public mutating func action(_ event: ScannedEvent, _ statement: ConsentStatement) -> ConsentAction {
+        self.statement?.action(event, statement) ?? ConsentAction(act: .broken("no ledger is kept"), ids: [])
     }
 
     /// The keys of the two ids that an event ties; nil: it does not carry both.
     public mutating func tiedSubjects(of event: ScannedEvent) -> (SubjectKey, SubjectKey)? {
-        speech?.tiedSubjects(of: event, under: rules.subjectKey)
+        statement?.tiedSubjects(of: event, under: rules.subjectKey)
     }
 
     /// The next event is the first of a block that may be judged again.
     public mutating func beginBlock() {
-        draws.isKeeping = true
-        draws.begin(after: turn)
+        sampleDecisions.isKeeping = true
+        sampleDecisions.begin(after: turn)
         gate.forgetAsked()
         gate.forgetForeseen()
     }
 
     /// The next event is the first of the same block again: limits go by what they said of its events before.
     public mutating func beginBlockAgain() {
-        draws.beginAgain(after: turn)
+        sampleDecisions.beginAgain(after: turn)
         gate.forgetAsked()
         gate.forgetForeseen()
     }

@@ -37,7 +37,7 @@ public struct Judge: ~Copyable {
     private var sessions: SessionWriter
     private var emitter: Emitter
     /// When and where the event came in.
-    private(set) var around = Surroundings(now: 0)
+    private(set) var around = EvaluationContext(now: 0)
     private var keepErrors = 0
     /// Nothing of the event is remembered, so that the verdicts on the next ones are as if it had never been asked about.
     var isTrial = false
@@ -46,8 +46,8 @@ public struct Judge: ~Copyable {
     /// A route took the event: its filter let it in, whatever consent and the sample said then.
     private var isTaken = false
     /// Nil: no ledger is kept, and no event speaks to it.
-    var speech: SpeechReader?
-    var draws = Draws()
+    var statement: ConsentStatementReader?
+    var sampleDecisions = SampleDecisions()
     private let immediate: UnsafeMutablePointer<Immediate>
 
     private struct Immediate: BitwiseCopyable {
@@ -69,8 +69,8 @@ public struct Judge: ~Copyable {
         evaluator = Evaluator(ruleset.conditions, sources: ruleset.sources)
         sessions = SessionWriter(ruleset.sessionPaths, key: rules.subjectKey)
         emitter = Emitter(rules.emits, markSlot: rules.markSlot, messageIDSlot: rules.messageIDSlot, paths: ruleset.paths)
-        if let speech = rules.speech, let consent = ruleset.consent {
-            self.speech = SpeechReader(speech.pointee, consent, subjects: rules.subjects)
+        if let statement = rules.statement, let consent = ruleset.consent {
+            self.statement = ConsentStatementReader(statement.pointee, consent, subjects: rules.subjects)
         }
         immediate = .allocate(capacity: max(1, rules.immediate.count))
         immediate.initialize(repeating: Immediate(), count: max(1, rules.immediate.count))
@@ -236,7 +236,7 @@ public struct Judge: ~Copyable {
 
     /// The next event is another one.
     @inline(__always) private mutating func begin(_ arrival: Int64, _ source: Int, raisedFrom: Int = 0) {
-        around = Surroundings(now: arrival, source: source)
+        around = EvaluationContext(now: arrival, source: source)
         turn &+= 1
         isTaken = false
         name.forget()

@@ -75,5 +75,5 @@ struct Rules: @unchecked Sendable {
     var rooms: Int
     var keys: UnsafeBufferPointer<HMACKey>
     /// Nil: no ledger is kept.
-    var speech: UnsafePointer<SpeechRules>?
+    var statement: UnsafePointer<ConsentStatementRules>?
 }

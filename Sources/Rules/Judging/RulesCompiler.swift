@@ -80,7 +80,7 @@ struct RulesCompiler {
             emits: store.list(emits), markSlot: paths.slot(of: WantedPaths.mark) ?? 0,
             sampled: store.list(sampled), subjects: store.list(subjects), subjectKey: subjectKey,
             edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), rooms: edits.rooms,
-            keys: keys, speech: compileSpeech())
+            keys: keys, statement: compileSpeech())
         return (rules, programs)
     }
 
@@ -92,7 +92,7 @@ struct RulesCompiler {
 
     private func compileEmit(_ plan: EmitPlan, condition: Int, values: [Int], _ edits: inout EditCompiler) -> EmitRule {
         let replaced = Set(plan.members.map { Path(keys: [$0.key]) }).union([wanted.messageID, WantedPaths.properties])
-        let edit = edits.add(Fate([.drop(Array(replaced)), .set([(path: WantedPaths.mark, json: "true")])], keys: keys))
+        let edit = edits.add(MemberFate([.drop(Array(replaced)), .set([(path: WantedPaths.mark, json: "true")])], keys: keys))
         var pieces: [EmitPiece] = []
         var text: [UInt8] = []
         var left = values[...]
@@ -114,10 +114,10 @@ struct RulesCompiler {
     private func slot(_ path: Path) -> Int { paths.slot(of: path)! }
 
     /// nil: no ledger is kept.
-    private func compileSpeech() -> UnsafePointer<SpeechRules>? {
+    private func compileSpeech() -> UnsafePointer<ConsentStatementRules>? {
         guard let section = plan.consent, section.ledger != nil else { return nil }
         let tiesUsers = ["userId", "anonymousId"].allSatisfy { section.subject.contains(Path(keys: [$0])) }
-        return store.one(SpeechRules(SpeechRules.paths.map { slot(Path(keys: $0)) }, tiesUsers: tiesUsers))
+        return store.one(ConsentStatementRules(ConsentStatementRules.paths.map { slot(Path(keys: $0)) }, tiesUsers: tiesUsers))
     }
 
     /// The route's edits by all that varies from event to event.
@@ -158,7 +158,7 @@ struct RulesCompiler {
         annotations(route).map { annotation in
             if let middle { return EditVariants.edit(ofProgram: programs.add(cut: cut, middle: middle, annotation: annotation)) }
             let transforms = (cut.isEmpty ? [] : [.drop(cut)]) + route.transforms + (annotation.map { [$0] } ?? [])
-            return edits.add(Fate(transforms, keys: keys))
+            return edits.add(MemberFate(transforms, keys: keys))
         }
     }
 

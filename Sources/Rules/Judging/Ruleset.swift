@@ -154,7 +154,7 @@ struct WantedPaths {
         }
         if let section {
             paths += section.subject + section.fields.map(\.path)
-            if section.ledger != nil { paths += SpeechRules.paths.map(Path.init(keys:)) }
+            if section.ledger != nil { paths += ConsentStatementRules.paths.map(Path.init(keys:)) }
             if readsConsent {
                 paths += ConsentSection.paths
                 if let by = section.unknownBy { paths.append(by.path) }

@@ -144,7 +144,7 @@ final class Life {
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: hands.clock)
         gatehouse = Gatehouse(plan, records: registry.records, levels: levels)
         check.adopt(gatehouse.ruleset)
-        var chance = Chance(seed: seed)
+        var random = RandomSource(seed: seed)
         for (index, lane) in scenario.lanes.enumerated() {
             var store: SpoolFile?
             if lane.isDurable {
@@ -157,7 +157,7 @@ final class Life {
                 ) { _ in }
             }
             let state = LaneState(
-                lane.delivery, concurrency: lane.concurrency, routes: names.all.count, chance: Chance(seed: chance.next()),
+                lane.delivery, concurrency: lane.concurrency, routes: names.all.count, random: RandomSource(seed: random.next()),
                 contents: store?.contents, epoch: Hands.epoch, check: plant == .unchecked ? nil : check)
             lanes.append(LaneLife(state, store: store, index: index))
         }

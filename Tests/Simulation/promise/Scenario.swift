@@ -51,8 +51,8 @@ struct Variation: Hashable {
     var field: Int
     var routes: [Demand]
 
-    init(_ chance: inout Chance, like other: Variation? = nil) {
-        func roll(_ sides: UInt64) -> Int { Int(chance.next() % sides) }
+    init(_ random: inout RandomSource, like other: Variation? = nil) {
+        func roll(_ sides: UInt64) -> Int { Int(random.next() % sides) }
         assumed = roll(3) == 0 ? 1 + roll(2) : nil
         field = roll(UInt64(Words.levels.count))
         routes = (0..<3).map { index in
@@ -105,10 +105,10 @@ struct Scenario {
         var isDurable: Bool { delivery.queue.disk != nil }
     }
 
-    init(_ chance: inout Chance) {
-        func roll(_ sides: UInt64) -> Int { Int(chance.next() % sides) }
-        variations = [Variation(&chance)]
-        for _ in 0..<roll(3) { variations.append(Variation(&chance, like: variations[0])) }
+    init(_ random: inout RandomSource) {
+        func roll(_ sides: UInt64) -> Int { Int(random.next() % sides) }
+        variations = [Variation(&random)]
+        for _ in 0..<roll(3) { variations.append(Variation(&random, like: variations[0])) }
         lanes = (0..<2).map { _ in
             var lane = LanePlan()
             var plan = lane.delivery

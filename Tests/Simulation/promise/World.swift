@@ -17,7 +17,7 @@ final class World {
     let seed: UInt64
     let plant: Plant?
     let tells: Bool
-    var chance: Chance
+    var random: RandomSource
     let hands = Hands()
     var life: Life
     var lives = 0
@@ -42,10 +42,10 @@ final class World {
 
     static let millisecond: Int64 = 1_000_000
 
-    init(_ scenario: Scenario, seed: UInt64, chance: Chance, plant: Plant?, tells: Bool) throws {
+    init(_ scenario: Scenario, seed: UInt64, random: RandomSource, plant: Plant?, tells: Bool) throws {
         self.scenario = scenario
         self.seed = seed
-        self.chance = chance
+        self.random = random
         self.plant = plant
         self.tells = tells
         actsLeft = scenario.acts
@@ -63,7 +63,7 @@ final class World {
     var isHealed: Bool { actsLeft == 0 && owed == nil }
     var isDone: Bool { isHealed && events.count == scenario.events }
 
-    func roll(_ sides: UInt64) -> Int { Int(chance.next() % sides) }
+    func roll(_ sides: UInt64) -> Int { Int(random.next() % sides) }
     func tell(_ words: @autoclosure () -> String) { if tells { print("\(Double(now) / 1e6) ms: \(words())") } }
     func require(_ isTrue: Bool, _ words: @autoclosure () -> String) throws { if !isTrue { throw Breach(words: words()) } }
 
@@ -175,7 +175,7 @@ final class World {
             if !copy.isDelivered, !copy.isBuried, !scenario.lanes[copy.lane].isDurable || !isKept { copy.isGone = true }
         }
         let folder = life.folder.copy(to: "\(seed)-\(lives)")
-        life = try Life(folder, scenario, plans[variation], hands: hands, seed: chance.next(), plant: plant)
+        life = try Life(folder, scenario, plans[variation], hands: hands, seed: random.next(), plant: plant)
         owed = nil
         tell("a new life")
         // While no router had the folder the command may have been used on it.

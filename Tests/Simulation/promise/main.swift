@@ -9,11 +9,11 @@ import Seeds
 let options = SeedOptions(program: "promise", plants: Plant.allCases.map(\.rawValue))
 
 playSeeds(options, again: "--consent ") { seed, tells in
-    var chance = Chance(seed: seed)
-    let scenario = Scenario(&chance)
+    var random = RandomSource(seed: seed)
+    let scenario = Scenario(&random)
     if tells { print(scenario.description) }
     do {
-        let world = try World(scenario, seed: seed, chance: chance, plant: options.plant.flatMap(Plant.init), tells: tells)
+        let world = try World(scenario, seed: seed, random: random, plant: options.plant.flatMap(Plant.init), tells: tells)
         do {
             try world.play()
             return Played(breach: nil, lives: world.lives)

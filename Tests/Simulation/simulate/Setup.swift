@@ -44,8 +44,8 @@ struct Setup {
 
     init() {}
 
-    init(_ chance: inout Chance) {
-        func roll(_ sides: UInt64) -> UInt64 { chance.next() % sides }
+    init(_ random: inout RandomSource) {
+        func roll(_ sides: UInt64) -> UInt64 { random.next() % sides }
         kind = [.memory, .durable, .durable, .durable, .spill, .spill][Int(roll(6))]
         plan.batch.events = 1 + Int(roll(8))
         plan.batch.bytes = 24 + Int(roll(200))
@@ -88,10 +88,10 @@ struct Setup {
     }
 
     /// Another plan for the same lane, as a changed file would have it.
-    func varied(_ chance: inout Chance) -> (plan: DeliveryPlan, concurrency: Int) {
+    func varied(_ random: inout RandomSource) -> (plan: DeliveryPlan, concurrency: Int) {
         var other = self
         other.reloads = []
-        let fresh = Setup(&chance)
+        let fresh = Setup(&random)
         other.plan.batch = fresh.plan.batch
         other.plan.queue.memory = fresh.plan.queue.memory
         other.plan.retry = fresh.plan.retry

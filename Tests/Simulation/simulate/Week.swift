@@ -18,7 +18,7 @@ func playWeek() -> (breach: String?, words: String) {
     setup.moods = [(0, .down)]
     setup.kills = [86_400_000, 3 * 86_400_000]
     setup.healed = week
-    let world = World(setup, chance: Chance(seed: 7), plant: nil, tells: false)
+    let world = World(setup, random: RandomSource(seed: 7), plant: nil, tells: false)
     do {
         try world.play()
     } catch let breach as Breach {

@@ -64,7 +64,7 @@ final class World {
     var reloadsLeft: [Int64]
     let plant: Plant?
     let tells: Bool
-    var chance: Chance
+    var random: RandomSource
     var now: Int64 = 1
     var events: [Event] = []
     let store = ModelStore()
@@ -85,7 +85,7 @@ final class World {
         init(_ parcel: consuming Parcel) { self.parcel = parcel }
     }
 
-    init(_ setup: Setup, chance: Chance, plant: Plant?, tells: Bool) {
+    init(_ setup: Setup, random: RandomSource, plant: Plant?, tells: Bool) {
         self.setup = setup
         plan = setup.plan
         concurrency = setup.concurrency
@@ -93,7 +93,7 @@ final class World {
         isOrdered = plan.ordered
         roomiest = plan.queue.memory + plan.batch.bytes
         reloadsLeft = setup.reloads.map { $0 * World.millisecond }.sorted()
-        self.chance = chance
+        self.random = random
         self.plant = plant
         self.tells = tells
         moodsLeft = setup.moods.map { ($0.at * World.millisecond, $0.mood) }
@@ -102,7 +102,7 @@ final class World {
         endsLeft = setup.ends.map { $0 * World.millisecond }.sorted()
         life = Life(
             LaneState(
-                setup.plan, concurrency: setup.concurrency, routes: 1, chance: Chance(seed: 1),
+                setup.plan, concurrency: setup.concurrency, routes: 1, random: RandomSource(seed: 1),
                 contents: setup.stores ? SpoolContents() : nil,
                 epoch: 0), epoch: 0)
         life.state.isSourceBusy = setup.pause < 1000
@@ -111,7 +111,7 @@ final class World {
     static let millisecond: Int64 = 1_000_000
     var isHealed: Bool { now >= setup.healed * World.millisecond }
 
-    func roll(_ sides: UInt64) -> UInt64 { chance.next() % sides }
+    func roll(_ sides: UInt64) -> UInt64 { random.next() % sides }
     var instant: Instant { Instant(nanoseconds: now - life.epoch) }
     func tell(_ words: @autoclosure () -> String) { if tells { print("\(Double(now) / 1e6) ms: \(words())") } }
     func require(_ isTrue: Bool, _ words: @autoclosure () -> String) throws { if !isTrue { throw Breach(words: words()) } }
@@ -435,7 +435,7 @@ final class World {
     private func reloadPlan() {
         reloadsLeft.removeFirst()
         let isNew = roll(2) == 0
-        (plan, concurrency) = setup.varied(&chance)
+        (plan, concurrency) = setup.varied(&random)
         drops = drops || plan.drops
         isOrdered = isOrdered && plan.ordered
         roomiest = max(roomiest, plan.queue.memory + plan.batch.bytes)
@@ -503,7 +503,7 @@ final class World {
         let contents = store.contents
         life = Life(
             LaneState(
-                plan, concurrency: concurrency, routes: 1, chance: Chance(seed: chance.next()),
+                plan, concurrency: concurrency, routes: 1, random: RandomSource(seed: random.next()),
                 contents: setup.stores ? contents : nil, epoch: epoch), epoch: epoch)
         life.state.isSourceBusy = setup.pause < 1000
         life.resumed = contents.events

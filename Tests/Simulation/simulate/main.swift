@@ -18,10 +18,10 @@ if options.plant == nil, options.only == nil {
 }
 
 playSeeds(options, again: "") { seed, tells in
-    var chance = Chance(seed: seed)
-    let setup = Setup(&chance)
+    var random = RandomSource(seed: seed)
+    let setup = Setup(&random)
     if tells { print(setup.description) }
-    let world = World(setup, chance: chance, plant: options.plant.flatMap(Plant.init), tells: tells)
+    let world = World(setup, random: random, plant: options.plant.flatMap(Plant.init), tells: tells)
     do {
         try world.play()
         return Played(breach: nil, lives: world.lives)

@@ -268,7 +268,7 @@ final class Payload: @unchecked Sendable {
 }
 
 /// Events that lie where they were received.
-final class ReceivedBatch: LentBatch, @unchecked Sendable {
+final class ReceivedBatch: BorrowedBatch, @unchecked Sendable {
     let bytes: UnsafeRawBufferPointer
     let ends: UnsafeBufferPointer<UInt64>
     let arrivals: UnsafeBufferPointer<Int64>

@@ -50,7 +50,7 @@ public final class ExpressionSet: @unchecked Sendable {
 }
 
 /// What stands around an event: what an expression may ask besides it.
-public struct Surroundings: Sendable {
+public struct EvaluationContext: Sendable {
     /// `now`: in nanoseconds since 1970.
     public var now: Int64
     /// `source`: an index into the names that the evaluator was made with.
@@ -75,13 +75,13 @@ public struct Evaluator: ~Copyable {
 
     /// Whether the condition with this index holds for the event.
     @inline(__always)
-    public mutating func decide(_ index: Int, _ event: ScannedEvent, _ around: Surroundings) -> Truth {
+    public mutating func decide(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> Truth {
         let linked = set.linked[index]
         return decide(linked.nodes, linked.root, index, event, around)
     }
 
     private mutating func decide(
-        _ nodes: UnsafeMutablePointer<Quick>, _ at: Int, _ index: Int, _ event: ScannedEvent, _ around: Surroundings
+        _ nodes: UnsafeMutablePointer<Quick>, _ at: Int, _ index: Int, _ event: ScannedEvent, _ around: EvaluationContext
     ) -> Truth {
         let node = UnsafePointer(nodes + at)
         switch node.pointee.kind {
@@ -116,7 +116,7 @@ public struct Evaluator: ~Copyable {
     }
 
     @inline(never)
-    private mutating func general(_ code: Int, _ index: Int, _ event: ScannedEvent, _ around: Surroundings) -> Truth {
+    private mutating func general(_ code: Int, _ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> Truth {
         prepare(index, event, around)
         do throws(Failure) {
             guard case .bool(let holds) = try machine.run(set.general[index][code]) else { return .error }
@@ -126,7 +126,7 @@ public struct Evaluator: ~Copyable {
         }
     }
 
-    private mutating func prepare(_ index: Int, _ event: ScannedEvent, _ around: Surroundings) {
+    private mutating func prepare(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) {
         machine.event = event
         machine.slots = UnsafePointer(set.linked[index].slots)
         machine.parents = UnsafePointer(set.linked[index].parents)
@@ -135,7 +135,7 @@ public struct Evaluator: ~Copyable {
     }
 
     /// The value of the expression with this index; it may point into the event.
-    public mutating func value(_ index: Int, _ event: ScannedEvent, _ around: Surroundings) -> Result<Value, EvaluationFault> {
+    public mutating func value(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> Result<Value, EvaluationFault> {
         prepare(index, event, around)
         let expression = set.expressions[index]
         do throws(Failure) {
@@ -146,7 +146,7 @@ public struct Evaluator: ~Copyable {
     }
 
     /// Appends the value as JSON to the buffer; false, with nothing appended, when there is none.
-    public mutating func write(_ index: Int, _ event: ScannedEvent, _ around: Surroundings, to buffer: inout ByteBuffer) -> Bool {
+    public mutating func write(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext, to buffer: inout ByteBuffer) -> Bool {
         prepare(index, event, around)
         let before = buffer.count
         do throws(Failure) {
@@ -157,7 +157,7 @@ public struct Evaluator: ~Copyable {
     }
 
     /// Why there is nothing to write; nil: there is.
-    public mutating func fault(_ index: Int, _ event: ScannedEvent, _ around: Surroundings) -> EvaluationFault? {
+    public mutating func fault(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> EvaluationFault? {
         switch value(index, event, around) {
         case .failure(let fault): return fault
         case .success(let value):
@@ -168,7 +168,7 @@ public struct Evaluator: ~Copyable {
     }
 
     /// Of a condition: the part that decided, and what became of it. Of `a && b` that is the side that is false.
-    public mutating func decision(_ index: Int, _ event: ScannedEvent, _ around: Surroundings) -> Decision {
+    public mutating func decision(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> Decision {
         prepare(index, event, around)
         let expression = set.expressions[index]
         var code = expression.code

@@ -10,36 +10,36 @@ private final class HandClock: Sendable {
     func advance(_ duration: Duration) { time.withLock { $0 += duration.nanoseconds } }
 }
 
-@Suite("The vitals of a process")
-struct VitalsTests {
+@Suite("The watchdog of a process")
+struct WatchdogTests {
     @Test("name who has been at one piece of work for too long, until it ends")
     func stuck() {
         let time = HandClock()
-        let vitals = Vitals(clock: time.clock)
-        let first = vitals.pulse("first")
-        let second = vitals.pulse("second")
+        let watchdog = Watchdog(clock: time.clock)
+        let first = watchdog.heartbeat("first")
+        let second = watchdog.heartbeat("second")
         first.begin()
         time.advance(.seconds(5))
         second.begin()
         time.advance(.seconds(5))
-        #expect(vitals.stuck(longer: .seconds(8)) == ["first"])
-        #expect(vitals.stuck(longer: .seconds(10)) == [], "it must be longer")
+        #expect(watchdog.stuck(longer: .seconds(8)) == ["first"])
+        #expect(watchdog.stuck(longer: .seconds(10)) == [], "it must be longer")
         first.end()
-        second.beat { #expect(vitals.stuck(longer: .seconds(1)) == []) }
+        second.beat { #expect(watchdog.stuck(longer: .seconds(1)) == []) }
         time.advance(.seconds(60))
-        #expect(vitals.stuck(longer: .seconds(1)) == [], "who waits is not stuck")
+        #expect(watchdog.stuck(longer: .seconds(1)) == [], "who waits is not stuck")
     }
 
     @Test("forget those that nobody keeps")
     func forgotten() {
         let time = HandClock()
-        let vitals = Vitals(clock: time.clock)
-        var pulse: Vitals.Pulse? = vitals.pulse("gone")
-        pulse?.begin()
+        let watchdog = Watchdog(clock: time.clock)
+        var heartbeat: Watchdog.Heartbeat? = watchdog.heartbeat("gone")
+        heartbeat?.begin()
         time.advance(.seconds(60))
-        #expect(vitals.stuck(longer: .seconds(1)) == ["gone"])
-        pulse = nil
-        #expect(vitals.stuck(longer: .seconds(1)) == [])
+        #expect(watchdog.stuck(longer: .seconds(1)) == ["gone"])
+        heartbeat = nil
+        #expect(watchdog.stuck(longer: .seconds(1)) == [])
     }
 }
 

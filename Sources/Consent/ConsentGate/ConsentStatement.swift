@@ -6,7 +6,7 @@ internal import Configuration
 public import Events
 
 /// In which way an event speaks to the ledger.
-public enum ConsentSpeech: UInt8, Sendable {
+public enum ConsentStatement: UInt8, Sendable {
     case none
     /// An event of type `consent`.
     case own
@@ -19,7 +19,7 @@ public enum ConsentSpeech: UInt8, Sendable {
 }
 
 /// Where an event says it.
-public struct SpeechRules: BitwiseCopyable {
+public struct ConsentStatementRules: BitwiseCopyable {
     public static let paths: [[String]] = [
         ["type"], ["event"], ["consent"], ["previousId"], ["userId"], ["anonymousId"], ["timestamp"],
         ["context", "consent", "categoryPreferences"],
@@ -48,15 +48,15 @@ public struct SpeechRules: BitwiseCopyable {
     }
 }
 
-public struct SpeechReader: ~Copyable {
-    private let rules: SpeechRules
+public struct ConsentStatementReader: ~Copyable {
+    private let rules: ConsentStatementRules
     private let consent: ConsentRules
     private let subjects: UnsafeBufferPointer<Int>
     private var decoder = Decoder()
 
     private static let preferencesName: StaticString = "Segment Consent Preference Updated"
 
-    public init(_ rules: SpeechRules, _ section: ConsentSection, subjects: UnsafeBufferPointer<Int>) {
+    public init(_ rules: ConsentStatementRules, _ section: ConsentSection, subjects: UnsafeBufferPointer<Int>) {
         self.rules = rules
         consent = section.rules.pointee.consent
         self.subjects = subjects
@@ -64,12 +64,12 @@ public struct SpeechReader: ~Copyable {
 
     // MARK: - Whether it speaks
 
-    @inline(__always) public mutating func speech(_ event: ScannedEvent) -> ConsentSpeech {
+    @inline(__always) public mutating func statement(_ event: ScannedEvent) -> ConsentStatement {
         guard let type = event.slots[rules.type].string(in: event.block) else { return .none }
         // The shortest of the words with a letter escaped has ten bytes.
         switch type.count {
-        case 5 where type.base[0] == UInt8(ascii: "t"): return mayPrefer(event) ? speech(type, event) : .none
-        case 5, 7, 8: return speech(type, event)
+        case 5 where type.base[0] == UInt8(ascii: "t"): return mayPrefer(event) ? statement(type, event) : .none
+        case 5, 7, 8: return statement(type, event)
         case 10...: return type.hasEscape ? unescaped(event) : .none
         default: return .none
         }
@@ -78,15 +78,15 @@ public struct SpeechReader: ~Copyable {
     /// Whether the name is long enough to be that of preferences, which most names are not.
     @inline(__always) private func mayPrefer(_ event: ScannedEvent) -> Bool {
         guard let name = event.slots[rules.event].string(in: event.block) else { return false }
-        return name.count >= SpeechReader.preferencesName.utf8CodeUnitCount
+        return name.count >= ConsentStatementReader.preferencesName.utf8CodeUnitCount
     }
 
-    @inline(never) private mutating func unescaped(_ event: ScannedEvent) -> ConsentSpeech {
+    @inline(never) private mutating func unescaped(_ event: ScannedEvent) -> ConsentStatement {
         guard let raw = event.slots[rules.type].string(in: event.block), let type = decoder.decode(raw) else { return .none }
-        return speech(type, event)
+        return statement(type, event)
     }
 
-    private mutating func speech(_ type: ByteRun, _ event: ScannedEvent) -> ConsentSpeech {
+    private mutating func statement(_ type: ByteRun, _ event: ScannedEvent) -> ConsentStatement {
         func isPresent(_ slot: Int) -> Bool { event.slots[slot].isPresent }
         if type.equals("track") { return isPreferences(event) ? .preferences : .none }
         if type.equals("consent") { return .own }
@@ -97,7 +97,7 @@ public struct SpeechReader: ~Copyable {
     }
 
     @inline(__always) private mutating func isPreferences(_ event: ScannedEvent) -> Bool {
-        let name = SpeechReader.preferencesName
+        let name = ConsentStatementReader.preferencesName
         guard let raw = event.slots[rules.event].string(in: event.block), raw.count >= name.utf8CodeUnitCount else { return false }
         if raw.count == name.utf8CodeUnitCount { return raw.equals(name) }
         return raw.hasEscape && decoder.decode(raw)?.equals(name) ?? false
@@ -105,14 +105,14 @@ public struct SpeechReader: ~Copyable {
 
     // MARK: - What it says
 
-    public mutating func action(_ event: ScannedEvent, _ speech: ConsentSpeech) -> ConsentAction {
+    public mutating func action(_ event: ScannedEvent, _ statement: ConsentStatement) -> ConsentAction {
         var action = ConsentAction(act: .tie, ids: [], time: nil)
-        switch speech {
+        switch statement {
         case .none: action.act = .broken("says nothing")
         case .own, .preferences:
             action.ids = subjects.compactMap { id($0, event) }.unique
             action.time = time(event)
-            action.act = speech == .own ? own(event) : preferred(event)
+            action.act = statement == .own ? own(event) : preferred(event)
         case .alias: action.ids = [rules.previousID, rules.userID].compactMap { id($0, event) }.unique
         case .identify: action.ids = [rules.userID, rules.anonymousID].compactMap { id($0, event) }.unique
         case .reset:

@@ -4,7 +4,7 @@
 internal import Delivery
 internal import Platform
 
-final class Pace: Sendable {
+final class SourceActivity: Sendable {
     private struct State {
         var lanes: [Lane] = []
         /// How many wait at the moment: the reader for input, a worker for room. At first the reader does.

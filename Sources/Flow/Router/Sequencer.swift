@@ -4,7 +4,7 @@
 internal import Platform
 
 /// Hands out numbers by one lock, and lets their holders through in that order by another.
-final class Turns<Source: ~Copyable>: Sendable {
+final class Sequencer<Source: ~Copyable>: Sendable {
     private struct Reading: ~Copyable {
         var source: Source
         var next = 0

@@ -28,7 +28,7 @@ public struct Retention: Sendable, Equatable {
     }
 }
 
-public struct Broom: Sendable {
+public struct RetentionSweep: Sendable {
     /// What is to go of a batch, by index, each once.
     public struct Finds: Sendable, Equatable {
         public var refused: [Int] = []
@@ -78,7 +78,7 @@ public struct Broom: Sendable {
 
 extension BatchIndex {
     /// What is to go of the batch that this stands beside.
-    @_spi(Spool) public func finds(_ broom: Broom) -> Broom.Finds? {
-        entries.withUnsafeBufferPointer { entries in subjects.withUnsafeBufferPointer { broom.finds(in: entries, $0) } }
+    @_spi(Spool) public func finds(_ sweep: RetentionSweep) -> RetentionSweep.Finds? {
+        entries.withUnsafeBufferPointer { entries in subjects.withUnsafeBufferPointer { sweep.finds(in: entries, $0) } }
     }
 }

@@ -3,13 +3,13 @@
 internal import CCurl
 internal import PluginKit
 
-final class Fleet {
+final class TransferQueue {
     private let rules: HTTPRules
     private let clock: Clock
     private let multi: UnsafeMutableRawPointer
     private let headers: UnsafeMutablePointer<curl_slist>?
     /// Those that have requests to begin, with the instant at which they have waited long enough.
-    private var waiting: [(shipment: Shipment, until: Instant)] = []
+    private var waiting: [(delivery: PendingDelivery, until: Instant)] = []
     private var underWay: [ObjectIdentifier: Transfer] = [:]
     /// What the server answered when it asked to be left alone, and until when nothing is sent to it.
     private var pause: (code: Int, message: String, until: Instant)?
@@ -25,10 +25,10 @@ final class Fleet {
         self.headers = headers
     }
 
-    func add(_ shipments: [Shipment]) {
-        guard !shipments.isEmpty else { return }
+    func add(_ deliveries: [PendingDelivery]) {
+        guard !deliveries.isEmpty else { return }
         let until = clock.now() + .milliseconds(rules.totalTimeout)
-        waiting += shipments.map { ($0, until) }
+        waiting += deliveries.map { ($0, until) }
     }
 
     /// Moves everything as far as it goes without waiting.
@@ -41,25 +41,25 @@ final class Fleet {
     }
 
     private func beginRequests() {
-        while let (shipment, until) = waiting.first {
-            if let paused { shipment.putOff(paused) }
-            if clock.now() >= until { shipment.putOff(.retry("no request became free within \(rules.totalTimeout) ms")) }
-            if shipment.wantsMore {
+        while let (delivery, until) = waiting.first {
+            if let paused { delivery.putOff(paused) }
+            if clock.now() >= until { delivery.putOff(.retry("no request became free within \(rules.totalTimeout) ms")) }
+            if delivery.wantsMore {
                 guard underWay.count < rules.inFlight else { return }
-                begin(shipment)
+                begin(delivery)
             }
-            if !shipment.wantsMore {
+            if !delivery.wantsMore {
                 waiting.removeFirst()
-                _ = shipment.endIfDone()
+                _ = delivery.endIfDone()
             }
         }
     }
 
-    private func begin(_ shipment: Shipment) {
+    private func begin(_ delivery: PendingDelivery) {
         guard let transfer = spare.popLast() ?? (try? Transfer(rules, headers: headers, clock)) else {
-            return shipment.putOff(.retry("libcurl has no memory"))
+            return delivery.putOff(.retry("libcurl has no memory"))
         }
-        transfer.begin(shipment)
+        transfer.begin(delivery)
         underWay[ObjectIdentifier(transfer)] = transfer
         if curl_multi_add_handle(multi, transfer.easy) != CURLM_OK { end(transfer, .retry("libcurl has no memory")) }
     }
@@ -107,9 +107,9 @@ final class Fleet {
     /// Ends everything at once: what was sent is unknown, the rest is to be sent again.
     func abandon() {
         let words = "the provider was closed"
-        for (shipment, _) in waiting { shipment.putOff(.retry(words)) }
+        for (delivery, _) in waiting { delivery.putOff(.retry(words)) }
         for transfer in Array(underWay.values) { end(transfer, transfer.isSent ? .unknown(words) : .retry(words)) }
-        for (shipment, _) in waiting { _ = shipment.endIfDone() }
+        for (delivery, _) in waiting { _ = delivery.endIfDone() }
         waiting = []
     }
 }

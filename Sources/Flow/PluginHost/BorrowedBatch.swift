@@ -3,7 +3,7 @@
 
 public import Admission
 
-public protocol LentBatch: AnyObject, Sendable {
+public protocol BorrowedBatch: AnyObject, Sendable {
     /// NDJSON.
     var bytes: UnsafeRawBufferPointer { get }
     /// For each event the offset one past its newline.
@@ -12,14 +12,14 @@ public protocol LentBatch: AnyObject, Sendable {
     var arrivals: UnsafeBufferPointer<Int64> { get }
 }
 
-extension LentBatch {
+extension BorrowedBatch {
     public var count: Int { ends.count }
 }
 
-extension Batch: LentBatch {}
+extension Batch: BorrowedBatch {}
 
 /// Events that came from no lane: through the pipe of a hosted module, or from the contract.
-public final class OwnBatch: LentBatch, @unchecked Sendable {
+public final class OwnBatch: BorrowedBatch, @unchecked Sendable {
     public let bytes: UnsafeRawBufferPointer
     public let ends: UnsafeBufferPointer<UInt64>
     public let arrivals: UnsafeBufferPointer<Int64>

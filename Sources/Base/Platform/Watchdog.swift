@@ -1,9 +1,9 @@
 // Who is at work since when, so that a thread which hangs in a call is seen from outside. It costs a thread two short locks for a piece
 // of work, and nothing while it waits.
 
-public final class Vitals: Sendable {
+public final class Watchdog: Sendable {
     /// One thread's.
-    public final class Pulse: Sendable {
+    public final class Heartbeat: Sendable {
         public let name: String
         private let began = Monitor<Instant?>(nil)
         private let clock: Clock
@@ -31,7 +31,7 @@ public final class Vitals: Sendable {
     }
 
     private struct Known {
-        weak var pulse: Pulse?
+        weak var heartbeat: Heartbeat?
     }
 
     private let clock: Clock
@@ -40,19 +40,19 @@ public final class Vitals: Sendable {
     public init(clock: Clock = .system) { self.clock = clock }
 
     /// Looked after for as long as its owner keeps it.
-    public func pulse(_ name: String) -> Pulse {
-        let pulse = Pulse(name, clock)
+    public func heartbeat(_ name: String) -> Heartbeat {
+        let heartbeat = Heartbeat(name, clock)
         known.withLock { known in
-            known.removeAll { $0.pulse == nil }
-            known.append(Known(pulse: pulse))
+            known.removeAll { $0.heartbeat == nil }
+            known.append(Known(heartbeat: heartbeat))
         }
-        return pulse
+        return heartbeat
     }
 
     /// The names of those that have been at one piece of work for longer than that.
     public func stuck(longer time: Duration) -> [String] {
         let now = clock.now()
-        let pulses = known.withLock { $0.compactMap(\.pulse) }
-        return pulses.filter { pulse in pulse.since.map { now - $0 > time } ?? false }.map(\.name)
+        let heartbeats = known.withLock { $0.compactMap(\.heartbeat) }
+        return heartbeats.filter { heartbeat in heartbeat.since.map { now - $0 > time } ?? false }.map(\.name)
     }
 }

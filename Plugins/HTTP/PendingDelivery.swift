@@ -3,31 +3,31 @@
 
 internal import PluginKit
 
-final class Shipment: @unchecked Sendable {
-    private let cargo: Cargo
+final class PendingDelivery: @unchecked Sendable {
+    private let bodies: RequestBodies
     private var delivery: Delivery?
     /// What became of each request, as far as it is known.
-    private var fates: [Outcome?]
+    private var outcomes: [Outcome?]
     private var begun = 0
     private var underWay = 0
     /// The fate of all requests that have not begun.
     private var rest: Outcome?
 
-    init(_ delivery: consuming Delivery, _ cargo: Cargo) {
+    init(_ delivery: consuming Delivery, _ bodies: RequestBodies) {
         self.delivery = consume delivery
-        self.cargo = cargo
-        fates = Array(repeating: nil, count: cargo.count)
+        self.bodies = bodies
+        outcomes = Array(repeating: nil, count: bodies.count)
     }
 
     /// Whether it wants another request to begin.
-    var wantsMore: Bool { rest == nil && begun < cargo.count }
+    var wantsMore: Bool { rest == nil && begun < bodies.count }
 
     /// Begins the next request.
     func begin() -> (index: Int, body: UnsafeRawBufferPointer) {
         let index = begun
         begun += 1
         underWay += 1
-        return (index, cargo.body(index))
+        return (index, bodies.body(index))
     }
 
     /// No further request begins; those that have not begun share this fate. What names a time comes before what names none.
@@ -38,7 +38,7 @@ final class Shipment: @unchecked Sendable {
     /// A request has ended. Its body is not read any more.
     func settle(_ index: Int, _ outcome: Outcome) {
         underWay -= 1
-        fates[index] = outcome
+        outcomes[index] = outcome
         switch outcome {
         case .delivered, .rejected: break
         // What was not sent cannot have been delivered.
@@ -55,17 +55,17 @@ final class Shipment: @unchecked Sendable {
     }
 
     private var outcome: Outcome {
-        if fates.count == 1 { return fates[0] ?? rest ?? .delivered }
+        if outcomes.count == 1 { return outcomes[0] ?? rest ?? .delivered }
         // A time is the server's own, also when every request had begun: it is said of the batch, so that the whole lane keeps to it.
-        if let rest, begun < fates.count || rest.time != nil { return .mixed(rest: rest, events: list { _ in true }) }
+        if let rest, begun < outcomes.count || rest.time != nil { return .mixed(rest: rest, events: list { _ in true }) }
         let others = list { if case .delivered = $0 { false } else { true } }
         return others.isEmpty ? .delivered : .mixed(rest: .delivered, events: others)
     }
 
     private func list(_ isListed: (Outcome) -> Bool) -> [(index: Int, outcome: Outcome)] {
-        fates.indices.compactMap { index in
-            guard let fate = fates[index], isListed(fate) else { return nil }
-            return (index, fate)
+        outcomes.indices.compactMap { index in
+            guard let outcome = outcomes[index], isListed(outcome) else { return nil }
+            return (index, outcome)
         }
     }
 }

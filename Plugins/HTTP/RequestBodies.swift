@@ -2,7 +2,7 @@
 
 internal import PluginKit
 
-final class Cargo: @unchecked Sendable {
+final class RequestBodies: @unchecked Sendable {
     private let bytes: UnsafeRawBufferPointer
     private let owned: UnsafeMutableRawBufferPointer?
     /// Where each body ends; `trim` bytes before it belong to none.

@@ -1,7 +1,7 @@
 // What limits and targets said of the events of a block. Each of them asks once for an event, even when its block is judged again since
 // what is on record has changed: else the same event would use up a limit twice.
 
-public struct Draws {
+public struct SampleDecisions {
     private struct Draw: BitwiseCopyable {
         /// Which event of the block.
         let event: UInt64

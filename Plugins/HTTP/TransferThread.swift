@@ -5,9 +5,9 @@ internal import CCrypto
 internal import CCurl
 internal import PluginKit
 
-final class Courier: @unchecked Sendable {
-    private struct Desk {
-        var shipments: [Shipment] = []
+final class TransferThread: @unchecked Sendable {
+    private struct Mailbox {
+        var deliveries: [PendingDelivery] = []
         var flushes: [Flush] = []
         var isClosed = false
     }
@@ -29,11 +29,11 @@ final class Courier: @unchecked Sendable {
     private let clock: Clock
     private let multi: UnsafeMutableRawPointer
     private let headers: UnsafeMutablePointer<curl_slist>?
-    private let desk = Monitor(Desk())
+    private let mailbox = Monitor(Mailbox())
     private let thread = Monitor<Thread?>(nil)
 
     init(_ rules: HTTPRules, _ clock: Clock) throws(SettingsFault) {
-        guard Courier.isLibraryReady, let multi = curl_multi_init() else { throw SettingsFault("libcurl cannot be used here") }
+        guard TransferThread.isLibraryReady, let multi = curl_multi_init() else { throw SettingsFault("libcurl cannot be used here") }
         self.rules = rules
         self.clock = clock
         self.multi = multi
@@ -52,10 +52,10 @@ final class Courier: @unchecked Sendable {
 
     // MARK: - The desk, for any thread
 
-    func take(_ shipment: Shipment) {
-        if hand({ $0.shipments.append(shipment) }) { return }
-        shipment.putOff(.retry("the provider is closed"))
-        _ = shipment.endIfDone()
+    func take(_ delivery: PendingDelivery) {
+        if hand({ $0.deliveries.append(delivery) }) { return }
+        delivery.putOff(.retry("the provider is closed"))
+        _ = delivery.endIfDone()
     }
 
     /// Answers when nothing is under way.
@@ -71,10 +71,10 @@ final class Courier: @unchecked Sendable {
     }
 
     /// False: it is closed.
-    private func hand(_ body: (inout Desk) -> Void) -> Bool {
-        desk.withLock { desk in
-            guard !desk.isClosed else { return false }
-            body(&desk)
+    private func hand(_ body: (inout Mailbox) -> Void) -> Bool {
+        mailbox.withLock { mailbox in
+            guard !mailbox.isClosed else { return false }
+            body(&mailbox)
             // The one call of libcurl that is for other threads.
             curl_multi_wakeup(multi)
             return true
@@ -84,20 +84,20 @@ final class Courier: @unchecked Sendable {
     // MARK: - The thread
 
     private func run() {
-        let fleet = Fleet(rules, clock, multi: multi, headers: headers)
+        let queue = TransferQueue(rules, clock, multi: multi, headers: headers)
         var flushes: [Flush] = []
         while true {
-            let handed = desk.withLock { desk in
+            let handed = mailbox.withLock { mailbox in
                 defer {
-                    desk.shipments.removeAll(keepingCapacity: true)
-                    desk.flushes.removeAll()
+                    mailbox.deliveries.removeAll(keepingCapacity: true)
+                    mailbox.flushes.removeAll()
                 }
-                return desk
+                return mailbox
             }
-            fleet.add(handed.shipments)
+            queue.add(handed.deliveries)
             flushes += handed.flushes
-            if handed.isClosed { fleet.abandon() } else { fleet.advance() }
-            if fleet.isIdle {
+            if handed.isClosed { queue.abandon() } else { queue.advance() }
+            if queue.isIdle {
                 for flush in flushes { flush.finish() }
                 flushes = []
             }

@@ -7,7 +7,7 @@ internal import Events
 internal import Glibc
 internal import Platform
 
-final class Bench {
+final class RequestTranslator {
     /// Beyond this a body's memory is not kept for the next.
     private static let usual = 1 << 20
 
@@ -33,12 +33,12 @@ final class Bench {
         consuming func takeLines() -> ByteBuffer { lines }
     }
 
-    func translate(_ body: UnsafeRawBufferPointer, from dialect: any Dialect, _ reception: Reception) throws(Refusal) -> Work {
+    func translate(_ body: UnsafeRawBufferPointer, from dialect: any Dialect, _ context: RequestContext) throws(Refusal) -> Work {
         translation.removeAll()
         translation.reserve(body.count)
-        translator.translate(body, from: dialect, reception, into: &translation)
+        translator.translate(body, from: dialect, context, into: &translation)
         defer {
-            if body.count > Bench.usual { translator = Translator(limits: limits) }
+            if body.count > RequestTranslator.usual { translator = Translator(limits: limits) }
         }
         if let refusal = translation.refusal {
             switch refusal.reason {
@@ -65,10 +65,10 @@ final class Bench {
                 work.lines.append(good.base + at, end - at)
                 at = end
                 work.events += 1
-            case .fault(let index): Bench.add(translation.faults[index], body, to: &work)
+            case .fault(let index): RequestTranslator.add(translation.faults[index], body, to: &work)
             }
         }
-        if let refusal = translation.refusal, !isOfLastEvent(refusal) { Bench.add(refusal, body, to: &work) }
+        if let refusal = translation.refusal, !isOfLastEvent(refusal) { RequestTranslator.add(refusal, body, to: &work) }
         return work
     }
 

@@ -3,7 +3,7 @@
 
 internal import Platform
 
-final class Frontier: Sendable {
+final class Watermark: Sendable {
     private struct State {
         var entered = 0
         /// How many from the first on are done.
