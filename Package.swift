@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// One set of settings for every Swift target, so that none is laxer than the others.
+// All Swift targets share these settings, so that none is less strict than the others.
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -10,20 +10,20 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// The compiler imports the modules of regular expressions and of concurrency into every file unless told not to, and the
-/// executable would load their libraries. Nothing here uses them, and without them it starts sooner and is smaller.
+/// By default the compiler imports the modules of regular expressions and of concurrency into every file, and the executable would load
+/// their libraries. No module uses them, and without them the executable starts faster and is smaller.
 let lean: [SwiftSetting] =
     strict + [
         .unsafeFlags([
             "-Xfrontend", "-disable-implicit-string-processing-module-import",
             "-Xfrontend", "-disable-implicit-concurrency-module-import",
         ]),
-        // The modules are many and small: what one calls of another is specialised and inlined as if they were one.
+        // The modules are many and small. This option specialises and inlines calls between them as in one module.
         .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
     ]
 
-/// What is built besides the program: "checks", the fuzzers and the simulations, which look inside of the modules in an optimised
-/// build, or "benchmarks", programs that measure a module alone. Both need libraries that the program does without.
+/// The additional programs to build: "checks" (the fuzzers and the simulations, which use internals of the modules in an optimised build) or
+/// "benchmarks" (programs that measure one module). Both need libraries that the router does not need.
 let extras = Context.environment["SWITCHYARD_EXTRAS"] ?? ""
 
 let testable: [SwiftSetting] = extras == "checks" ? [.unsafeFlags(["-enable-testing"])] : []
@@ -35,7 +35,7 @@ func module(_ name: String, in room: String, _ dependencies: [Target.Dependency]
     .target(name: name, dependencies: dependencies, path: "Sources/\(room)/\(name)", swiftSettings: settings)
 }
 
-/// Code in C of the project's own, or a look-up of a library that is loaded when it is first needed.
+/// A target with C or C++ code of the project.
 func native(_ name: String, in room: String = "System", _ dependencies: [Target.Dependency] = [], links libraries: [String] = []) -> Target
 {
     .target(
@@ -53,7 +53,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 
 /// An adapter is a folder under Plugins/ and becomes lib<Name>.so beside the executable.
 func adapter(_ name: String, _ dependencies: [Target.Dependency] = [], hasCases: Bool = true) -> Target {
-    // The cases of the contract lie beside it; see Tests/Contract.
+    // contract.json holds its cases for the contract; see Tests/Contract.
     .target(
         name: name, dependencies: ["PluginKit"] + dependencies, path: "Plugins/\(name)", exclude: hasCases ? ["contract.json"] : [],
         swiftSettings: settings)
@@ -72,33 +72,31 @@ let package = Package(
         adapterProduct("File"),
         adapterProduct("HTTP"),
         adapterProduct("NoOp"),
-        // Loaded by name when an expression uses `matches`: nothing else needs libre2 and the library of C++.
+        // This library is loaded by name when an expression uses `matches`. Nothing else needs libre2 and the C++ library.
         .library(name: "switchyard-patterns", type: .dynamic, targets: ["CRE2"]),
     ],
     targets: [
-        // The flow of the data, from the command down; a module imports only what stands below it.
+        // The modules, from the command down. A module imports only modules that are below it in this list.
         .executableTarget(
             name: "switchyard",
             dependencies: [
-                "Router", "Explaining", "Replaying", "Listener", "Sending", "Control", "Ingest", "PluginHost", "Delivery", "Ledger",
-                "Spool", "Admission",
-                "ConsentGate", "Judging",
-                "Configuration", "Plans", "Document", "Expressions", "Database", "Events", "Platform", "CPlatform",
+                "Router", "Generations", "Workers", "Explaining", "Replaying", "Listener", "Sending", "Control", "Ingest", "PluginHost",
+                "Delivery", "Spool", "Withdrawal", "Holding", "Ledger", "ConsentGate", "Admission", "Judging", "Configuration", "Plans",
+                "Document", "Expressions", "Events", "Platform", "CPlatform",
             ],
             path: "Sources/Command", swiftSettings: settings,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
         module(
             "Router", in: "Flow",
             [
-                "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "PluginHost", "Delivery", "Ledger", "Spool",
-                "Admission", "ConsentGate", "Editing", "Sampling", "Judging",
-                "Plans", "Expressions", "Events", "Platform",
+                "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "Delivery", "Ledger", "Spool",
+                "Admission", "ConsentGate", "Judging", "Plans", "Events", "Platform",
             ]),
-        // What events of the stream say to the ledger.
+        // Writes the consent statements in the events to the ledger.
         module(
             "Statements", in: "Consent",
             ["Workers", "Ledger", "Judging", "Admission", "ConsentGate", "Events", "Platform"]),
-        // What a withdrawal of consent destroys, and the receipt for it.
+        // Carries out withdrawals of consent, and finishes their receipts.
         module(
             "Withdrawal", in: "Consent", ["Holding", "Delivery", "Ledger", "Admission", "ConsentGate", "Platform"]),
         // Events that wait for their subjects' consent.
@@ -108,13 +106,13 @@ let package = Package(
                 "Generations", "Workers", "Delivery", "Spool", "Ledger", "Judging", "Admission", "ConsentGate", "Plans", "Events",
                 "Platform",
             ]),
-        // A plan at work: its rules, and a lane for each provider.
+        // An active plan: its rules, and a lane for each provider.
         module(
             "Generations", in: "Flow",
             [
-                "Workers", "Ingest", "Delivery", "Judging", "Sampling", "Admission", "ConsentGate", "Plans", "Platform",
+                "Workers", "Ingest", "Delivery", "Judging", "Admission", "ConsentGate", "Plans", "Platform",
             ]),
-        // Why each route does what it does with an event.
+        // Explains the verdict of each route for an event.
         module(
             "Explaining", in: "Inspect",
             [
@@ -122,7 +120,7 @@ let package = Package(
                 "Events",
                 "Platform",
             ]),
-        // Dead letters on their way once more.
+        // Sends dead letters again.
         module(
             "Replaying", in: "Inspect",
             [
@@ -131,60 +129,61 @@ let package = Package(
             ]),
         module("Control", in: "Inspect", ["Platform", "CPlatform"]),
         module("Sending", in: "Inspect", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
-        // What a worker does to a block of lines.
+        // The workers, which scan and judge blocks of lines.
         module(
             "Workers", in: "Flow", ["Ingest", "Judging", "Admission", "ConsentGate", "Events", "Platform", "CPlatform"]),
         module("Listener", in: "Flow", ["Ingest", "Plans", "Dialects", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
         module("Ingest", in: "Flow", ["Plans", "Events", "Platform", "CPlatform"]),
         module(
-            "PluginHost", in: "Flow", ["Delivery", "Admission", "Plans", "Document", "Platform", "CPlatform", "CExit", "CSwitchyardPlugin"]),
+            "PluginHost", in: "Flow",
+            ["Delivery", "Admission", "Configuration", "Plans", "Document", "Platform", "CPlatform", "CExit", "CSwitchyardPlugin"]),
         module("Delivery", in: "Flow", ["Spool", "Admission", "ConsentGate", "Plans", "Events", "Platform"]),
         module("Spool", in: "Flow", ["Admission", "ConsentGate", "Plans", "Events", "Database", "Platform", "CCrypto"]),
-        // Who consented to what, on disk.
+        // The consent records on disk.
         module("Ledger", in: "Consent", ["Admission", "ConsentGate", "Events", "Database", "Platform", "CJansson", "CCrypto"]),
-        // What every route says of an event, and the edited copy for each lane.
+        // The verdict of every route for an event, and the edited copy for each lane.
         module(
             "Judging", in: "Rules",
             ["Admission", "ConsentGate", "Editing", "Sampling", "Matching", "Plans", "Expressions", "Events", "Platform"]),
         module("Editing", in: "Rules", ["Plans", "Redaction", "Expressions", "Events", "CCrypto"]),
         module("Sampling", in: "Rules", ["Matching", "Plans", "Expressions", "Events", "Platform"]),
-        // Who consents to what, by the event and by the ledger, held against what is demanded.
+        // Compares the consent in the event and in the ledger with the consent that a route demands.
         module(
             "ConsentGate", in: "Consent", ["Admission", "Matching", "Signals", "Configuration", "Plans", "Events", "Platform", "CPlatform"]),
         module("Matching", in: "Rules", ["Plans", "Events"]),
-        // The seal: parcels and batches, which take only events that were admitted.
+        // Parcels and batches, which take only admitted events.
         module("Admission", in: "Consent", ["Events", "Platform"]),
-        // Reads routes.json: a plan, or every fault with its place.
+        // Reads routes.json, and returns a plan or all faults with their places.
         module("Configuration", in: "Rules", ["Plans", "Document", "Redaction", "Expressions", "Events"]),
-        // What routes.json says, checked: what the other modules go by.
-        module("Plans", in: "Rules", ["Document", "Expressions", "Events"]),
-        // JSON as people write it, each value with its place.
+        // The plan: the validated contents of routes.json, which the other modules use.
+        module("Plans", in: "Rules", ["Document", "Redaction", "Expressions", "Events"]),
+        // JSON documents that people write. Each value has its place in the file.
         module("Document", in: "Rules", ["CJansson"]),
-        // Finds and masks in the strings of an event.
+        // Finds and masks personal data in the strings of an event.
         module("Redaction", in: "Rules", ["Expressions", "Events"]),
         module("Expressions", in: "Rules", ["Events", "Platform", "CPlatform"]),
         module("Events", in: "Base", ["CSIMD"]),
-        // Consent as others write it.
+        // Reads consent signals in the formats of other organisations.
         module("Signals", in: "Consent"),
-        // Request bodies of vendors' client libraries to lines of events.
+        // Converts request bodies of vendors' client libraries to lines of events.
         module("Dialects", in: "Flow", ["Events"]),
         module("Database", in: "Base", ["Platform", "CSQLite", "CChecksum"]),
         module("Platform", in: "Base", ["CPlatform"]),
 
-        // What the author of an adapter imports.
+        // The kit that the author of an adapter imports.
         module("PluginKit", in: "Kits", ["CSwitchyardPlugin", "CJansson", "Events", "Platform"]),
 
-        // The plugin ABI: one header, and nothing else that a module and the router share.
+        // The plugin ABI. Its one header is the only code that a module and the router share.
         native("CSwitchyardPlugin", in: "Kits"),
 
-        // C of the project's own: vector intrinsics, checksums, system calls that Swift cannot make, and what exit is in the router's
-        // program, which no module may link.
+        // C code of the project: vector intrinsics, checksums, and system calls that Swift cannot make. CExit replaces exit() in the router's
+        // program, and no module may link it.
         native("CSIMD"),
         native("CChecksum"),
         native("CPlatform"),
         native("CExit"),
         native("CRE2", links: ["re2"]),
-        // Libraries that are loaded when they are first needed: no program links them.
+        // Libraries that are loaded when they are first needed. No program links them.
         native("CMicrohttpd"),
         native("CDecoders"),
         native("CCrypto"),
@@ -196,7 +195,7 @@ let package = Package(
         library("CZlib", "zlib", "zlib1g-dev"),
         library("CZstd", "libzstd", "libzstd-dev"),
 
-        // What several tests share: numbers by a seed, slow models of what the program does fast, faults on demand.
+        // Code that several tests share: random numbers with a seed, slow models of fast code, and faults on demand.
         .target(name: "Seeded", path: "Tests/Seeded", swiftSettings: strict),
         .target(
             name: "Models",
@@ -205,7 +204,7 @@ let package = Package(
             ],
             path: "Tests/Models", swiftSettings: strict + testable),
         .target(name: "TestSupport", dependencies: ["FaultyFiles", "Spool", "Platform"], path: "Tests/Support", swiftSettings: strict),
-        // A file system under SQLite that fails when it is told to.
+        // A file system for SQLite that fails when a test says so.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
         tests("SpoolTests", ["Spool", "TestSupport", "Admission", "ConsentGate", "Plans", "Events", "Database", "Platform"]),
         tests("DatabaseTests", ["Database", "Platform", "CChecksum"]),
@@ -243,22 +242,23 @@ let package = Package(
         tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("ControlTests", ["Control", "Platform"]),
         tests("SendingTests", ["Sending", "TestSupport", "Platform"]),
-        // The modules are compiled by the tests, against the header alone.
+        // The tests compile the modules, with only the header.
         tests(
             "PluginHostTests", ["PluginHost", "Delivery", "TestSupport", "Admission", "Plans", "Document", "Events", "Platform"],
             exclude: ["Modules"]),
-        // Every adapter defines the one symbol that a module exports; linked together for the tests, the first one stands.
+        // Every adapter defines the symbol that a module exports. In the tests, which link several adapters, the linker uses the first one.
         .testTarget(
             name: "AdapterTests",
             dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "TestSupport", "Events", "CZlib", "CZstd"],
             swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
-        // A program, so that the author of any adapter can hold a built module against the contract.
+        // This is a program, so that the author of any adapter can check a built module with the contract.
         .executableTarget(
-            name: "switchyard-contract", dependencies: ["Document", "PluginHost", "Delivery", "Configuration", "Platform", "CPlatform"],
+            name: "switchyard-contract",
+            dependencies: ["PluginHost", "Delivery", "Configuration", "Plans", "Document", "Platform", "CPlatform"],
             path: "Tests/Contract",
             exclude: ["bad.c", "bad.json", "scripted.json", "server.py"], swiftSettings: strict),
-        // A program, since it reads the cases of the specification from a folder of the user's.
+        // This is a program, because it reads the cases of the specification from a folder of the user.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
         tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
         tests("HoldingTests", ["Holding", "Spool", "Admission", "Plans", "Platform"]),
@@ -285,7 +285,7 @@ let package = Package(
         ]
 )
 
-/// A program that is built when it is asked for, with its own settings: it is not the product.
+/// A program that is built only on request, with its own settings, because it is not part of the product.
 func program(_ name: String, in folder: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
     .executableTarget(
         name: name, dependencies: dependencies, path: "\(folder)/\(name)",
@@ -328,7 +328,7 @@ default: break
 }
 package.cxxLanguageStandard = .cxx17
 
-// What warns does not build: `make check` asks for it.
+// `make check` sets this variable, so that warnings fail the build.
 if Context.environment["SWITCHYARD_WARNINGS"] == "errors" {
     let warnings = ["-Wall", "-Wextra", "-Werror"]
     for target in package.targets where target.type != .system {

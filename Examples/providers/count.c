@@ -1,5 +1,5 @@
 /*
- * A provider in plain C: it counts what it is given and says the sum when the router lets go of it.
+ * A provider in plain C: it counts its events and bytes, and logs the sums when the router destroys it.
  *
  *   cc -shared -fPIC -o ~/.local/lib/switchyard/count.so count.c -I /path/to/switchyard/Sources/Kits/CSwitchyardPlugin/include
  *   export SWITCHYARD_PLUGINS=~/.local/lib/switchyard
@@ -23,11 +23,11 @@ static switchyard_bytes text(const char *string) {
 }
 
 static switchyard_bytes describe(void) {
-  return text("{\"name\": \"count\", \"version\": \"1.0.0\", \"summary\": \"Counts events and says the sum at the end\","
+  return text("{\"name\": \"count\", \"version\": \"1.0.0\", \"summary\": \"Counts events and logs the sums at the end\","
               " \"settings\": {\"type\": \"object\", \"additionalProperties\": false}}");
 }
 
-/* The settings have been checked against the description: there are none. */
+/* The router has checked the settings with the description, which allows none. */
 static void *create(const switchyard_host *host, switchyard_bytes settings, char *error, size_t error_size) {
   (void)settings;
   counter *self = calloc(1, sizeof *self);

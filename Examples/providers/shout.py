@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# A provider in Python: "plugin": "exec", "command": ["Examples/providers/shout.py"]. Events come in, an answer goes out for each.
+# A provider in Python: "plugin": "exec", "command": ["Examples/providers/shout.py"]. It reads events and writes one answer for each.
 import json, sys
 
 for line in sys.stdin:
@@ -8,4 +8,4 @@ for line in sys.stdin:
         print(event["event"].upper(), file=sys.stderr)
         print(json.dumps({"outcome": "delivered"}), flush=True)
     else:
-        print(json.dumps({"outcome": "rejected", "code": 1, "message": "it has no name"}), flush=True)
+        print(json.dumps({"outcome": "rejected", "code": 1, "message": "the event has no name"}), flush=True)

@@ -1,4 +1,4 @@
-// Writes expressions that are nearly right, and events for them; the same for the same seed.
+// Makes expressions that are nearly valid, and events for them. The same seed gives the same output.
 
 import Seeded
 

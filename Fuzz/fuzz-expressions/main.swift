@@ -1,7 +1,8 @@
-// Random expressions on random events: none may crash or hang, every fault lies inside its text, and the quick way, the
-// thorough way and the decision that `explain` shows must agree.
+// Evaluates random expressions on random events. None may crash or hang, and every fault must point into its text. The quick decision,
+// the full evaluation and the decision that `explain` shows must agree.
 // usage: fuzz-expressions [--seconds N] [--seed S] [--plant]
-// Prints one line of sums; exits with 1 on any difference. `--plant` spoils the quick way in a rare case, which must be found.
+// Prints one line of sums. Exits with 1 if there is any difference. `--plant` falsifies the quick decision in a rare case. The fuzzer must
+// find this.
 
 import Events
 import Expressions
@@ -76,13 +77,13 @@ repeat {
         switch evaluator.value(0, event, around) {
         case .success(let value):
             if case .bool(let holds) = value { thorough = holds ? .yes : .no }
-            // Whatever it is, it can be written; and what is written is JSON.
+            // Every value that can be written is written as valid JSON.
             if let json = value.json {
                 var written = Block()
                 written.text.append("{\"v\":\(json)}")
                 written.seal()
                 var reader = Scanner(PathTrie([]))
-                if reader.scan(written.bytes, 0) == nil { complain("a value that is no JSON, \(json)", text, line) }
+                if reader.scan(written.bytes, 0) == nil { complain("a value that is not JSON, \(json)", text, line) }
             }
         case .failure(let fault):
             isLimit = fault.message.contains("than it may")
@@ -90,14 +91,14 @@ repeat {
         }
         decided += 1
         slowest = max(slowest, now() - began)
-        // Where a limit is met, the quick way has more left of it, since it does not count what it need not.
-        if truth != thorough, !isLimit { complain("the quick way says \(truth), the thorough one \(thorough)", text, line) }
+        // A limit that stops the full evaluation may not stop the quick decision, because that counts fewer steps.
+        if truth != thorough, !isLimit { complain("the quick decision is \(truth), the full evaluation gives \(thorough)", text, line) }
         let decision = evaluator.decision(0, event, around)
-        if decision.holds != (thorough == .yes) { complain("the decision does not hold with the value", text, line) }
+        if decision.holds != (thorough == .yes) { complain("the explained decision differs from the value", text, line) }
     }
 } while now() < deadline
 
-// A second is a hundred times what the steps of one evaluation take.
+// One second is a hundred times as long as the steps of one evaluation take.
 if slowest > 1 { complain("an evaluation took \(slowest) s", "", "") }
 print(
     "fuzz-expressions: seed \(seed), \(read) expressions, \(compiled) compiled, \(decided) evaluated, slowest \((slowest * 1000).rounded()) ms, "

@@ -1,4 +1,4 @@
-// One line of a program's standard output: it is refused, or it is an object that says one of the six outcomes.
+// Fuzzes one line of a program's standard output. The line is refused, or it is a JSON object.
 
 @testable import Exec
 
@@ -27,6 +27,6 @@ struct AnswerFuzzer: Fuzzer {
         let isRead = line.withUnsafeBytes { Answer($0) } != nil
         let isPlanted = plants && line.count % 31 == 30
         guard isRead || isPlanted else { return .invalid }
-        return oracle.isObject(line) ? .valid : .unexplained("it was accepted, and simdjson takes it for no object")
+        return oracle.isObject(line) ? .valid : .unexplained("it was accepted, but is not an object for simdjson")
     }
 }

@@ -1,9 +1,9 @@
-// Judges one line by every way of scanning and by simdjson's DOM, and explains the differences that are known.
+// Judges one line with all ways of scanning and with simdjson's DOM, and explains the known differences.
 
 import COracle
 import Events
 
-/// What we and the oracle say of one line, and why they may differ.
+/// The comparison of our verdict on an input with that of the oracle, and the reason for a difference.
 enum Comparison {
     case valid
     case invalid
@@ -12,14 +12,14 @@ enum Comparison {
 }
 
 struct Comparer: ~Copyable {
-    /// What stands before a line: stops of every kind, also a newline.
+    /// The bytes before a line. They contain all kinds of bytes at which a scan stops, also a newline.
     private static let junk = Array("\"\n\\é".utf8)
 
     let paths: PathTrie
-    /// Whether our verdict is spoiled in a rare case.
+    /// True if our verdict is falsified in a rare case.
     let plants: Bool
     let oracle = oracle_new()
-    /// Its memory ends where the padding does, so that the address sanitizer sees a read beyond.
+    /// The block of the line. Its memory ends with the padding, so that the address sanitizer detects a read beyond it.
     var text: UnsafeMutablePointer<UInt8> = .allocate(capacity: 1)
 
     init(plants: Bool) throws(PathFault) {
@@ -38,7 +38,7 @@ struct Comparer: ~Copyable {
 
     mutating func compare(_ line: [UInt8]) -> Comparison {
         text.deallocate()
-        // The line stands somewhere in its block; what is before it must not matter.
+        // The line is somewhere in its block. The bytes before it must not matter.
         let before = line.count &* 37 % 150
         text = .allocate(capacity: before + line.count + 1 + Block.padding)
         for i in 0..<before { text[i] = Comparer.junk[i % Comparer.junk.count] }
@@ -75,7 +75,7 @@ struct Comparer: ~Copyable {
     }
 }
 
-/// Whether some \u escape of a surrogate lacks its other half.
+/// Returns true if the \u escape of a surrogate lacks its other half.
 func hasLoneSurrogate(_ line: [UInt8]) -> Bool {
     var i = 0
     func unit(_ i: Int) -> UInt32? {
@@ -97,7 +97,7 @@ func hasLoneSurrogate(_ line: [UInt8]) -> Bool {
     return false
 }
 
-/// Whether some number is beyond a double's range, or is written as an integer beyond 64 bits.
+/// Returns true if a number is beyond the range of a double, or is written as an integer that does not fit into 64 bits.
 func hasHugeNumber(_ line: [UInt8]) -> Bool {
     line.split { !"0123456789+-.eE".utf8.contains($0) }.contains { bytes in
         let text = String(decoding: bytes, as: UTF8.self)

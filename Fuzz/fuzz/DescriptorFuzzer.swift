@@ -1,5 +1,5 @@
-// What a hostile module says of itself: it is refused, or else it is JSON, prints without moving a cursor, and leads to a
-// schema of routes.json that is JSON again.
+// Fuzzes the description of a hostile module. It is refused, or it is JSON, its text cannot move a cursor, and the schema of routes.json
+// for it is JSON too.
 
 import Configuration
 import Plans
@@ -28,24 +28,24 @@ struct DescriptorFuzzer: Fuzzer {
     }
 
     private func judge(_ text: [UInt8]) -> Comparison {
-        // The host refuses what is no UTF-8 before it reads any of it.
+        // The host refuses a text that is not UTF-8 before it reads it.
         guard let json = String(validating: text, as: UTF8.self) else { return .invalid }
         let about: ModuleDescription
         do throws(ModuleFault) {
             about = try ModuleDescription(json: json)
         } catch {
             let isPlanted = plants && text.count % 61 == 60 && !oracle.isObject(text)
-            if isPlanted { return .unexplained("it was accepted, and simdjson takes it for no object") }
+            if isPlanted { return .unexplained("it was accepted, but is not an object for simdjson") }
             return ForeignText.harmless(error.description) == error.description
                 ? .invalid : .unexplained("the fault could move a cursor: \(error.description.debugDescription)")
         }
-        if !oracle.isObject(text) { return .unexplained("it was accepted, and simdjson takes it for no object") }
+        if !oracle.isObject(text) { return .unexplained("it was accepted, but is not an object for simdjson") }
         let module = InstalledModule(name: about.name, path: "/modules/a.so", state: .success(about))
         for line in (Listing.table([module]) + Listing.details(module)).split(separator: "\n")
         where ForeignText.harmless(String(line)) != line {
-            return .unexplained("it prints what could move a cursor")
+            return .unexplained("it prints text that could move a cursor")
         }
-        guard oracle.isObject(Array(RoutesFile.schema(for: [about]).utf8)) else { return .unexplained("its schema is no JSON object") }
+        guard oracle.isObject(Array(RoutesFile.schema(for: [about]).utf8)) else { return .unexplained("its schema is not a JSON object") }
         return .valid
     }
 }

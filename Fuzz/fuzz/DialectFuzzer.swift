@@ -1,5 +1,5 @@
-// Request bodies of client libraries: whatever comes in, what goes out is one event a line to the scanner, and each event of the
-// body has its line or its fault. In the native dialect a good line comes out byte for byte, whatever stands around it.
+// Fuzzes request bodies of client libraries. For any body, the scanner accepts each output line as one event, and each event of the body
+// has a line or a fault. In the native dialect a valid line comes out byte for byte, if the first line of the body is valid.
 
 import Dialects
 import Events
@@ -27,11 +27,11 @@ final class DialectFuzzer: Fuzzer {
     func next() -> (Comparison, input: [UInt8]) {
         let lines = isNative && mutator.below(2) == 0 ? (0...mutator.below(4)).map { _ in mutator.line() } : []
         let body = lines.isEmpty ? mutator.body() : Array(lines.joined(separator: [0x0a]))
-        // Of exactly its size, so that the address sanitizer sees a read beyond.
+        // The memory has exactly the size of the body, so that the address sanitizer detects a read beyond it.
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: body.count, alignment: 1)
         defer { memory.deallocate() }
         memory.copyBytes(from: body)
-        // Lines that are compared byte for byte get nothing added.
+        // Nothing may be added to lines that are compared byte for byte.
         let ip = mutator.below(2) == 0 || !lines.isEmpty ? nil : "1.2.3.4"
         let time: Int64 = 1_795_240_800_123_456_789
         translator.translate(UnsafeRawBufferPointer(memory), from: dialect, RequestContext(time: time, ip: ip), into: &translation)
@@ -45,20 +45,20 @@ final class DialectFuzzer: Fuzzer {
         var came: [[UInt8]] = []
         var start: UInt32 = 0
         while Int(start) < block.count {
-            guard scanner.scan(block.bytes, start) != nil else { return .unexplained("a line is no event: \(scanner.fault.message)") }
+            guard scanner.scan(block.bytes, start) != nil else { return .unexplained("a line is not an event: \(scanner.fault.message)") }
             came.append(Array(UnsafeBufferPointer(start: block.bytes + Int(start), count: Int(scanner.lineEnd - start))))
             start = scanner.lineEnd + 1
         }
         let isPlanted = plants && body.count % 31 == 30
         if came.count + (isPlanted ? 1 : 0) != translation.lineCount {
-            return .unexplained("\(came.count) lines are not \(translation.lineCount)")
+            return .unexplained("there are \(came.count) lines instead of \(translation.lineCount)")
         }
         if came.count + translation.faults.count != translation.results.count { return .unexplained("an event has neither line nor fault") }
         for fault in translation.faults where fault.offset > body.count || fault.message.isEmpty {
-            return .unexplained("a fault stands at \(fault.offset)")
+            return .unexplained("a fault has the offset \(fault.offset), or no message")
         }
         if let first = sent.first, isEvent(first), translation.refusal == nil {
-            for line in sent where isEvent(line) && !came.contains(line[...].trimmed) { return .unexplained("a good line is lost") }
+            for line in sent where isEvent(line) && !came.contains(line[...].trimmed) { return .unexplained("a valid line is lost") }
         }
         return came.isEmpty || translation.refusal != nil || !translation.faults.isEmpty ? .invalid : .valid
     }
@@ -72,7 +72,7 @@ final class DialectFuzzer: Fuzzer {
 }
 
 extension ArraySlice<UInt8> {
-    /// Without the blanks that stand around an event: those before the first one go, and the carriage return at its end.
+    /// The line without a carriage return at its end.
     fileprivate var trimmed: [UInt8] { Array(last == 0x0d ? dropLast() : self) }
 }
 

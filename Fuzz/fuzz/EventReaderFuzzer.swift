@@ -1,5 +1,5 @@
-// The reader of events for adapters: of every event that the scanner takes it gives each member where the scanner found it, and it comes
-// to an end of everything in it.
+// Fuzzes the reader of events for adapters. In every event that the scanner accepts, the reader finds each member where the scanner found
+// it, and it reads every value to its end.
 
 import Events
 import PluginKit
@@ -32,7 +32,7 @@ struct EventReaderFuzzer: Fuzzer {
         return padded.withUnsafeBufferPointer { text in
             var scanner = Scanner(paths)
             guard let block = text.baseAddress, let event = scanner.scan(block, 0) else { return .invalid }
-            // Its memory ends with the event, so that the address sanitizer sees a read beyond.
+            // The memory ends with the event, so that the address sanitizer detects a read beyond it.
             let own = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(event.end), alignment: 1)
             defer { own.deallocate() }
             own.copyMemory(from: UnsafeRawBufferPointer(start: block, count: Int(event.end)))
@@ -56,7 +56,7 @@ struct EventReaderFuzzer: Fuzzer {
         }
     }
 
-    /// Reads everything there is; what every value must be holds of each.
+    /// Reads all values of the event and checks what must be true for each of them.
     private static func read(_ event: EventValue) -> Comparison {
         var waiting = [event]
         while let value = waiting.popLast() {

@@ -1,5 +1,6 @@
-// Frames between the router and the process of a module, both ways: one is refused, or it means what it says and no more:
-// written again it is read again as the same, its indices lie within the batch, and its text cannot move a cursor.
+// Fuzzes frames between the router and the process of a module, in both directions. A frame is refused, or none of its bytes
+// is ignored. A frame of the module is read as the same frame after it is written again. Its indices are within the batch, and its text
+// cannot move a cursor.
 
 import Delivery
 import Seeded
@@ -46,7 +47,7 @@ struct FrameFuzzer: Fuzzer {
 
     private mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
 
-    /// Numbers at the edges are what a frame is wrong by most often.
+    /// Edits the bytes once. Frames are most often wrong by a number, so some edits make a number very large or wrong by one.
     private mutating func edit(_ bytes: inout [UInt8]) {
         guard !bytes.isEmpty else {
             if below(2) == 0 { bytes = [UInt8(below(256))] }
@@ -74,7 +75,7 @@ struct FrameFuzzer: Fuzzer {
         return (fromModule ? judgeToHost(kind, bytes) : judgeToModule(kind, bytes), bytes)
     }
 
-    /// Its memory ends where the frame does.
+    /// Returns a payload whose memory ends with the frame.
     private func payload(_ bytes: [UInt8]) -> Payload {
         let payload = Payload(size: bytes.count)
         payload.memory.copyBytes(from: bytes)
@@ -86,11 +87,11 @@ struct FrameFuzzer: Fuzzer {
     }
 
     private func judgeToHost(_ kind: UInt32, _ bytes: [UInt8]) -> Comparison {
-        // The planted bug: what stands behind a frame is passed over, at some sizes.
+        // The planted bug: at some sizes the last byte of a frame is ignored.
         let seen = plants && bytes.count % 4 == 1 && read(kind, bytes) == nil ? Array(bytes.dropLast()) : bytes
         guard let frame = read(kind, seen) else { return .invalid }
         let (itsKind, body) = frame.encoded
-        guard read(itsKind.rawValue, body.bytes) == frame else { return .unexplained("written again it is read as another") }
+        guard read(itsKind.rawValue, body.bytes) == frame else { return .unexplained("written again, it is read as another frame") }
         var texts: [String] = []
         switch frame {
         case .ready(let name, let version): texts = [name, version]
@@ -98,14 +99,14 @@ struct FrameFuzzer: Fuzzer {
         case .log(_, let line): texts = [line]
         case .ended(_, let outcome):
             guard outcome.events.keys.allSatisfy((0..<FrameFuzzer.eventCount).contains) else {
-                return .unexplained("it tells of an event that its batch does not have")
+                return .unexplained("it names an event that its batch does not have")
             }
             texts = ([outcome.batch] + outcome.events.values).compactMap(words)
         case .closed: break
         }
-        // Nothing in it may be passed over: text is repaired and cut, everything else takes the bytes that it took.
+        // No byte may be ignored. Text is repaired and cut, so its length can change. Everything else must have the same length again.
         if texts.isEmpty, body.bytes.count != bytes.count {
-            return .unexplained("\(bytes.count - body.bytes.count) bytes were passed over")
+            return .unexplained("\(bytes.count - body.bytes.count) bytes were ignored")
         }
         return texts.allSatisfy { ForeignText.harmless($0) == $0 } ? .valid : .unexplained("its text could move a cursor")
     }
@@ -122,12 +123,12 @@ struct FrameFuzzer: Fuzzer {
         guard case .deliver(_, _, let batch) = frame else { return .valid }
         var last: UInt64 = 0
         for end in batch.ends {
-            if end <= last { return .unexplained("its events do not follow each other") }
+            if end <= last { return .unexplained("the ends of its events do not increase") }
             last = end
         }
         guard last == UInt64(batch.bytes.count), batch.ends.count == batch.arrivals.count else {
-            return .unexplained("its events are not its bytes")
+            return .unexplained("its events do not cover its bytes, or the arrivals are incomplete")
         }
-        return batch.bytes.count + 16 * batch.ends.count + 16 == bytes.count ? .valid : .unexplained("bytes were passed over")
+        return batch.bytes.count + 16 * batch.ends.count + 16 == bytes.count ? .valid : .unexplained("bytes were ignored")
     }
 }

@@ -1,4 +1,5 @@
-// The targets: each makes one input after the other, and says what became of it.
+// The protocol of the targets, the target of the scanner, and the oracle for JSON objects. A target makes one input after the other and
+// judges the result of each.
 
 import COracle
 import Events
@@ -7,7 +8,7 @@ protocol Fuzzer {
     mutating func next() -> (Comparison, input: [UInt8])
 }
 
-/// Every way of scanning and simdjson's DOM must agree on every line, or the difference be explained.
+/// All ways of scanning and simdjson's DOM must agree on every line, or the difference must be explained.
 final class ScannerFuzzer: Fuzzer {
     private var mutator: Mutator
     private var comparer: Comparer
@@ -23,7 +24,7 @@ final class ScannerFuzzer: Fuzzer {
     }
 }
 
-/// Whether simdjson takes the text for one JSON object: what is accepted here must be one there.
+/// Says whether simdjson accepts a text as one JSON object.
 final class ObjectOracle {
     private let oracle = oracle_new()
     deinit { oracle_free(oracle) }

@@ -1,5 +1,5 @@
-// Shared libraries as files: one that passes is whole. The bytes that its header speaks of are there, as a second reader finds them, and
-// without its last byte it does not pass.
+// Fuzzes the check of shared libraries as files. A file that passes is complete: a second reader finds all bytes that its header names,
+// and without its last byte the file does not pass.
 
 import Seeded
 
@@ -14,7 +14,7 @@ struct LibraryFuzzer: Fuzzer {
         self.plants = plants
     }
 
-    /// The smallest library there is: a segment that is loaded, a dynamic section, a name, a symbol, and a table of one section at the end.
+    /// The smallest possible library: a segment that is loaded, a dynamic section, a name, a symbol, and a table of one section at the end.
     private static let seed: [UInt8] = {
         var bytes: [UInt8] = []
         func put<N: FixedWidthInteger>(_ numbers: N...) {
@@ -60,7 +60,7 @@ struct LibraryFuzzer: Fuzzer {
         let fault = bytes.withUnsafeBytes { LibraryImage.fault(in: $0) }
         if let fault {
             guard ForeignText.harmless(fault) == fault else { return .unexplained("the fault could move a cursor") }
-            // The planted bug: what was cut passes, at some sizes.
+            // The planted bug: at some sizes a file that is cut off passes.
             guard plants, fault.hasPrefix("is cut off"), bytes.count % 16 == 8, bytes.count >= 64 else { return .invalid }
         }
         return bytes.withUnsafeBytes { bytes in
@@ -72,14 +72,14 @@ struct LibraryFuzzer: Fuzzer {
                 return size == 0 ? 0 : Int(truncatingIfNeeded: number(UInt64.self, start + 8)) &+ size
             }
             guard ends.allSatisfy({ (0...bytes.count).contains($0) }) else {
-                return .unexplained("it passes, and a part of it is not there")
+                return .unexplained("it passes, but a part of it is missing")
             }
             let sections = Int(truncatingIfNeeded: number(UInt64.self, 40))
             guard sections != 0 else { return .valid }
             let end = sections &+ Int(number(UInt16.self, 58)) &* Int(number(UInt16.self, 60))
-            guard (0...bytes.count).contains(end) else { return .unexplained("it passes, and its table of sections is not there") }
+            guard (0...bytes.count).contains(end) else { return .unexplained("it passes, but its table of sections is missing") }
             let isCutSeen = end < bytes.count || LibraryImage.fault(in: UnsafeRawBufferPointer(rebasing: bytes.dropLast())) != nil
-            return isCutSeen ? .valid : .unexplained("without its last byte it passes")
+            return isCutSeen ? .valid : .unexplained("it passes without its last byte")
         }
     }
 }

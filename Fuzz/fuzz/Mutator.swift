@@ -1,4 +1,4 @@
-// Makes lines that are nearly right: good ones with a few small edits, the same for the same seed.
+// Makes lines that are nearly valid: valid ones with a few small edits. The same seed gives the same lines.
 
 import Seeded
 
@@ -7,7 +7,7 @@ struct Mutator {
 
     private let seeds: [[UInt8]]
 
-    /// Without `seeds` the lines are nearly events.
+    /// Without `seeds` the lines are nearly valid events.
     init(seed: UInt64, seeds: [[UInt8]] = Mutator.events) {
         random = Seeded(state: seed)
         self.seeds = seeds
@@ -44,7 +44,7 @@ struct Mutator {
         return text
     }
 
-    /// As a line, but newlines may stand anywhere.
+    /// Returns a text like a line, but with newlines anywhere.
     mutating func body() -> [UInt8] {
         var text = seeds[below(seeds.count)]
         for _ in 0..<below(4) where !text.isEmpty {

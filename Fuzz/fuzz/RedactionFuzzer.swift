@@ -1,6 +1,6 @@
-// Events with finds planted in their strings, and events that are anything: `scrub` does what the slow oracle says, and what it
-// leaves is an event in which it finds nothing more. `mask` under any of some patterns leaves an event, and the text that a
-// decoder reads from it is what the patterns make of the text before.
+// Fuzzes `scrub` and `mask`, on events with finds in their strings and on random events. `scrub` gives the result of the slow oracle.
+// After it drops members, the rest is an event in which it finds nothing more. The result of `mask` is an event, and its decoded text is
+// what the pattern makes of the text before.
 
 import Events
 import Redaction
@@ -13,7 +13,7 @@ private struct EventRoom: ~Copyable {
     private var scanner = Scanner(PathTrie([]), depth: 64)
     private var block = Block()
 
-    /// The scanned event; nil when the line is none.
+    /// Returns the scanned event. It is nil if the line is not a valid event.
     mutating func scan(_ line: [UInt8]) -> ScannedEvent? {
         block.removeAll()
         line.withUnsafeBytes { block.text.append(contentsOf: $0) }
@@ -22,7 +22,7 @@ private struct EventRoom: ~Copyable {
     }
 }
 
-/// No slots: the whole event.
+/// An empty list of slots, which means the whole event.
 private var whole: UnsafeBufferPointer<Int> { UnsafeBufferPointer(start: nil, count: 0) }
 
 final class ScrubFuzzer: Fuzzer {
@@ -52,7 +52,7 @@ final class ScrubFuzzer: Fuzzer {
         write(event, replacer.replacements)
         let isPlanted = plants && line.count % 31 == 30
         if isFound == expected.kinds.isEmpty || isPlanted || Array(out.bytes) != expected.line {
-            return .unexplained("scrub made \(text(out)), and should have made \(String(decoding: expected.line, as: UTF8.self)) of it")
+            return .unexplained("scrub made \(text(out)) instead of \(String(decoding: expected.line, as: UTF8.self))")
         }
         _ = dropper.scrub(event, in: whole)
         write(event, dropper.replacements)
@@ -80,7 +80,7 @@ final class MaskFuzzer: Fuzzer {
     private var out = ByteBuffer()
     private var turn = 0
 
-    /// In a class, so that a list can hold it.
+    /// Holds a masker in a class, since an array cannot hold a masker itself.
     private final class MaskRoom {
         var masker: Masker
         init(_ mask: Mask) { masker = Masker(mask) }
@@ -105,8 +105,8 @@ final class MaskFuzzer: Fuzzer {
         out.removeAll()
         one.masker.replacements.write(event.block, event.start, event.end, to: &out)
         let made = Array(out.bytes)
-        if !isChanged, made != line { return .unexplained("nothing matched, and it became \(text(out))") }
-        guard room.scan(made) != nil else { return .unexplained("it is no event any more: \(text(out))") }
+        if !isChanged, made != line { return .unexplained("nothing matched, but it became \(text(out))") }
+        guard room.scan(made) != nil else { return .unexplained("it is not an event any more: \(text(out))") }
         let before = ScrubOracle.strings(line)
         let after = ScrubOracle.strings(made)
         let isPlanted = plants && line.count % 31 == 30
@@ -121,7 +121,7 @@ final class MaskFuzzer: Fuzzer {
         return .valid
     }
 
-    /// What a character becomes by a rule, said again.
+    /// Returns what a rule makes of a character, as a second implementation of the rule.
     private static func masked(_ c: UInt32, _ rule: Int) -> [UInt32] {
         let isHalf = (0xd800..<0xe000).contains(c)
         switch rule {

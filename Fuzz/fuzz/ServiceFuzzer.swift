@@ -1,5 +1,5 @@
-// A whole request behind its head: whatever the body and its codings are, there is one answer, of a status that makes no client
-// drop what is good; what goes to the router is one line for each event; and no memory is held when it is over.
+// Fuzzes a whole request after its head. For any body and codings there is exactly one answer, and no status makes a client drop valid
+// events. The router gets one line for each event. At the end no memory is held.
 
 import Events
 import Ingest
@@ -36,7 +36,7 @@ final class ServiceFuzzer: Fuzzer {
     func next() -> (Comparison, input: [UInt8]) {
         let service = services[mutator.below(services.count)]
         let body = mutator.body()
-        // More often the coding that the body has than another.
+        // Mostly use the coding that the body has.
         let other = ServiceFuzzer.codings[mutator.below(ServiceFuzzer.codings.count)]
         let coding = mutator.below(4) > 0 ? ServiceFuzzer.coding(of: body) : other
         let path = service.endpoints[mutator.below(service.endpoints.count)].path
@@ -68,7 +68,7 @@ final class ServiceFuzzer: Fuzzer {
     }
 }
 
-/// Takes whole lines, and says what is wrong with them.
+/// Takes whole lines, and records what is wrong with them.
 private final class CountingSink: EventSink, @unchecked Sendable {
     private(set) var lines = 0
     private(set) var wrong: String?
@@ -82,10 +82,10 @@ private final class CountingSink: EventSink, @unchecked Sendable {
         _ text: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void
     ) -> Bool {
         let bytes = Array(text.bytes)
-        if bytes.last != 0x0a { wrong = "the last line is not ended" }
+        if bytes.last != 0x0a { wrong = "the last line has no newline" }
         let all = bytes.split(separator: 0x0a, omittingEmptySubsequences: false).dropLast()
         lines = all.count
-        if lines > 21 { wrong = "\(lines) lines of 20 events" }
+        if lines > 21 { wrong = "\(lines) lines, but at most 20 events are allowed" }
         if all.contains(where: { $0.allSatisfy { $0 <= 0x20 } }) { wrong = "a blank line" }
         let invalid = all.enumerated().filter { $0.element.first != UInt8(ascii: "{") }.map { InvalidLine(line: $0.offset, message: "no") }
         answer(.stored(invalid: invalid))
@@ -96,7 +96,7 @@ private final class CountingSink: EventSink, @unchecked Sendable {
 extension ServiceFuzzer {
     private static let batch = #"{"batch":[{"event":"a","n":NaN},{"event":"b"}],"writeKey":"k"}"#
 
-    /// The same batch in gzip and deflate, two lines in zstd, and two events in an uncompressed piece of brotli.
+    /// Plain bodies, the same batch in gzip and deflate, two lines in zstd, an uncompressed piece of brotli, and a body in protobuf.
     private static let seeds: [[UInt8]] =
         [batch, "[{\"a\":1},{}]", "{\"a\":1}\n{\"b\":NaN}\n", #"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"eventName":"e"}]}]}]}"#]
         .map { Array($0.utf8) }

@@ -1,10 +1,11 @@
-// Consent strings: whatever comes in, no decoder reads beyond it, and what it takes is bounded: a string that is taken is not
-// taken when it is cut off, answers the same when it is asked again, and allows nobody more than the person allowed.
+// Fuzzes consent strings. For any input, no decoder reads beyond the string. A string that is accepted gives the same answers twice. It
+// allows no vendor more than the person allowed. A TCF string that is cut inside its core is refused, and so is a GPP string with a
+// section too many or too few.
 
 import Seeded
 import Signals
 
-/// Makes strings of TCF and GPP from good ones, by changing characters, and now and then anything.
+/// Makes strings of TCF and GPP from valid ones. It changes characters, sometimes to any byte.
 private struct StringMutator {
     var random: Seeded
     let seeds: [[UInt8]]
@@ -31,7 +32,7 @@ private struct StringMutator {
     static func seeds(_ texts: String...) -> [[UInt8]] { texts.map { Array($0.utf8) } }
 }
 
-/// Calls `use` with the bytes in memory of exactly their size, so that the address sanitizer sees a read beyond.
+/// Calls `use` with the bytes in memory of exactly their size, so that the address sanitizer detects a read beyond them.
 private func exactly<Result>(_ bytes: some Collection<UInt8>, _ use: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
     let memory = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
     defer { memory.deallocate() }
@@ -45,7 +46,7 @@ struct TCFFuzzer: Fuzzer {
     private static let vendors = [1, 2, 3, 4, 5, 8, 17, 755, 65_535]
 
     init(seed: UInt64, plants: Bool) {
-        // Of the specification; then with vendors as fields, as ranges, and with restrictions.
+        // The first is from the specification. The others have vendors as fields, vendors as ranges, and restrictions.
         let seeds = StringMutator.seeds(
             "CQSbk4AQSbk4ANwAAAENAwCgAAAAAAAAAAYgACPAAAAA.IDKQA4AAgAKAGQAygAAA.YAAAAAAAAAAA",
             "CPXxRfAPXxRfAAfKABENB-CgAIMAAACAAAYgABiAAgQAA", "CPXxRfAPXxRfAAfKABENB-CgAIMAAACAAAYgF5wAoAAgAKAvMACIAIACAAA",
@@ -59,7 +60,7 @@ struct TCFFuzzer: Fuzzer {
         return (judge(text), text)
     }
 
-    /// One bit for each purpose, vendor and basis.
+    /// Returns one answer for each purpose, vendor and basis. It is nil if the string is refused.
     private static func answers(_ text: some Collection<UInt8>) -> [Bool]? {
         exactly(text) { bytes in
             guard let string = TCString(bytes) else { return nil }
@@ -76,16 +77,20 @@ struct TCFFuzzer: Fuzzer {
     private func judge(_ text: [UInt8]) -> Comparison {
         guard let answers = TCFFuzzer.answers(text) else { return .invalid }
         if plants, text.count % 31 == 14 { return .unexplained("planted") }
-        if answers != TCFFuzzer.answers(text) { return .unexplained("it answers otherwise when it is asked again") }
+        if answers != TCFFuzzer.answers(text) { return .unexplained("the answers differ the second time") }
         let width = 3 * (1 + TCFFuzzer.vendors.count)
         for (i, isAllowed) in answers.enumerated() where isAllowed {
-            // Nobody may what the person did not allow at all; either basis is what one of them is.
-            if !answers[i / width * width + i % 3] { return .unexplained("a vendor may more than the person allowed") }
+            // Nobody is allowed what the person did not allow. Both bases together are allowed exactly if one of them is.
+            if !answers[i / width * width + i % 3] { return .unexplained("a vendor is allowed more than the person allowed") }
             let three = i / 3 * 3
-            if !answers[three + 2] || !answers[three] && !answers[three + 1] { return .unexplained("two bases are not either of them") }
+            if !answers[three + 2] || !answers[three] && !answers[three + 1] {
+                return .unexplained("both bases together differ from one of the two")
+            }
         }
-        // The core takes 43 characters at least: 258 bits that no string lacks.
-        for count in [0, 1, 20, 42] where TCFFuzzer.answers(text.prefix(count)) != nil { return .unexplained("it is taken cut off") }
+        // The core has at least 43 characters, whose 258 bits every string needs.
+        for count in [0, 1, 20, 42] where TCFFuzzer.answers(text.prefix(count)) != nil {
+            return .unexplained("it is accepted although it is cut off")
+        }
         return .valid
     }
 }
@@ -95,7 +100,7 @@ struct GPPFuzzer: Fuzzer {
     private let plants: Bool
 
     init(seed: UInt64, plants: Bool) {
-        // Of the specification, then sections of the United States.
+        // The first strings are from the specification. The others have sections of the United States.
         let seeds = StringMutator.seeds(
             "DBACNY~CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA~1YNN", "DBABjw~CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA~1YNN",
             "DBABL~BAAqAAAAAA.YA", "DBABT~1YYN", "DBABzw~1YNN~BAAqAAAAAA.QA")
@@ -127,10 +132,12 @@ struct GPPFuzzer: Fuzzer {
     private func judge(_ text: [UInt8]) -> Comparison {
         guard let answer = Answer(text) else { return .invalid }
         if plants, text.count % 31 == 14 { return .unexplained("planted") }
-        if Answer(text) != answer { return .unexplained("it answers otherwise when it is asked again") }
-        // One section more, or one less, than the header lists.
-        if Answer(text + Array("~1YNN".utf8)) != nil { return .unexplained("it takes a section that nobody lists") }
-        if let last = text.lastIndex(of: UInt8(ascii: "~")), Answer(text[..<last]) != nil { return .unexplained("it misses no section") }
+        if Answer(text) != answer { return .unexplained("the answers differ the second time") }
+        // A string with one section more, or one section less, than its header lists is not valid.
+        if Answer(text + Array("~1YNN".utf8)) != nil { return .unexplained("it accepts a section that its header does not list") }
+        if let last = text.lastIndex(of: UInt8(ascii: "~")), Answer(text[..<last]) != nil {
+            return .unexplained("it is accepted although a section is missing")
+        }
         return .valid
     }
 }

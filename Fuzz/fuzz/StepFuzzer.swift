@@ -1,5 +1,5 @@
-// Random events through random transforms. What any steps leave is JSON by the oracle; what structural steps and splices leave is
-// what the slow model makes of the event, byte for byte. So many events go through one transform, since compiling it takes longer.
+// Applies random transforms to random events. The oracle accepts every result as JSON. The result of structural steps and splices equals
+// the result of the slow model.
 
 import Admission
 import Events
@@ -9,6 +9,7 @@ import Seeded
 @testable import Models
 
 final class StepFuzzer: Fuzzer {
+    /// The number of events for the transforms of one plan. Compiling a plan takes longer than judging an event.
     private static let eventsOfPlan = 16
 
     private var chooser: StepChooser<Seeded>
@@ -19,7 +20,7 @@ final class StepFuzzer: Fuzzer {
     private var transforms: [TransformPlan] = []
     private var isStructural = false
     private var turn = 0
-    /// How many copies have come out of the bench.
+    /// The number of copies that the bench has made under this plan.
     private var copies = 0
 
     init(seed: UInt64, plants: Bool) {
@@ -39,7 +40,7 @@ final class StepFuzzer: Fuzzer {
         isStructural.toggle()
         if isStructural {
             transforms = structural.transforms() + [.step(structural.step())] + structural.transforms() + [.step(structural.step())]
-            // The model does not know the spaces of an object that was hashed.
+            // The model does not know the spaces of an object that is hashed.
             structural.isSpaced = !transforms.contains { if case .hash = $0 { true } else { false } }
         } else {
             transforms = chooser.transforms() + [chooser.transform()]
@@ -63,11 +64,11 @@ final class StepFuzzer: Fuzzer {
         guard let copy else { return isStructural ? .unexplained("it was held back") : .explained("held back") }
         copies += 1
         if plants, line.utf8.count % 31 == 30 { return .unexplained("planted") }
-        guard oracle.isObject(tamed(copy)) else { return .unexplained("it became no JSON: \(copy)") }
+        guard oracle.isObject(tamed(copy)) else { return .unexplained("the result is not JSON: \(copy)") }
         return isStructural ? compared(line, copy) : .valid
     }
 
-    /// Without what the generators put in that the oracle does not take: half a character, and a number beyond a double.
+    /// Returns the line without the valid parts that the oracle refuses: a lone surrogate, and a number beyond the range of a double.
     private func tamed(_ line: String) -> [UInt8] {
         var bytes = Array(line.utf8)
         for (wild, tame) in [("\\ud800", "\\u0800"), ("1E400", "1E100")] {

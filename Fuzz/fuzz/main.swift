@@ -1,9 +1,9 @@
-// Feeds random input to what must withstand anyone's: lines of events, also as adapters read them, descriptions of modules, their files,
-// frames of a module's process, answers of a program, request bodies of client libraries, whole requests with their codings; events with
-// finds for `scrub` and `mask`; events with random transforms; and consent strings.
-// usage: fuzz [--target TARGET] [--seconds N] [--seed S] [--plant]; without a known target it lists them.
-// Prints one line of sums; exits with 1 on any difference that is not explained. `--plant` spoils our verdict in a rare case,
-// which must then be found: that proves the job is alive.
+// Feeds random input to code that reads input from anyone: lines of events, also as adapters read them, descriptions and files of modules,
+// frames of a module's process, answers of a program, request bodies of client libraries, whole requests with their codings, and consent
+// strings. It also feeds events with finds to `scrub` and `mask`, and random events to random transforms.
+// usage: fuzz [--target TARGET] [--seconds N] [--seed S] [--plant]; with an unknown target it lists the targets.
+// Prints one line of sums. Exits with 1 if a difference is not explained, or if no input was valid. `--plant` falsifies our verdict in a
+// rare case, which the fuzzer must then find. This proves that the fuzzer works.
 
 @preconcurrency import Glibc
 
@@ -85,5 +85,5 @@ let reasons = explained.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)"
 print(
     "fuzz: \(target), seed \(seed), \(inputs) inputs, \(valid) valid, explained: \(reasons.isEmpty ? "none" : reasons), "
         + "unexplained \(unexplained)")
-// Whoever never sees a valid one has tried nothing but the first check.
+// A target that never had a valid input has tested only its first check.
 exit(unexplained == 0 && valid > 0 ? 0 : 1)

@@ -1,5 +1,6 @@
-// The provider `console`: events to standard output or standard error, for programs (NDJSON) and for people (pretty).
-// It promises that no event can drive the terminal, and that a reader who leaves is noticed at once, also between events.
+// The provider `console`: writes events to standard output or standard error, as NDJSON for programs or in a readable form for people. It
+// promises that the readable form never passes control characters of an event to the terminal. It notices at once if the reader leaves,
+// also between events.
 
 internal import Glibc
 public import PluginKit
@@ -9,14 +10,14 @@ final class ConsoleProvider: Provider {
         name: "console", version: "0.1.0", summary: "Writes events to standard output or standard error.",
         settings: [
             "format": .choice(
-                "ndjson: one event a line, as it is; pretty: for people; auto: pretty on a terminal, ndjson elsewhere",
+                "ndjson: one event per line, unchanged; pretty: for people; auto: pretty on a terminal, ndjson elsewhere",
                 of: Format.allCases.map(\.rawValue), default: "auto"),
             "stream": .choice("where to write", of: Stream.allCases.map(\.rawValue), default: "stdout"),
             "color": .choice(
-                "of pretty; auto: on a terminal, unless NO_COLOR is set", of: Color.allCases.map(\.rawValue), default: "auto"),
+                "colors of pretty; auto: on a terminal, unless NO_COLOR is set", of: Color.allCases.map(\.rawValue), default: "auto"),
         ],
         writesToStreams: true,
-        // A reader may pause for as long as it likes: a pager, a suspended program.
+        // No deadline: a reader, such as a pager or a suspended program, may pause for any time.
         delivery: Description.Delivery(batchWait: "10ms", ordered: true, deadline: "0s"))
 
     enum Format: String, SettingValue, CaseIterable { case auto, ndjson, pretty }
@@ -54,7 +55,7 @@ final class ConsoleProvider: Provider {
     func close() { watch?.end() }
 }
 
-/// A stream of the process, which several providers may share: their lines never mix.
+/// A stream of the process. Several providers may share it, and their lines never mix.
 struct Outlet: Sendable {
     static let standardOutput = Outlet(descriptor: STDOUT_FILENO, name: "standard output")
     static let standardError = Outlet(descriptor: STDERR_FILENO, name: "standard error")
@@ -75,7 +76,7 @@ struct Outlet: Sendable {
             switch progress.error {
             case 0: .delivered
             case EPIPE, ECONNRESET: .closed("the reader of \(name) has left")
-            // A terminal that hung up; asked what it is, it answers EIO as well.
+            // A terminal that hung up. isatty fails on it with EIO too.
             case EIO where isatty(descriptor) == 1 || errno == EIO: .closed("\(name) is gone: \(systemWords(EIO))")
             case EBADF: .closed("\(name) is not open: \(systemWords(EBADF))")
             default: .retry(code: Int(progress.error), "cannot write to \(name): \(systemWords(progress.error))")

@@ -1,9 +1,10 @@
-// A walk over the JSON text of one event, which the router has proved valid. Broken text is shown oddly, but never read beyond its end.
+// Reads the JSON text of one event. The router has validated the text. Invalid text is shown in an unspecified way, but is never read
+// beyond its end.
 
 internal import PluginKit
 
 struct JSONWalk {
-    /// A member of an object; the name is without its quotes.
+    /// A member of an object. The name excludes its quotes.
     struct Member {
         var name: Range<Int>
         var value: Range<Int>
@@ -21,7 +22,7 @@ struct JSONWalk {
         name.withUTF8Buffer { text[range].elementsEqual($0) }
     }
 
-    /// The beginning of the range, at most that many bytes, cut between characters.
+    /// Returns the beginning of the range, cut between characters to at most `most` bytes.
     func cut(_ range: Range<Int>, to most: Int) -> Range<Int> {
         guard range.count > most else { return range }
         var end = range.lowerBound + most
@@ -57,7 +58,7 @@ struct JSONWalk {
         }
     }
 
-    /// One string, number, literal, mark or run of spaces.
+    /// Returns one string, number, literal, punctuation mark or run of spaces.
     func token(at start: Int, within range: Range<Int>) -> Range<Int> {
         var position = start + 1
         switch text[start] {

@@ -1,4 +1,4 @@
-// Text for a terminal: styles, and the escaping that keeps an event from driving it.
+// Text for a terminal: styles, and the escaping that keeps an event from controlling the terminal.
 
 internal import PluginKit
 
@@ -20,17 +20,17 @@ struct Page {
 
     init(color: Bool) { self.color = color }
 
-    /// Text of the program's own.
+    /// Adds text of the program itself.
     mutating func add(_ text: String, _ style: Style = .plain) {
         styled(style) { $0.append(contentsOf: text.utf8) }
     }
 
-    /// Text of an event.
+    /// Adds text of an event, escaped.
     mutating func add(_ json: JSONWalk, _ range: Range<Int>, _ style: Style) {
         styled(style) { Page.escape(json.text, range, into: &$0) }
     }
 
-    /// Ends the line, without spaces before its end.
+    /// Removes spaces at the end of the line, and ends the line.
     mutating func endLine() {
         while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
         bytes.append(UInt8(ascii: "\n"))
@@ -43,7 +43,8 @@ struct Page {
         bytes.append(contentsOf: "\u{1b}[0m".utf8)
     }
 
-    /// Control characters, marks that turn the direction of writing, and bytes that are no UTF-8 are shown as escapes.
+    /// Appends text in which control characters, invisible characters, marks that change the writing direction, and invalid UTF-8 are
+    /// escaped.
     static func escape(_ text: UnsafeRawBufferPointer, _ range: Range<Int>, into bytes: inout [UInt8]) {
         var position = range.lowerBound
         while position < range.upperBound {
@@ -78,7 +79,7 @@ struct Page {
     private static func isHostile(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7f..<0xa0: true  // control characters
-        case 0x61c, 0x200b, 0x200e, 0x200f, 0x202a...0x202e, 0x2066...0x2069: true  // direction, and what takes no room
+        case 0x61c, 0x200b, 0x200e, 0x200f, 0x202a...0x202e, 0x2066...0x2069: true  // writing direction, and zero width
         case 0x2028, 0x2029, 0x2060...0x2064, 0xfeff, 0xfff9...0xfffb, 0xe0000...0xe007f: true  // separators, invisible marks
         default: false
         }

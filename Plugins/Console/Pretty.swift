@@ -1,5 +1,5 @@
-// Events for people: a line with time, type, name and user, and below it the members, indented and aligned, for 80 columns.
-// It shows the text of the event as it stands, except what could drive or deceive a terminal, which it escapes.
+// Events for people: a line with the time, type, name and user, and below it the other members, indented and aligned for 80 columns. It
+// shows the text of the event unchanged, except for characters that could control or deceive a terminal, which it escapes.
 
 internal import Glibc
 internal import PluginKit
@@ -7,12 +7,12 @@ internal import PluginKit
 struct Pretty {
     let color: Bool
     private static let width = 80
-    /// Members nested deeper are shown in one line.
+    /// The deepest level whose members get their own lines. Deeper members are shown in one line.
     private static let deepest = 16
-    /// Longer values are cut, and the cut is shown.
+    /// The largest number of bytes of a value. Longer values are cut, and the cut is marked.
     private static let longest = 2_000
 
-    /// Calls `body` with the events of the batch as text; the "lines" end where the events do.
+    /// Calls `body` with the text of the events. Each element of the `Lines` is the whole text of one event.
     func render(_ batch: borrowing Batch, _ body: (Lines) -> Outcome) -> Outcome {
         var page = Page(color: color)
         var ends: [UInt64] = []
@@ -28,7 +28,7 @@ struct Pretty {
         let members = json.members(of: 0..<text.count)
         var shown: Set<Int> = []
 
-        /// The text of a member of the head line; one that had to be cut is shown below again, in full.
+        /// Adds a member to the head line. A member that was cut is shown again below, in full.
         func head(_ name: StaticString, columns: Int, _ style: Page.Style, label: String = "") -> Bool {
             guard let index = members.firstIndex(where: { json.equals($0.name, name) }) else { return false }
             var value = members[index].value
@@ -60,7 +60,7 @@ struct Pretty {
         }
     }
 
-    /// A value after its name (or dash): in the same line if it fits, below it otherwise.
+    /// Adds a value after its name or dash: on the same line if it fits, otherwise below.
     private func value(_ value: Range<Int>, of json: JSONWalk, indent: Int, gap: Int, used: Int, on page: inout Page) {
         let space = String(repeating: " ", count: gap)
         let members = json.first(of: value) == UInt8(ascii: "{") ? json.members(of: value) : []
@@ -82,7 +82,7 @@ struct Pretty {
         }
     }
 
-    /// A value in one line, spaced evenly.
+    /// Adds a value on one line, with uniform spaces.
     private func inline(_ value: Range<Int>, of json: JSONWalk, on page: inout Page) {
         let cut = json.cut(value, to: Pretty.longest)
         var position = cut.lowerBound
@@ -102,7 +102,7 @@ struct Pretty {
         if cut != value { page.add(" … \(value.count - cut.count) bytes more", .faint) }
     }
 
-    /// When the event came in, for events that carry no time of their own.
+    /// Returns the arrival time as text, for events without their own time.
     static func time(_ nanoseconds: Int64) -> String {
         let milliseconds = Int((nanoseconds / 1_000_000) % 1000)
         var seconds = time_t(nanoseconds / 1_000_000_000)

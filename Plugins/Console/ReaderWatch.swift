@@ -1,4 +1,5 @@
-// Notices that the reader of a pipe or socket has left while nothing is written. It sleeps in poll and never wakes up otherwise.
+// Notices when the reader of a pipe or socket leaves while nothing is written. Its thread sleeps in poll and wakes up only for this and for
+// the end.
 
 internal import CPlatform
 internal import Glibc
@@ -8,7 +9,8 @@ final class ReaderWatch: Sendable {
     private let ending: Int32
     private let thread: Monitor<Thread?>
 
-    /// Nil for files and terminals, which have no reader that could leave. `left` is called at most once.
+    /// Returns nil for files and terminals, since they have no reader that could leave, and if there is no descriptor for the wake-up.
+    /// `left` is called at most once.
     init?(_ descriptor: Int32, left: @escaping @Sendable () -> Void) {
         var status = stat()
         guard fstat(descriptor, &status) == 0, [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT) else { return nil }
@@ -17,7 +19,7 @@ final class ReaderWatch: Sendable {
         self.ending = ending
         thread = Monitor(
             Thread.start("console-watch") {
-                // No events are asked for: errors and hang-ups are always reported.
+                // It requests no events: poll always reports errors and hang-ups.
                 var entries = [pollfd(fd: descriptor, events: 0, revents: 0), pollfd(fd: ending, events: Int16(POLLIN), revents: 0)]
                 while poll(&entries, 2, -1) < 0, errno == EINTR {}
                 if entries[1].revents == 0, entries[0].revents != 0 { left() }

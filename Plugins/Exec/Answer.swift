@@ -1,19 +1,19 @@
-// One line of a program's standard output: {"outcome": "rejected", "code": 422, "message": "no such user"}.
-// A line is read whole or refused; nothing in it is passed over.
+// One line of a program's standard output: {"outcome": "rejected", "code": 422, "message": "no such user"}. A line is either read
+// completely or invalid. Unknown members are never ignored.
 
 internal import PluginKit
 
 struct Answer {
-    /// The most bytes of a line.
+    /// The largest number of bytes in a line.
     static let most = 65_536
 
     let outcome: Outcome
 
     private static let delivered = Array(#"{"outcome":"delivered"}"#.utf8)
 
-    /// nil: it is no answer.
+    /// Parses one line. Returns nil if it is not a valid answer.
     init?(_ line: UnsafeRawBufferPointer) {
-        // By far the most frequent, and nothing to be taken apart.
+        // This is by far the most frequent answer, and it needs no parsing.
         if line.elementsEqual(Answer.delivered) {
             outcome = .delivered
             return

@@ -1,6 +1,6 @@
-// The provider `exec`: hands events to a program in any language, one a line, and reads one answer a line for each.
-// It promises that every event gets the answer that was meant for it: an answer that makes no sense, or one too many, ends
-// the program, and what was not answered is unknown. So does an answer to an event that the program has not read.
+// The provider `exec`: writes events to a program in any language, one per line, and reads one answer line for each event. It promises that
+// every event gets its own answer. An invalid answer, an extra answer, or an answer to an event that the program has not read ends the
+// program. The events without an answer are then unknown.
 
 internal import Glibc
 public import PluginKit
@@ -11,11 +11,11 @@ final class ExecProvider: Provider {
         settings: [
             "command": .list("the program and its arguments, without a shell; found by PATH", of: .text("")).required,
             "environment": .object(
-                "variables for the program; of the router's own it gets PATH, HOME, LANG, TZ and TMPDIR", [:], others: .text("")),
+                "variables for the program; of the router's own variables it gets PATH, HOME, LANG, TZ and TMPDIR", [:], others: .text("")),
             "timeout": .duration("how long the program may go without an answer while it has events", default: "30s"),
         ],
         limits: Description.Limits(events: 10_000),
-        // The program's own timeout comes first: it can be ended.
+        // No deadline: the program's own timeout applies, since the program can be ended.
         delivery: Description.Delivery(ordered: true, deadline: "0s"))
 
     private let host: Host
@@ -25,7 +25,7 @@ final class ExecProvider: Provider {
     private let now: @Sendable () -> Instant
     private let patience: Program.Patience
     private var program: Program?
-    /// Ends of the program since it last answered, and when it may be started again.
+    /// How often the program has ended since its last answer. `notBefore` is the earliest time of the next start.
     private var ends = 0
     private var notBefore: Instant?
     private var lastEnd = ""
@@ -44,13 +44,13 @@ final class ExecProvider: Provider {
         let own = settings.get("environment", as: Settings.self)
         let names = own?.names ?? []
         if let bad = names.first(where: { $0.isEmpty || $0.contains("=") || $0.utf8.contains(0) }) {
-            throw SettingsFault("'environment' has no variable of the name '\(bad)'")
+            throw SettingsFault("'environment' cannot hold a variable with the name '\(bad)'")
         }
         guard !(command + names.map { own?.get($0) ?? "" }).contains(where: { $0.utf8.contains(0) }) else {
-            throw SettingsFault("'command' and the values of 'environment' must be without the character U+0000")
+            throw SettingsFault("'command' and the values of 'environment' must not contain the character U+0000")
         }
         environment = Process.cleanEnvironment(names.map { ($0, own?.get($0) ?? "") })
-        // `switchyard check` makes an instance too: the first delivery starts the program.
+        // `switchyard check` also makes an instance, so only the first delivery starts the program.
         do throws(SystemFault) {
             _ = try Process.find(name)
         } catch {
@@ -70,12 +70,13 @@ final class ExecProvider: Provider {
 
     func close() {
         guard let program else { return }
-        // Whoever answered everything may still have something to put away.
+        // A program that has answered everything may still have data to save.
         if let words = program.finish(patience) { host.log(.warning, "the program \(command[0]) \(words)") }
         self.program = nil
     }
 
-    /// The answers of the events that have one; the destination that is gone for one event is gone for all.
+    /// Returns the outcome of a batch from the answers, with `rest` for the events without an answer. If the destination is permanently
+    /// gone for one event, it is gone for all events after it.
     private static func outcome(_ answers: [Outcome], rest: Outcome) -> Outcome {
         if let gone = answers.firstIndex(where: \.isClosed) {
             return .mixed(rest: answers[gone], events: Array(answers[..<gone].enumerated().map { ($0.offset, $0.element) }))
@@ -87,7 +88,7 @@ final class ExecProvider: Provider {
         return answers.isEmpty ? rest : .mixed(rest: rest, events: answers.enumerated().map { ($0.offset, $0.element) })
     }
 
-    /// Starts the program where there is none; what stands in the way.
+    /// Starts the program if none is running. Returns nil, or the outcome of the batch if the program cannot run.
     private func start() -> Outcome? {
         if let fault = program?.fault {
             end(fault)
@@ -105,7 +106,8 @@ final class ExecProvider: Provider {
         }
     }
 
-    /// What it says on its standard error; the router cleans it, masks secrets in it and puts the provider's name before it.
+    /// Logs what the program writes to standard error. The router makes each line safe to show, masks secrets in it, and adds the
+    /// provider's name.
     private static func tell(_ heard: ErrorPipe.Heard, _ host: Host) {
         switch heard {
         case .line(let bytes): host.log(.information, String(decoding: bytes, as: UTF8.self))

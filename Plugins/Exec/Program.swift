@@ -1,11 +1,11 @@
-// A running program between three pipes. Writing and reading go on side by side, so that neither waits for the other; its standard error
-// is read beside them.
+// A running program and its three pipes. Writing and reading are interleaved, so that neither blocks the other. A thread of its own reads
+// the standard error.
 
 internal import Glibc
 internal import PluginKit
 
 final class Program {
-    /// How long it may take to end after its input has, and after SIGTERM, before it is killed.
+    /// The time that the program has to end after its input has ended, and then after SIGTERM, before it is killed.
     struct Patience {
         var afterInput = Duration.seconds(4)
         var afterTerminate = Duration.seconds(1)
@@ -13,15 +13,15 @@ final class Program {
 
     private let process: Process
     private let now: @Sendable () -> Instant
-    /// nil once the program was told that nothing follows.
+    /// The writing end of its input. It is nil after the input was closed.
     private var input: Descriptor?
     private let output: Descriptor
     private let errors: ErrorPipe
-    /// What was read behind the last whole line.
+    /// The bytes that were read after the last whole line.
     private var rest: [UInt8] = []
     private var chunk = [UInt8](repeating: 0, count: 65_536)
 
-    /// `hear` gets what it says on its standard error, on a thread of its own.
+    /// Starts the program. `hear` gets the lines of its standard error, on a separate thread.
     init(
         _ command: [String], _ environment: [String], now: @escaping @Sendable () -> Instant = Clock.system.now,
         hear: @escaping @Sendable (ErrorPipe.Heard) -> Void
@@ -41,7 +41,7 @@ final class Program {
 
     deinit { _ = end("is let go") }
 
-    /// The reading and the writing end; ours does not block.
+    /// Makes a pipe and returns its reading and writing ends. Our end does not block.
     private static func pipe(ours: Int) throws(SystemFault) -> (Int32, Int32) {
         let ends = try makePipe()
         _ = fcntl(ours == 0 ? ends.reading : ends.writing, F_SETFL, O_NONBLOCK)
@@ -55,7 +55,8 @@ final class Program {
         }
     }
 
-    /// Why it cannot be given events: it has ended, or has answered what it was not given.
+    /// The reason why the program cannot get events: it has ended, or it has answered an event that it did not get. Nil if it can get
+    /// events.
     var fault: String? {
         if process.hasEnded { return end() }
         var ready = pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)
@@ -66,8 +67,8 @@ final class Program {
         return nil
     }
 
-    /// Writes the events and reads as many answers; with fewer, why. `timeout` in milliseconds is from the beginning or a whole answer to
-    /// the next one, whatever else the program does meanwhile.
+    /// Writes the events and reads one answer for each. If there are fewer answers, `fault` is the reason. `timeout` is in milliseconds and
+    /// runs from the start, or from one whole answer to the next, whatever else the program does meanwhile.
     func exchange(_ lines: Lines, timeout: Int) -> (answers: [Outcome], fault: String?) {
         var answers: [Outcome] = []
         var offset = 0
@@ -75,7 +76,7 @@ final class Program {
         var until = now() + .milliseconds(timeout)
         let late = "gave no answer within \(timeout) ms and was ended"
         while answers.count < lines.count {
-            // What it said before it ended is in the pipe by then, whoever else still holds the pipe.
+            // After the program has ended, its whole output is in the pipe, even if another process still holds the pipe.
             let hasEnded = process.hasEnded
             let target = offset < lines.bytes.count && !hasEnded ? inputNumber : -1
             var ready = [pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)]
@@ -84,7 +85,7 @@ final class Program {
             let left = (until - now()).nanoseconds
             let number = poll(&ready, nfds_t(ready.count), hasEnded || left <= 0 ? 0 : Int32(clamping: left / 1_000_000 + 1))
             if number < 0, errno == EINTR { continue }
-            // A late answer that is there counts, so that a router that was stopped for a while ends nobody.
+            // A late answer that is already in the pipe counts. Otherwise a router that was stopped for a while would end the program.
             if number == 0 || left <= 0 && ready[0].revents == 0 { return (answers, end(hasEnded ? nil : late)) }
             if target >= 0, ready[2].revents != 0 { write(lines.bytes, &offset, to: target) }
             guard ready[0].revents != 0 else { continue }
@@ -93,7 +94,7 @@ final class Program {
             if got < 0, errno == EINTR || errno == EAGAIN { continue }
             guard got > 0 else { return (answers, howItEnded()) }
             rest += chunk[..<got]
-            // Asked for after its answers were read, so that it is not less than what it had read when it gave them.
+            // This runs after the answers were read, so the count is not less than what the program had read when it gave them.
             if input != nil { hasRead = max(hasRead, offset - unread) }
             if let fault = takeLines(&answers, of: lines) { return (answers, end(fault)) }
             if answers.count > known {
@@ -106,10 +107,11 @@ final class Program {
         return (answers, nil)
     }
 
-    /// How many bytes of the events at hand it has read, at least. It is below 0 while it has not read all of those before.
+    /// The number of bytes of the current events that the program has read, at least. It is negative while the program has not read all
+    /// earlier events.
     private var hasRead = 0
 
-    /// How many bytes lie in the pipe to it.
+    /// The number of unread bytes in the pipe to the program.
     private var unread: Int {
         var count: Int32 = 0
         return inputNumber >= 0 && ioctl(inputNumber, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
@@ -120,19 +122,20 @@ final class Program {
         if written >= 0 {
             offset += written
         } else if errno != EAGAIN, errno != EINTR {
-            // It reads no more; what it still says is heard.
+            // The program reads no more. Its answers are still read.
             hasRead = max(hasRead, offset - unread)
             input = nil
         }
     }
 
-    /// What is wrong with a line; nil: each is the answer to an event that the program has read.
+    /// Takes the whole lines as answers. Returns what is wrong with a line, or nil if every line is the answer to an event that the program
+    /// has read.
     private func takeLines(_ answers: inout [Outcome], of lines: Lines) -> String? {
-        let none = "gave an answer that is none and was ended"
+        let none = "gave an invalid answer and was ended"
         var start = 0
         while answers.count < lines.count, let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
             guard let answer = rest.withUnsafeBytes({ Answer(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }) else { return none }
-            // The newline behind the event may be left for later.
+            // The program may read the newline after the event later.
             guard lines.end(of: answers.count) - 1 <= hasRead else { return "answered an event before it had read it and was ended" }
             answers.append(answer.outcome)
             start = end + 1
@@ -141,17 +144,18 @@ final class Program {
         return rest.count <= Answer.most ? nil : none
     }
 
-    /// Its input ends; then it is given time to end by itself, is asked to (SIGTERM), and is killed, each time with all that it has
-    /// started. How it ended, where that was not well.
+    /// Closes the input of the program and gives it time to end. Then it sends SIGTERM, and then it kills the program with all processes
+    /// that it has started. Returns how the program ended, or nil if it ended with code 0.
     func finish(_ patience: Patience) -> String? {
         input = nil
         if !process.endsWhole(within: patience.afterInput) {
             let hasEnded = process.hasEnded
             process.terminate()
             if !process.endsWhole(within: patience.afterTerminate), !process.hasEnded {
-                return end("did not end within \(shown(patience.afterInput + patience.afterTerminate)) after its input and was killed")
+                return end(
+                    "did not end within \(shown(patience.afterInput + patience.afterTerminate)) after the end of its input and was killed")
             }
-            if !hasEnded { return end("did not end within \(shown(patience.afterInput)) after its input and was asked to") }
+            if !hasEnded { return end("did not end within \(shown(patience.afterInput)) after the end of its input and got SIGTERM") }
         }
         let words = end()
         return words == "ended with code 0" ? nil : words
@@ -161,7 +165,8 @@ final class Program {
 
     private func howItEnded() -> String { process.ends(within: .seconds(1)) ? end() : end("closed its output and was ended") }
 
-    /// Ends it, with all that it has started; how it ended, or why it had to. What it has said until then is heard before.
+    /// Ends the program and all processes that it has started. Returns `why`, or how the program ended. It first reads the whole standard
+    /// error.
     private func end(_ why: String? = nil) -> String {
         if why != nil { process.kill() }
         let words = process.wait()

@@ -1,4 +1,5 @@
-// Compresses a finished file beside it: to a temporary name, which takes the final one when all is written, and only then the plain file goes.
+// Compresses a finished file in its own folder. It writes to a temporary name, renames the complete file to its final name, and only then
+// removes the plain file.
 
 internal import CZlib
 internal import CZstd
@@ -6,7 +7,7 @@ internal import Glibc
 internal import PluginKit
 
 struct Compressor {
-    /// The end of the temporary name; what a crash leaves is removed at the next start.
+    /// The suffix of the temporary name. The next start removes temporary files that a crash left.
     static let partial = ".partial"
     private static let chunk = 131_072
 
@@ -18,27 +19,27 @@ struct Compressor {
         self.system = system
     }
 
-    /// `isCurrent` tells whether the file has become the one that is written to, as late events can make it. What cannot be made to last
-    /// is thrown, and the plain file stays.
+    /// Compresses one file. `isCurrent` returns true if the file has become the current one again, because late events arrived. If the
+    /// compressed file cannot be made durable, the function throws and the plain file stays.
     func compress(_ finished: String, synchronize: Bool, isCurrent: () -> Bool) throws(FileFault) {
         let input = again { open(finished, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY) }
         if input == -ENOENT { return }
         guard input >= 0 else { throw FileFault("cannot open", finished, -input) }
         defer { close(input) }
-        // Nobody appends meanwhile: a writer waits for the lock, then finds the file gone and begins anew.
+        // No writer appends meanwhile: a writer waits for the lock, then finds the file removed and makes a new one.
         _ = again { flock(input, LOCK_EX) }
         if isCurrent() { return }
         guard let status = FileStatus(descriptor: input), FileStatus(path: finished)?.identity == status.identity else { return }
 
         var path = finished
         if FileStatus(path: path + method.suffix, followingLinks: false) != nil {
-            // Late events made a file anew that had been compressed already.
+            // Late events created a file again that was compressed before.
             path = RotatedName.free(for: finished, at: Int64(status.modified.tv_sec) * 1_000_000_000)
             let renamed = again { rename(finished, path) }
             guard renamed == 0 else { throw FileFault("cannot rename", finished, -renamed) }
         }
         let temporary = path + method.suffix + Compressor.partial
-        // Made anew: what somebody else laid there is not written to.
+        // Remove the old file and create a new one, so that a file that another user placed there is never written to.
         unlink(temporary)
         let output = again { open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600) }
         guard output >= 0 else { throw FileFault("cannot open", temporary, -output) }
@@ -51,7 +52,7 @@ struct Compressor {
             }
             if synchronize {
                 let result = again { fsync(output) }
-                guard result == 0 else { throw FileFault("cannot force to the disk", temporary, -result) }
+                guard result == 0 else { throw FileFault("cannot sync", temporary, -result) }
             }
             let renamed = again { rename(temporary, path + method.suffix) }
             guard renamed == 0 else { throw FileFault("cannot rename", temporary, -renamed) }
@@ -59,12 +60,12 @@ struct Compressor {
             unlink(temporary)
             throw error
         }
-        // The new name must last before the plain file goes.
+        // The new name must be durable before the plain file is removed.
         if synchronize {
             let result = system.synchronizeFolder(path)
             guard result >= 0 else {
                 unlink(path + method.suffix)
-                throw FileFault("cannot force to the disk the folder of", path + method.suffix, -result)
+                throw FileFault("cannot sync the folder of", path + method.suffix, -result)
             }
         }
         unlink(path)
@@ -107,7 +108,8 @@ struct Compressor {
     }
 }
 
-/// Takes input and gives output until it is done with the input: with all of it, or when `last`, with its own end too. Nil: it failed.
+/// Encodes input until `done` is true: then all input is encoded and, if `last` is true, the end of the stream is written too. Returns nil
+/// if it fails.
 private protocol Encoder: AnyObject {
     func encode(_ from: UnsafeRawBufferPointer, into: UnsafeMutableRawBufferPointer, last: Bool) -> (taken: Int, written: Int, done: Bool)?
 }
@@ -117,7 +119,7 @@ private final class GzipEncoder: Encoder {
     private let ready: Bool
 
     init() {
-        // 16 above the window size asks for the gzip format.
+        // Adding 16 to the window size selects the gzip format.
         ready =
             deflateInit2_(
                 &stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,

@@ -1,5 +1,5 @@
-// The provider `file`: appends NDJSON to a file, a device or a FIFO. It promises that no line is ever torn, that a batch is either there
-// or comes again, and that nothing but the arrival time decides where an event goes.
+// The provider `file`: appends NDJSON to a file, a device or a FIFO. It promises to cut off, continue or end a torn line before the next
+// event is written. A batch that is not completely written is delivered again. Only the arrival time decides into which file an event goes.
 
 internal import Glibc
 public import PluginKit
@@ -9,7 +9,7 @@ final class FileProvider: Provider {
     static let description = Description(
         name: "file", version: "0.1.0", summary: "Appends events to a file, a device or a FIFO, and rotates files.",
         settings: FileRules.schema,
-        // A path such as /dev/stdout.
+        // The path can be /dev/stdout.
         writesToStreams: true, delivery: Description.Delivery(ordered: true))
 
     private let rules: FileRules
@@ -37,7 +37,7 @@ final class FileProvider: Provider {
         return .delivered
     }
 
-    /// The next events that go to the same file.
+    /// Returns the path for the event at `start`, and the end of the run of events with the same path.
     private func run(of batch: borrowing Batch, from start: Int) -> (path: String, end: Int) {
         var second = FileProvider.second(batch.arrivals[start])
         let path = rules.template.path(at: second)

@@ -1,4 +1,4 @@
-// The settings of a file provider, read and checked once.
+// The settings of a file provider, parsed and checked once.
 
 internal import Glibc
 internal import PluginKit
@@ -14,7 +14,7 @@ struct FileRules: Sendable {
         case gzip
         case zstd
 
-        /// What a compressed file's name ends in.
+        /// The suffix of the names of compressed files.
         var suffix: String {
             switch self {
             case .none: ""
@@ -24,11 +24,11 @@ struct FileRules: Sendable {
         }
     }
     struct Rotation: Sendable {
-        /// The most bytes in a file.
+        /// The largest number of bytes in a file.
         var bytes: Int?
-        /// How old a file may become, in nanoseconds.
+        /// The maximum age of a file, in nanoseconds.
         var every: Int64?
-        /// How many finished files stay.
+        /// The number of finished files to keep.
         var keep: Int?
         var compress = Compression.none
     }
@@ -40,19 +40,19 @@ struct FileRules: Sendable {
 
     static let schema: KeyValuePairs<String, Schema> = [
         "path": .text(
-            "the file to append to; missing folders are made, for the owner alone; %Y %m %d %H and other digits of strftime stand for"
+            "the file to append to; missing folders are made, for the owner alone; %Y %m %d %H and other numeric fields of strftime give"
                 + " the arrival time of the events"
         ).required,
-        "utc": .flag("whether these are in UTC or in local time", default: true),
+        "utc": .flag("true: the time fields are in UTC; false: in local time", default: true),
         "mode": .text("the permissions of a new file", default: "0600", pattern: "0[0-7]{3}"),
         "sync": .choice("when data is forced to the disk", of: Sync.allCases.map(\.rawValue), default: "never"),
         "rotate": .object(
-            "when to begin a new file; the old one becomes PATH.<time>, such as events.ndjson.20260131T235959.123Z",
+            "when to start a new file; the old one becomes PATH.<time>, such as events.ndjson.20260131T235959.123Z",
             [
                 "bytes": .size("before the file grows larger than this"),
-                "every": .duration("when the file is older than this, with the next events"),
-                "keep": .integer("how many finished files stay; those of earlier times in the path count too", minimum: 0),
-                "compress": .choice("finished files", of: Compression.allCases.map(\.rawValue), default: "none"),
+                "every": .duration("when the file is older than this and the next events come"),
+                "keep": .integer("how many finished files to keep; files for earlier times in the path count too", minimum: 0),
+                "compress": .choice("how finished files are compressed", of: Compression.allCases.map(\.rawValue), default: "none"),
             ]),
     ]
 
@@ -69,7 +69,7 @@ struct FileRules: Sendable {
         rotation.keep = rotate.get("keep")
         rotation.compress = rotate.get("compress") ?? .none
         if let bytes = rotation.bytes, bytes < 1 { throw SettingsFault("rotate.bytes must be at least 1") }
-        if let every = rotation.every, every < 1 { throw SettingsFault("rotate.every must be more than nothing, and less than 292 years") }
+        if let every = rotation.every, every < 1 { throw SettingsFault("rotate.every must be more than 0 and less than 292 years") }
         if rotation.bytes == nil, rotation.every == nil, !template.hasFields {
             throw SettingsFault("rotate needs 'bytes' or 'every', or a path with fields of the time")
         }

@@ -1,5 +1,5 @@
-// What the file provider asks of the system, as values, so that tests can make each of them fail.
-// Every call answers a negative errno when it fails, and none is interrupted by a signal.
+// The system calls of the file provider, as values, so that tests can make each of them fail. Every call returns a negative errno when it
+// fails. If a signal interrupts a call, `write` and `wait` return -EINTR, and the others repeat the call.
 
 internal import CPlatform
 internal import Glibc
@@ -14,15 +14,15 @@ struct FileSystem: Sendable {
     var truncate: @Sendable (_ descriptor: Int32, _ size: Int) -> Int32 = { descriptor, size in again { ftruncate(descriptor, size) } }
     var synchronize: @Sendable (_ descriptor: Int32) -> Int32 = { descriptor in again { fdatasync(descriptor) } }
     var rename: @Sendable (_ from: String, _ to: String) -> Int32 = { from, to in again { Glibc.rename(from, to) } }
-    /// Makes the names in the folder of a path last.
+    /// Makes the names in the folder of a path durable.
     var synchronizeFolder: @Sendable (_ path: String) -> Int32 = { path in File.synchronizeFolder(of: path) }
-    /// Nanoseconds since 1970.
+    /// The current time in nanoseconds since 1970.
     var now: @Sendable () -> Int64 = Clock.system.wall
 
     static let system = FileSystem()
 }
 
-/// Calls until no signal gets in between; a failure becomes its negative errno.
+/// Repeats a call while signals interrupt it. Returns a negative errno if it fails.
 func again(_ body: () -> Int32) -> Int32 {
     while true {
         let result = body()
@@ -31,7 +31,7 @@ func again(_ body: () -> Int32) -> Int32 {
     }
 }
 
-/// What stands at a path, or behind a descriptor.
+/// The status of the file at a path or behind a descriptor.
 struct FileStatus {
     struct Identity: Equatable {
         var device: dev_t
@@ -52,10 +52,10 @@ struct FileStatus {
     let identity: Identity
     let size: Int
     let mode: mode_t
-    /// When it was last written to.
+    /// The time of the last write.
     let modified: timespec
 
-    /// Nil when there is nothing, or nothing that can be looked at.
+    /// Returns nil if there is no file, or if its status cannot be read.
     init?(path: String, followingLinks: Bool = true) {
         var status = stat()
         guard (followingLinks ? stat(path, &status) : lstat(path, &status)) == 0 else { return nil }
@@ -85,7 +85,8 @@ struct FileStatus {
     }
 }
 
-/// Makes the folders of a path that are missing, for the owner alone; answers a negative errno. `made` is told each of them.
+/// Makes the missing folders of a path, with access only for the owner. Calls `made` for each new folder. Returns a negative errno on
+/// failure.
 func makeFolders(of path: String, made: (String) -> Void) -> Int32 {
     var slash = path.utf8.startIndex
     while let next = path.utf8[slash...].dropFirst().firstIndex(of: UInt8(ascii: "/")) {
@@ -106,7 +107,8 @@ private func synchronizeFolder(of path: String) -> Int32 {
     return again { fsync(descriptor) }
 }
 
-/// When the file was created, in nanoseconds since 1970; on file systems that forget it, when it was last written to.
+/// Returns the creation time of the file in nanoseconds since 1970. On file systems that do not record it, returns the time of the last
+/// write.
 func birth(of descriptor: Int32) -> Int64 {
     let birth = cplatform_birth(descriptor)
     guard birth < 0, let modified = FileStatus(descriptor: descriptor)?.modified else { return birth }

@@ -1,5 +1,5 @@
-// Looks after finished files, on a thread of its own so that no lane waits: compresses them, and removes those beyond `keep`.
-// It works from what stands in the folder, so that what a crash left undone is done at the next start.
+// Compresses finished files and removes those beyond `keep`, on a separate thread so that no lane waits. It works from the content of the
+// folder, so the next start completes what a crash interrupted.
 
 internal import Glibc
 internal import PluginKit
@@ -17,7 +17,7 @@ final class Finisher: Sendable {
     private let state = Monitor(State())
     private let thread = Monitor<Thread?>(nil)
 
-    /// Nil when finished files are left alone.
+    /// Returns nil if finished files are neither compressed nor removed.
     init?(_ rules: FileRules, _ host: Host, _ system: FileSystem) {
         guard rules.rotation.compress != .none || rules.rotation.keep != nil else { return nil }
         self.rules = rules
@@ -25,7 +25,8 @@ final class Finisher: Sendable {
         self.system = system
     }
 
-    /// Says which file is written to from now on, before it is made; all others are finished.
+    /// Sets the current file, which the writer writes to from now on. The writer calls it before it makes the file. All other files are
+    /// finished.
     func begin(_ path: String) {
         state.withLock { state in
             state.current = path
@@ -35,7 +36,7 @@ final class Finisher: Sendable {
         thread.withLock { if $0 == nil { $0 = Thread.start("file-finisher") { self.run() } } }
     }
 
-    /// Does what is still to be done, and ends.
+    /// Completes the remaining work and ends the thread.
     func end() {
         state.withLock { state in
             state.ending = true
@@ -77,7 +78,8 @@ final class Finisher: Sendable {
         }
     }
 
-    /// Under the lock, so that a writer that comes back to the file finds it gone and makes it anew.
+    /// Removes a file unless it is the current one. The lock makes sure that a writer that returns to the file finds it removed and makes
+    /// it again.
     private func remove(_ path: String) {
         let code = state.withLock { $0.current == path || unlink(path) == 0 ? 0 : errno }
         if code != 0, code != ENOENT { host.log(.warning, "cannot remove '\(path)': \(systemWords(code))") }
@@ -87,7 +89,8 @@ final class Finisher: Sendable {
 
     private func finished() -> [(path: String, modified: timespec)] {
         let paths = files(ending: ["", ".gz", ".zst"])
-        // Asked after the folder was read: a file that was begun meanwhile was announced before it was made.
+        // This runs after the folder was read. A file that a writer starts meanwhile was announced before it was made, so it counts as
+        // current.
         let current = state.withLock { $0.current }
         return paths.compactMap { path in
             guard path != current, let status = FileStatus(path: path, followingLinks: false), status.kind == .regular else { return nil }
@@ -95,7 +98,7 @@ final class Finisher: Sendable {
         }
     }
 
-    /// The files of the template, as they were written and as they were rotated.
+    /// Returns the files of the template, with their original and their rotated names.
     private func files(ending suffixes: [String]) -> [String] {
         let plain = rules.template.glob
         let rotated = plain + "." + PathTemplate.pattern(RotatedName.shape)
@@ -110,11 +113,11 @@ final class Finisher: Sendable {
     }
 }
 
-/// The name of a rotated file: the path and the time, in UTC, at which it was rotated. Names sort by age.
+/// The name of a rotated file: the path, and the UTC time of the rotation. The names sort by age.
 enum RotatedName {
     static let shape = "00000000T000000.000Z"
 
-    /// A name that is free, also in its compressed forms: a time is used once.
+    /// Returns an unused name whose compressed forms are unused too. Each time is used only once.
     static func free(for path: String, at nanoseconds: Int64) -> String {
         var milliseconds = nanoseconds / 1_000_000
         while true {

@@ -1,5 +1,6 @@
-// The end of a file whose last line has no newline: a write was cut short by a kill, a crash or a full disk.
-// A complete event gets its newline. The beginning of one is cut off, and the log says so. Anything else is not ours: it is kept, as a line.
+// Repairs the end of a file whose last line has no newline, because a kill, a crash or a full disk cut a write short. A complete event gets
+// its newline. The beginning of an event is cut off, and the log reports it. Anything else was not written by the router: it stays, and
+// gets a newline.
 
 internal import Glibc
 internal import PluginKit
@@ -7,7 +8,7 @@ internal import PluginKit
 extension RegularFile {
     private static let chunk = 65_536
 
-    /// Answers the size of the file once it ends in a newline. The lock is held.
+    /// Makes the file end in a newline and returns its new size. The caller holds the lock.
     func mend(size: Int, _ log: (String) -> Void) throws(FileFault) -> Int {
         let reader = again { open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
         guard reader >= 0 else {
@@ -37,7 +38,7 @@ extension RegularFile {
         return size + 1
     }
 
-    /// Where the last line begins, or nil when it is ended.
+    /// Returns the offset of the beginning of the last line, or nil if the file ends in a newline.
     private func lastLine(of reader: Int32, size: Int) throws(FileFault) -> Int? {
         guard try read(reader, from: size - 1, to: size) != [UInt8(ascii: "\n")] else { return nil }
         var end = size
@@ -63,7 +64,7 @@ extension RegularFile {
     }
 }
 
-/// Whether bytes are what a write that was cut short leaves of an event: the beginning of an object, or zeros after a power cut.
+/// Decides whether a line is the rest of an event whose write was cut short: the beginning of an object, or zeros after a power cut.
 struct TornCheck {
     private var first: UInt8?
     private var depth = 0
@@ -71,7 +72,7 @@ struct TornCheck {
     private var escaped = false
     private var zeros = false
 
-    /// The router writes valid JSON only, and of that only the whole object closes its first bracket.
+    /// True if the line is torn. The router writes only valid JSON, in which the first bracket is closed only at the end of the object.
     var isTorn: Bool { zeros || (first == UInt8(ascii: "{") && (depth > 0 || inText)) }
 
     mutating func feed(_ bytes: [UInt8]) {

@@ -1,10 +1,10 @@
-// A path with fields of the time, such as var/events-%Y-%m-%d.ndjson. Nothing in it ever comes from an event but its arrival time.
+// A path with time fields, such as var/events-%Y-%m-%d.ndjson. An event affects the path only through its arrival time.
 
 internal import Glibc
 internal import PluginKit
 
 struct PathTemplate: Sendable {
-    /// The fields that make digits only, whatever the language of the machine, each with its digits; `-` stands for itself.
+    /// The fields that produce only digits in every locale, each with the shape of its digits. `-` is literal.
     private static let fields: [(letter: Character, shape: String)] = [
         ("Y", "0000"), ("y", "00"), ("m", "00"), ("d", "00"), ("j", "000"), ("H", "00"), ("M", "00"), ("S", "00"), ("G", "0000"),
         ("V", "00"),
@@ -18,7 +18,7 @@ struct PathTemplate: Sendable {
 
     private let parts: [Part]
     private let utc: Bool
-    /// Whether the path depends on the time at all.
+    /// True if the path depends on the time.
     let hasFields: Bool
 
     init(_ path: String, utc: Bool) throws(SettingsFault) {
@@ -49,7 +49,7 @@ struct PathTemplate: Sendable {
         hasFields = parts.contains { if case .field = $0 { true } else { false } }
     }
 
-    /// The path at a time in seconds since 1970.
+    /// Returns the path for a time in seconds since 1970.
     func path(at seconds: Int64) -> String {
         guard hasFields else { return parts.reduce("") { text, part in if case .text(let more) = part { text + more } else { text } } }
         var time = time_t(seconds)
@@ -66,7 +66,7 @@ struct PathTemplate: Sendable {
         }
     }
 
-    /// A pattern for glob(3) that fits every path of the template.
+    /// A pattern for glob(3) that matches every path of the template.
     var glob: String {
         parts.reduce("") { pattern, part in
             switch part {
@@ -76,7 +76,7 @@ struct PathTemplate: Sendable {
         }
     }
 
-    /// A pattern of digits where the shape has zeros.
+    /// Returns a glob pattern with a digit for every zero of the shape.
     static func pattern(_ shape: String) -> String { shape.map { $0 == "0" ? "[0-9]" : String($0) }.joined() }
 
     private static func literal(_ text: String) -> String {

@@ -1,15 +1,15 @@
-// One open regular file. It promises that whole lines are appended or nothing is, also when several processes share the file,
-// and that a line torn by a process that was killed does not spoil the next one.
+// One open regular file. It promises to append whole lines or nothing, also when several processes share the file. If a killed process left
+// a torn line, it repairs that line before it appends.
 
 internal import Glibc
 internal import PluginKit
 
-/// Why the system refused, in words that a person can act on.
+/// The reason why the system refused a call, as a message for the operator.
 struct FileFault: Error {
     var code: Int32
     var message: String
 
-    /// "cannot write to 'x': No space left on device"
+    /// Makes a message such as "cannot write to 'x': No space left on device".
     init(_ what: String, _ path: String, _ code: Int32) {
         self.code = code
         message = "\(what) '\(path)': \(systemWords(code))"
@@ -27,7 +27,8 @@ final class RegularFile {
     let born: Int64
     private let identity: FileStatus.Identity
     private let system: FileSystem
-    /// Where our last write ended; at any other size someone else was here, and the end of the file is looked at. 0: nothing to look at.
+    /// The size of the file after our last write. If the size differs, another process has written, and the end of the file is checked. It
+    /// is 0 before the first check.
     private var knownSize = 0
 
     init(path: String, descriptor: Int32, identity: FileStatus.Identity, born: Int64, system: FileSystem) {
@@ -40,14 +41,15 @@ final class RegularFile {
 
     deinit { close(descriptor) }
 
-    /// Takes the lock that all writers of the file share. Some network file systems have none; then there is one writer, or none to help.
+    /// Takes the lock that all writers of the file share. Some network file systems have no locks. Then the call has no effect, and only
+    /// one process may write the file.
     func lock() { _ = again { flock(descriptor, LOCK_EX) } }
     func unlock() { _ = again { flock(descriptor, LOCK_UN) } }
 
-    /// Whether the path still leads to this file. Asked under the lock, since another writer may have rotated it meanwhile.
+    /// True if the path still leads to this file. The caller holds the lock, since another writer may have rotated the file meanwhile.
     var isInPlace: Bool { FileStatus(path: path)?.identity == identity }
 
-    /// The size of the file once its end has been looked at, under the lock.
+    /// Checks the end of the file, repairs it if needed, and returns the size of the file. The caller holds the lock.
     func mendedSize(_ log: (String) -> Void) throws(FileFault) -> Int {
         guard let size = FileStatus(descriptor: descriptor)?.size else { throw FileFault("cannot look at", path, errno) }
         guard size != knownSize, size > 0 else { return size }
@@ -55,7 +57,8 @@ final class RegularFile {
         return knownSize
     }
 
-    /// Appends the lines, or nothing: what came of a write that failed is cut off again. Answers how many lines are there to stay.
+    /// Appends the lines, or nothing: if a write fails, the bytes that it wrote are cut off again. Returns the number of lines that stay in
+    /// the file.
     func append(_ lines: Lines, at size: Int, synchronize: Bool) -> (lines: Int, fault: FileFault?) {
         var offset = 0
         while offset < lines.bytes.count {
@@ -68,7 +71,7 @@ final class RegularFile {
         }
         if synchronize {
             let result = system.synchronize(descriptor)
-            if result < 0 { return undo(lines, written: offset, at: size, FileFault("cannot force to the disk", path, -result)) }
+            if result < 0 { return undo(lines, written: offset, at: size, FileFault("cannot sync", path, -result)) }
         }
         knownSize = size + offset
         return (lines.count, nil)
@@ -76,7 +79,7 @@ final class RegularFile {
 
     private func undo(_ lines: Lines, written: Int, at size: Int, _ fault: FileFault) -> (lines: Int, fault: FileFault?) {
         guard written > 0, system.truncate(descriptor, size) < 0 else { return (0, fault) }
-        // It cannot be undone, as in a file that may only grow. Whole lines are there to stay; the next writer mends the torn one.
+        // The write cannot be undone, for example in an append-only file. Whole lines stay, and the next writer repairs the torn one.
         return (lines.whole(within: written), fault)
     }
 }

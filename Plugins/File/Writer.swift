@@ -1,5 +1,5 @@
-// Brings lines to the file at a path: opens what stands there, notices when it was moved, and rotates. In a folder that every user may
-// write it opens nothing that another user may have laid there.
+// Writes lines to the file at a path: opens it, notices when it was moved, and rotates it. In a folder that every user may write, it never
+// opens a file or link that another user may have placed there.
 
 internal import Glibc
 internal import PluginKit
@@ -7,11 +7,11 @@ internal import PluginKit
 final class Writer {
     private enum Target {
         case regular(RegularFile)
-        /// A FIFO, a terminal or a device: written to in turn, never cut, never rotated.
+        /// A FIFO, a terminal or a device. It is never truncated and never rotated.
         case stream(LineStream, descriptor: Int32, FileStatus.Identity)
     }
 
-    /// How long a FIFO that is full is waited for before the lane is told, in milliseconds.
+    /// How long a write waits for a full FIFO before it returns a fault to the lane, in milliseconds.
     private static let patience: Int32 = 1000
 
     private let rules: FileRules
@@ -20,7 +20,7 @@ final class Writer {
     private let finisher: Finisher?
     private var path = ""
     private var target: Target?
-    /// Why the file could not be rotated; said once.
+    /// The last reason why the file could not be rotated. Each reason is logged once.
     private var stuck: String?
 
     init(_ rules: FileRules, _ host: Host, _ system: FileSystem) {
@@ -30,10 +30,10 @@ final class Writer {
         finisher = Finisher(rules, host, system)
     }
 
-    /// Writes the lines to the file at the path, and says how many arrived.
+    /// Writes the lines to the file at the path, and returns the number of lines that were written.
     func write(_ lines: Lines, to path: String) -> (lines: Int, fault: FileFault?) {
         if path != self.path {
-            // The one before is finished: its time is over.
+            // The previous file is finished: its time has passed.
             if let fault = letGo(synchronize: rules.sync != .never) { return (0, fault) }
             self.path = path
             finisher?.begin(path)
@@ -49,27 +49,27 @@ final class Writer {
                 case .regular(let file): count = try append(rest, to: file, &done)
                 }
                 done += count
-                // Each round writes, or has found the file moved, or has rotated it.
+                // Each round writes lines, or finds that the file was moved, or rotates it.
                 idle = count > 0 ? 0 : idle + 1
                 if idle > 16 { throw FileFault("gave up on a file that is moved again and again:", path, EAGAIN) }
             }
             return (done, nil)
         } catch {
-            // A stream with room to come stays open, since it knows what it owes of a torn line.
+            // Keep a stream open if it may accept data later, since it holds the rest of a torn line.
             if case .stream = target, [EAGAIN, ENOSPC, EDQUOT].contains(error.code) { return (done, error) }
             close()
             return (done, error)
         }
     }
 
-    /// Forces to the disk what was written.
+    /// Syncs the written data to disk.
     func synchronize() -> FileFault? {
         guard case .regular(let file) = target else { return nil }
         let result = system.synchronize(file.descriptor)
-        return result < 0 ? FileFault("cannot force to the disk", file.path, -result) : nil
+        return result < 0 ? FileFault("cannot sync", file.path, -result) : nil
     }
 
-    /// Closes the file; the next lines open it anew.
+    /// Closes the file. The next lines open it again.
     func close() {
         if case .stream(_, let descriptor, _) = target { Glibc.close(descriptor) }
         target = nil
@@ -97,7 +97,7 @@ final class Writer {
         throw FileFault("cannot write to", path, progress.error)
     }
 
-    /// Appends as many lines as the file has room for; 0: it was moved or rotated, and the next round opens another.
+    /// Appends as many lines as fit into the file. Returns 0 if the file was moved or rotated; then the next round opens another file.
     private func append(_ lines: Lines, to file: RegularFile, _ done: inout Int) throws(FileFault) -> Int {
         file.lock()
         defer { file.unlock() }
@@ -111,7 +111,7 @@ final class Writer {
         if let most = rules.rotation.bytes {
             count = lines.whole(within: most - size)
             if count == 0, size > 0, rotate(file) { return 0 }
-            // A single event that is larger than a whole file has one to itself. One that cannot be rotated takes everything.
+            // A single event that is larger than the limit gets its own file. A file that cannot be rotated takes all lines.
             if count == 0 { count = size == 0 ? 1 : lines.count }
         }
         let (written, fault) = file.append(lines[0..<count], at: size, synchronize: rules.sync == .batch)
@@ -122,7 +122,7 @@ final class Writer {
         return written
     }
 
-    /// Renames the file, which is locked, and lets go of it. False: it stays, and writing goes on.
+    /// Renames the locked file and closes it. Returns false if the file stays in place; then writing continues.
     private func rotate(_ file: RegularFile) -> Bool {
         if rules.sync != .never { _ = system.synchronize(file.descriptor) }
         var refusal: String?
@@ -144,16 +144,16 @@ final class Writer {
         return true
     }
 
-    /// A new name in it lasts from here on.
+    /// Syncs the folder of a path, so that a new name in it is durable.
     private func synchronizeFolder(of path: String? = nil) {
         let path = path ?? self.path
         let result = system.synchronizeFolder(path)
-        if result < 0 { host.log(.warning, "cannot force to the disk the folder of '\(path)': \(systemWords(-result))") }
+        if result < 0 { host.log(.warning, "cannot sync the folder of '\(path)': \(systemWords(-result))") }
     }
 
     // MARK: - Opening
 
-    /// What leads to the path, unless it leads past something that another user may have laid there.
+    /// Returns the checked folders of the path. Throws if another user may have placed an entry on the path.
     private func way() throws(FileFault) -> SharedFolder {
         do throws(ForeignEntry) {
             return try SharedFolder(path, writes: true)
@@ -163,7 +163,7 @@ final class Writer {
     }
 
     private func opened() throws(FileFault) -> Target {
-        // A regular file is asked under its lock whether it is in its place.
+        // For a regular file, this check happens under its lock.
         if case .stream(_, _, let identity) = target, FileStatus(path: path)?.identity != identity { close() }
         if let target { return target }
         _ = try way()
@@ -184,10 +184,10 @@ final class Writer {
         }
         guard let status = FileStatus(descriptor: descriptor) else { throw FileFault("cannot look at", path, errno) }
         do throws(FileFault) {
-            // Once more, since what stands there may have changed before it was opened.
+            // Check again, since the entry may have changed before it was opened.
             let way = try way()
             guard !way.isOnTheWay || way.found.map({ status.identity.isOf(device: $0.device, number: $0.number) }) ?? false else {
-                throw FileFault("something else took the place, while it was opened, of", path, EAGAIN)
+                throw FileFault("another file took the place of", path, EAGAIN)
             }
         } catch {
             Glibc.close(descriptor)
@@ -199,7 +199,7 @@ final class Writer {
         }
         let opened: Target
         if status.kind == .regular {
-            // The umask took bits away.
+            // The umask may have removed bits.
             if isNew { fchmod(descriptor, rules.mode) }
             if isNew, rules.sync == .batch { synchronizeFolder() }
             let born = isNew ? system.now() : birth(of: descriptor)

@@ -1,23 +1,23 @@
-// A URL, taken apart by libcurl's own parser, so that what is checked is what is used. Its path and query may hold secrets: what is
-// shown to people is the origin alone.
+// A URL, parsed by libcurl's own parser, so that the checked URL is the one that is used. Its path and query may contain secrets, so only
+// the origin is shown to people.
 
 internal import CCurl
 internal import PluginKit
 
 struct Address: Sendable {
-    /// The whole URL as it is requested.
+    /// The whole URL of the requests.
     let text: String
-    /// Scheme, host and, where it is not the scheme's own, port.
+    /// The scheme, the host, and the port if it is not the default of the scheme.
     let origin: String
     let isSecure: Bool
     let hasUser: Bool
     let hasFragment: Bool
-    /// What stands after the question mark, in which keys are often written.
+    /// The text after the question mark. It often contains keys.
     let query: String
 
-    /// `name` is the setting that it comes from, for the words of a fault.
+    /// Parses a URL. `name` is its setting, for the text of a fault.
     init(_ text: String, setting name: String) throws(SettingsFault) {
-        // A zero byte would end the text early for libcurl, and the rest would never have been looked at.
+        // libcurl would stop at a zero byte, and the rest would not be checked.
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
             throw SettingsFault("\(name) holds a space or a control character; such bytes are written as %20 and the like")
         }

@@ -1,6 +1,6 @@
-// The provider `http`: sends batches to a URL. It promises that an event is called delivered only when the server took it with a 2xx, and
-// not before it was given the whole body; that nothing is sent before the time that a server asks to be left alone until; and that
-// credentials go nowhere but to the origin of the URL; it never follows a redirect and never skips the check of a certificate.
+// The provider `http`: sends batches to a URL. It promises that an event is delivered only if the server answered with a 2xx status after
+// it got the whole body. It sends nothing before the end of a pause that the server asks for. It sends credentials only to the origin of
+// the URL. It never follows a redirect, and it always verifies certificates.
 
 public import PluginKit
 
@@ -25,7 +25,7 @@ final class HTTPProvider: ConcurrentProvider {
 
     func deliver(_ delivery: consuming Delivery) {
         guard delivery.batch.count > 0 else { return delivery.finish(.delivered) }
-        // Packed here, on the lane's thread, so that the one thread of the transfers only moves bytes.
+        // Bodies are packed here, on the lane's thread, so that the single transfer thread only moves bytes.
         let lines = delivery.batch.lines
         guard let bodies = packer.withLock({ $0.pack(lines) }) else { return delivery.finish(.retry("the events could not be compressed")) }
         thread.take(PendingDelivery(delivery, bodies))

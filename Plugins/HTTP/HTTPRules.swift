@@ -1,5 +1,4 @@
-// The settings of an http provider, read and checked once. What is not set here is not taken from the environment either: no proxy,
-// no .netrc, no cookies.
+// The settings of an http provider, parsed and checked once. Nothing is taken from the environment: no proxy, no .netrc, no cookies.
 
 internal import Glibc
 internal import PluginKit
@@ -32,7 +31,7 @@ struct HTTPRules: Sendable {
         var minimum = Version.tls12
     }
 
-    /// The most requests at once that can be asked for.
+    /// The largest number of requests at once that the settings allow.
     static let mostInFlight = 64
     private static let longest = 24 * 3_600_000
 
@@ -40,15 +39,15 @@ struct HTTPRules: Sendable {
     var method: Method
     var body: Body
     var compression: Compression
-    /// All headers of a request that do not depend on its body.
+    /// The headers of every request. None of them depends on the bytes of a body.
     var headers: [Header]
-    /// Values that must not be shown, also where the server repeats them.
+    /// The values that must not be shown, even if the server repeats them.
     var secrets: [String]
-    /// Milliseconds.
+    /// The time limits, in milliseconds.
     var connectTimeout: Int
     var totalTimeout: Int
     var tls: TLS
-    /// Nil: none, whatever the environment says.
+    /// The proxy. If it is nil, no proxy is used, and the environment is ignored.
     var proxy: Address?
     var inFlight: Int
 
@@ -62,10 +61,10 @@ struct HTTPRules: Sendable {
         "headers": .object(
             "headers of every request, such as Authorization; their values are never shown", [:], others: .text("the value, one line")),
         "timeout": .object(
-            "how long a request may take; a batch waits at most as long again for its turn",
+            "how long a request may take; before that, a batch waits for its turn for at most the total time",
             [
-                "connect": .duration("until the connection stands, TLS included", default: "10s"),
-                "total": .duration("until the answer is there", default: "30s"),
+                "connect": .duration("until the connection is established, including TLS", default: "10s"),
+                "total": .duration("until the answer is complete", default: "30s"),
             ]),
         "tls": .object(
             "for https; certificates are always verified",
@@ -75,7 +74,7 @@ struct HTTPRules: Sendable {
                 "key": .text("a PEM file with its key, if that is not in the same file; not encrypted"),
                 "minimum": .choice("the oldest version of TLS to use", of: Version.allCases.map(\.rawValue), default: "1.2"),
             ]),
-        "proxy": .text("the proxy to use, as http://host:port; without it none is used, whatever the environment says"),
+        "proxy": .text("the proxy to use, as http://host:port; by default none is used, and the environment is ignored"),
         "in_flight": .integer("the most requests at once", default: 8, minimum: 1, maximum: mostInFlight),
     ]
 
@@ -122,7 +121,7 @@ struct HTTPRules: Sendable {
         own.removeAll { own in given.contains { $0.isNamed(own.name) } }
         if compression != .none { own.append(Header("Content-Encoding", compression.rawValue)) }
         headers = own + given
-        // Of an Authorization the part after the scheme is secret also by itself, and of a query each value.
+        // The part of an Authorization after the scheme is also a secret on its own. So is each value of a query.
         let keys = address.query.split(separator: "&").flatMap { [$0] + $0.split(separator: "=", maxSplits: 1).dropFirst() }
         let values = given.flatMap { [$0.value[...]] + $0.value.split(separator: " ").dropFirst() }
         secrets = (values + keys).map(String.init).filter { $0.utf8.count >= 4 }.sorted { $0.utf8.count > $1.utf8.count }

@@ -1,5 +1,5 @@
-// The headers of every request, checked when the instance is made: nothing that could end a line, and nothing that is not the user's to
-// set, gets in. No byte of an event ever becomes part of one. Values are taken for secrets.
+// The headers of every request, checked when the instance is made. A header that could end a line, or that the user may not set, is
+// refused. No byte of an event becomes part of a header. All values are treated as secrets.
 
 internal import PluginKit
 
@@ -12,22 +12,22 @@ struct Header: Sendable {
         self.value = value
     }
 
-    /// As libcurl takes it; one without a value is written with a semicolon, or else it would be left out.
+    /// The header as libcurl expects it. A header without a value ends in a semicolon, since libcurl would omit it otherwise.
     var line: String { value.isEmpty ? "\(name);" : "\(name): \(value)" }
 
     func isNamed(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
 
-    /// What these headers would break, and what is to be done instead.
+    /// The headers that the user may not set, each with the reason or the alternative.
     private static let refused: [String: String] = [
-        "content-length": "it is counted for each request", "transfer-encoding": "requests are never chunked",
-        "content-encoding": "set 'compression' instead", "connection": "connections are kept by themselves",
-        "keep-alive": "connections are kept by themselves", "expect": "requests are sent without asking first",
-        "upgrade": "HTTP/2 is used where it is offered", "te": "it concerns the connection alone", "trailer": "requests have no trailer",
-        "proxy-connection": "connections are kept by themselves",
+        "content-length": "it is computed for each request", "transfer-encoding": "requests are never chunked",
+        "content-encoding": "set 'compression' instead", "connection": "connections are kept alive automatically",
+        "keep-alive": "connections are kept alive automatically", "expect": "requests are sent without asking first",
+        "upgrade": "HTTP/2 is used where it is offered", "te": "it applies only to the connection", "trailer": "requests have no trailer",
+        "proxy-connection": "connections are kept alive automatically",
         "proxy-authorization": "write it into 'proxy', as http://user:password@host:port",
     ]
 
-    /// The user's headers. The words of a fault name a header but never hold its value.
+    /// Parses the user's headers. A fault names the header but never contains its value.
     static func read(_ settings: Settings) throws(SettingsFault) -> [Header] {
         var headers: [Header] = []
         for name in settings.names {
@@ -36,13 +36,13 @@ struct Header: Sendable {
             guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
                 throw SettingsFault("\(place): the name of a header is made of letters, digits and !#$%&'*+-.^_`|~")
             }
-            // As seen by the parser at the other end: these end a line or a text, and those it may strip or refuse.
+            // Some parsers end the line or the text at one of these bytes, and others strip or refuse them.
             guard value.utf8.allSatisfy({ $0 == 0x09 || $0 >= 0x20 && $0 != 0x7f }) else {
                 throw SettingsFault("\(place): the value holds a line break or another control character; one line of text is expected")
             }
             if let why = refused[name.lowercased()] { throw SettingsFault("\(place) cannot be set: \(why)") }
             if headers.contains(where: { $0.isNamed(name) }) {
-                throw SettingsFault("\(place) is there twice; upper and lower case are alike")
+                throw SettingsFault("\(place) is given twice; upper and lower case are the same")
             }
             headers.append(Header(name, value))
         }

@@ -1,5 +1,5 @@
-// Makes the bodies of a batch in the form and the compression that the settings ask for. An array is the lines themselves, their bytes
-// untouched, with commas between them.
+// Makes the bodies of a batch in the form and with the compression of the settings. An array contains the unchanged bytes of the lines,
+// separated by commas.
 
 internal import CZlib
 internal import CZstd
@@ -18,7 +18,7 @@ final class Packer {
         }
     }
 
-    /// Nil when there is no memory to compress with.
+    /// Returns the bodies, or nil if there is no memory for the compression.
     func pack(_ lines: Lines) -> RequestBodies? {
         let plain: RequestBodies
         switch form {
@@ -38,7 +38,7 @@ final class Packer {
         return RequestBodies(packed, ends: ends)
     }
 
-    /// Every newline ends a line, since none can lie inside one: the last becomes the bracket, the others become commas.
+    /// Every newline ends a line, since a line cannot contain one. The last newline becomes the bracket, and the others become commas.
     private static func array(_ lines: Lines) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: lines.bytes.count + 1) { array, count in
             array[0] = UInt8(ascii: "[")
@@ -50,13 +50,13 @@ final class Packer {
     }
 }
 
-/// Compresses whole bodies, one at a time; its state is kept from one to the next.
+/// Compresses whole bodies, one at a time. It reuses its state.
 private protocol Compressor: AnyObject {
     func append(_ body: UnsafeRawBufferPointer, to packed: inout [UInt8]) -> Bool
 }
 
 extension [UInt8] {
-    /// Grows by what `fill` writes into that much room; false and unchanged when it fails.
+    /// Appends what `fill` writes into at most `most` bytes. Returns false and changes nothing if `fill` fails.
     fileprivate mutating func grow(by most: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int?) -> Bool {
         let start = count
         append(contentsOf: repeatElement(0, count: most))
@@ -71,7 +71,7 @@ private final class GzipCompressor: Compressor {
 
     init() throws(SettingsFault) {
         stream.initialize(to: z_stream())
-        // 16 above the window size asks for the gzip format.
+        // Adding 16 to the window size selects the gzip format.
         let ready = deflateInit2_(
             stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         guard ready == Z_OK else { throw SettingsFault("compression: there is no memory for gzip") }

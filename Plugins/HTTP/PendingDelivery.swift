@@ -1,16 +1,16 @@
-// A delivery under way, as the requests that it takes. It is answered once, when each of its requests has its fate. After one that was
-// put off no further ones begin: what holds for one event (a busy server, a wrong password) holds for those behind it.
+// An active delivery and its requests. It is answered once, when each of its requests has an outcome. After a request that is to be
+// retried, no further request begins: a cause such as a busy server or a wrong password also affects the next events.
 
 internal import PluginKit
 
 final class PendingDelivery: @unchecked Sendable {
     private let bodies: RequestBodies
     private var delivery: Delivery?
-    /// What became of each request, as far as it is known.
+    /// The outcome of each request, or nil while it is not known.
     private var outcomes: [Outcome?]
     private var begun = 0
     private var underWay = 0
-    /// The fate of all requests that have not begun.
+    /// The outcome of all requests that have not begun.
     private var rest: Outcome?
 
     init(_ delivery: consuming Delivery, _ bodies: RequestBodies) {
@@ -19,7 +19,7 @@ final class PendingDelivery: @unchecked Sendable {
         outcomes = Array(repeating: nil, count: bodies.count)
     }
 
-    /// Whether it wants another request to begin.
+    /// True if another request should begin.
     var wantsMore: Bool { rest == nil && begun < bodies.count }
 
     /// Begins the next request.
@@ -30,24 +30,25 @@ final class PendingDelivery: @unchecked Sendable {
         return (index, bodies.body(index))
     }
 
-    /// No further request begins; those that have not begun share this fate. What names a time comes before what names none.
+    /// Stops further requests: this outcome applies to all that have not begun. A pause replaces a shorter pause, and an outcome without
+    /// one.
     func putOff(_ outcome: Outcome) {
         if rest == nil || rest?.time ?? 0 < outcome.time ?? 0 { rest = outcome }
     }
 
-    /// A request has ended. Its body is not read any more.
+    /// Records the outcome of a request that has ended. Its body is no longer used.
     func settle(_ index: Int, _ outcome: Outcome) {
         underWay -= 1
         outcomes[index] = outcome
         switch outcome {
         case .delivered, .rejected: break
-        // What was not sent cannot have been delivered.
+        // A request that did not begin cannot have been delivered.
         case .unknown(let code, let message): putOff(.retry(code: code, message))
         case .retry, .fault, .closed, .mixed: putOff(outcome)
         }
     }
 
-    /// Whether the delivery is over, having answered it when it is.
+    /// Answers the delivery if it is over. Returns true if it is over.
     func endIfDone() -> Bool {
         guard !wantsMore, underWay == 0 else { return false }
         delivery.take()?.finish(outcome)
@@ -56,7 +57,7 @@ final class PendingDelivery: @unchecked Sendable {
 
     private var outcome: Outcome {
         if outcomes.count == 1 { return outcomes[0] ?? rest ?? .delivered }
-        // A time is the server's own, also when every request had begun: it is said of the batch, so that the whole lane keeps to it.
+        // A pause applies to the server, even if every request had begun. So it becomes the outcome of the batch, and the whole lane waits.
         if let rest, begun < outcomes.count || rest.time != nil { return .mixed(rest: rest, events: list { _ in true }) }
         let others = list { if case .delivered = $0 { false } else { true } }
         return others.isEmpty ? .delivered : .mixed(rest: .delivered, events: others)
@@ -71,7 +72,7 @@ final class PendingDelivery: @unchecked Sendable {
 }
 
 extension Outcome {
-    /// For how long the server asked to be left alone, in milliseconds.
+    /// The pause that the server asked for, in milliseconds.
     fileprivate var time: UInt64? {
         if case .retry(_, _, let milliseconds) = self { milliseconds } else { nil }
     }

@@ -1,29 +1,29 @@
-// What a request came to, and what that means for its events. When in doubt whether the server has the events, they are unknown; only a
-// whole answer with a 2xx, by a server that was given the whole body before it answered, makes them delivered.
+// The result of a request, and the outcome of its events. If it is uncertain whether the server has the events, they are unknown. They are
+// delivered only after a whole answer with a 2xx status that began after the server got the whole body.
 
 internal import CCurl
 internal import PluginKit
 
 struct Reply {
     var result: CURLcode
-    /// The status of the final answer; 0: none came.
+    /// The status of the final answer. It is 0 if there was none.
     var status: Int
-    /// The status that a proxy refused a tunnel with; 0: it did not.
+    /// The status with which a proxy answered the request for a tunnel. It is 0 if there was no such answer.
     var proxyStatus: Int
-    /// Whether any byte of the body left.
+    /// True if any byte of the body was sent.
     var isSent: Bool
-    /// Whether a connection ended before without an answer, to which the request had been sent.
+    /// True if the request was sent before on another connection, which ended without an answer.
     var isSentAgain: Bool
-    /// Whether the answer began before the whole body had left.
+    /// True if the answer began before the whole body was sent.
     var isEarly: Bool
-    /// Whether the answer was cut because it was too long.
+    /// True if the answer was cut because it was too long.
     var isCut: Bool
     var retryAfter: UInt64?
-    /// Where a redirect points to.
+    /// The target of a redirect.
     var location: String?
-    /// The beginning of the answer's body.
+    /// The beginning of the body of the answer.
     var body: [UInt8]
-    /// libcurl's own words for what went wrong.
+    /// libcurl's own message for the failure.
     var detail: String
     var systemError: Int32
 }
@@ -31,22 +31,23 @@ struct Reply {
 extension HTTPRules {
     func outcome(of reply: Reply) -> Outcome {
         let outcome = lastOutcome(of: reply)
-        // What is to be sent again may be there all the same.
+        // The server may already have events that would be sent again.
         switch outcome {
         case .retry(let code, let words, _) where reply.isSentAgain, .fault(let code, let words) where reply.isSentAgain:
-            return .unknown(code: code, words + "; the connection before had ended without an answer")
+            return .unknown(code: code, words + "; the previous connection ended without an answer")
         default: return outcome
         }
     }
 
-    /// What the last connection came to.
+    /// Returns the outcome on the last connection.
     private func lastOutcome(of reply: Reply) -> Outcome {
         guard reply.status >= 200 else { return outcome(withoutStatus: reply) }
         let code = reply.status
         let answered = "\(address.origin) answered \(code)"
         switch code {
         case 200..<300:
-            // Also where the rest could leave afterwards: who answers without having read throws away what comes then.
+            // This holds even if the rest of the body was sent afterwards: a server that answers before it has read the body discards the
+            // rest.
             if reply.isEarly {
                 return .unknown(
                     code: code,
@@ -55,9 +56,9 @@ extension HTTPRules {
             }
             if reply.result == CURLE_OK || reply.isCut { return .delivered }
             return .unknown(code: code, "\(answered), but the connection was lost before the answer was whole")
-        // Only what says the same each time is told, so that it is told once.
+        // Use only text that is the same each time, so that the router logs it only once.
         case 408, 425, 429, 500..<600: return .retry(code: code, answered, afterMilliseconds: reply.retryAfter)
-        // These judge the body.
+        // These statuses are about the body.
         case 400, 409, 413, 422: return .rejected(code: code, answered + words(of: reply.body))
         case 300..<400:
             let target = reply.location.flatMap { try? Address($0, setting: "") }.map { " to \($0.origin)" } ?? ""
@@ -92,23 +93,23 @@ extension HTTPRules {
             if reply.isSent { return .unknown("\(origin) gave no whole answer within \(totalTimeout) ms") }
             return .retry("\(origin) did not take the request in time")
         default:
-            // Elsewhere libcurl's words hold numbers that are others each time.
+            // In the other cases libcurl's message contains numbers that change each time.
             let why = reply.result == CURLE_RECV_ERROR || reply.result == CURLE_SEND_ERROR ? detail : words
             if reply.isSent { return .unknown("the connection to \(origin) was lost before it answered: \(why)") }
             return .retry("the connection to \(origin) was lost before the events were sent: \(why)")
         }
     }
 
-    // MARK: - The server's words
+    // MARK: - The server's message
 
-    /// The first line of an answer, after a colon, safe to show: without control characters and without what must stay secret.
+    /// Returns the first line of an answer, after a colon. It is safe to show: it has no control characters and no secrets.
     private func words(of body: [UInt8]) -> String {
         let blank: Set<UInt8> = [0x20, 0x09, 0x0a, 0x0d]
         var line = Array(body.drop { blank.contains($0) }.prefix { $0 != 0x0a && $0 != 0x0d })
         for secret in secrets { line = HTTPRules.concealing(Array(secret.utf8), in: line) }
         if line.count > 300 {
             line.removeLast(line.count - 300)
-            // Not within a character.
+            // Do not cut inside a character.
             while let last = line.last, last >= 0x80 { line.removeLast() }
             line += Array("...".utf8)
         }

@@ -1,22 +1,22 @@
-// The bodies of the requests that one batch becomes. The bytes are the batch's own where they can leave as they are.
+// The bodies of the requests for one batch. They use the memory of the batch if the bytes need no change.
 
 internal import PluginKit
 
 final class RequestBodies: @unchecked Sendable {
     private let bytes: UnsafeRawBufferPointer
     private let owned: UnsafeMutableRawBufferPointer?
-    /// Where each body ends; `trim` bytes before it belong to none.
+    /// The end of each body. The `trim` bytes before it belong to no body.
     private let ends: [Int]
     private let trim: Int
 
-    /// How many requests these are.
+    /// The number of requests.
     var count: Int { ends.count }
 
     func body(_ index: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index] - trim])
     }
 
-    /// The lines as one body, in the memory of the batch, which must outlive the cargo.
+    /// Makes one body of all lines, in the memory of the batch. The batch must outlive this value.
     init(whole lines: Lines) {
         bytes = lines.bytes
         owned = nil
@@ -24,7 +24,7 @@ final class RequestBodies: @unchecked Sendable {
         trim = 0
     }
 
-    /// Each line as a body, without its newline, in the memory of the batch, which must outlive the cargo.
+    /// Makes one body of each line, without its newline, in the memory of the batch. The batch must outlive this value.
     init(single lines: Lines) {
         bytes = lines.bytes
         owned = nil
@@ -32,7 +32,7 @@ final class RequestBodies: @unchecked Sendable {
         trim = 1
     }
 
-    /// Bodies of their own, one after the other.
+    /// Makes bodies of a copy of these bytes.
     init(_ bodies: [UInt8], ends: [Int]) {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bodies.count, alignment: 1)
         memory.copyBytes(from: bodies)

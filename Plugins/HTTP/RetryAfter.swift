@@ -1,16 +1,16 @@
-// Reads the header Retry-After: seconds, or one of the three forms of date that HTTP knows. What makes no sense says nothing.
+// Parses the header Retry-After: seconds, or one of the three date formats of HTTP. An invalid value counts as absent.
 
 internal import PluginKit
 
 enum RetryAfter {
-    /// A server that asks for more is asked again after an hour: nobody may put a lane to sleep for years.
+    /// The longest pause, one hour. No server may pause a lane for longer.
     static let most: UInt64 = 3_600_000
 
-    /// Milliseconds from now; nil: nothing is asked for. `wall` is in nanoseconds since 1970.
+    /// Returns the pause in milliseconds from now, or nil if the header asks for none. `wall` is in nanoseconds since 1970.
     static func milliseconds(_ text: some Sequence<UInt8>, wall: Int64) -> UInt64? {
         let words = Array(text).split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: ",") }
         if words.count == 1, let digits = words.first, digits.allSatisfy(isDigit) {
-            // More digits than that are more than an hour in any case.
+            // More than 9 digits are always more than an hour.
             let seconds = digits.drop { $0 == UInt8(ascii: "0") }
             return seconds.count > 9 ? most : cap((number(seconds) ?? 0) * 1000)
         }
@@ -20,7 +20,8 @@ enum RetryAfter {
 
     private static func cap(_ milliseconds: Int64) -> UInt64? { milliseconds <= 0 ? nil : min(UInt64(milliseconds), most) }
 
-    /// Seconds since 1970. `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
+    /// Returns the date in seconds since 1970. The formats are `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun
+    /// Nov  6 08:49:37 1994`.
     private static func date(_ words: [[UInt8]], wall: Int64) -> Int64? {
         let zone = Array("GMT".utf8)
         switch words.count {
@@ -29,7 +30,7 @@ enum RetryAfter {
         case 4 where words[3] == zone:
             let parts = words[1].split(separator: UInt8(ascii: "-"))
             guard parts.count == 3, parts[2].count == 2, let short = number(parts[2]) else { return nil }
-            // Two digits are of this century, unless that is more than 50 years ahead.
+            // A year of two digits is in this century, unless that is more than 50 years in the future.
             let year = 1970 + wall / 31_556_952_000_000_000
             let full = year / 100 * 100 + short
             return second(day: parts[0], month: parts[1], year: full > year + 50 ? full - 100 : full, time: words[2])
@@ -49,7 +50,7 @@ enum RetryAfter {
             clock.count == 3, let hour = clock[0], 0...23 ~= hour, let minute = clock[1], 0...59 ~= minute,
             let second = clock[2], 0...60 ~= second
         else { return nil }
-        // Days in the Gregorian calendar, in years that begin in March.
+        // The number of days in the Gregorian calendar, with years that begin in March.
         let shifted = month < 2 ? year - 1 : year
         let sinceMarch = Int64((month + 10) % 12)
         let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + (153 * sinceMarch + 2) / 5 + day - 1 - 719_468

@@ -1,19 +1,19 @@
-// One of libcurl's easy handles, used for one request after the other. It belongs to the thread of the courier. Whatever the environment
-// and the user's home say, it does only what the settings say.
+// One of libcurl's easy handles, used for one request after another. It belongs to the transfer thread. It follows only the settings: the
+// environment and the files in the user's home never change what it does.
 
 internal import CCurl
 internal import Glibc
 internal import PluginKit
 
 final class Transfer {
-    /// The most bytes of an answer, its headers included; the rest of a longer one is not read.
+    /// The largest number of bytes of an answer, including its headers. The rest of a longer answer is not read.
     static let longestAnswer = 64 << 10
     private static let keptOfBody = 16 << 10
 
     let easy: UnsafeMutableRawPointer
     private let rules: HTTPRules
     private let clock: Clock
-    /// Where libcurl puts its words for a failure.
+    /// The buffer for libcurl's error message.
     private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
     private(set) var delivery: PendingDelivery?
@@ -21,13 +21,13 @@ final class Transfer {
     private var received = 0
     private var isCut = false
     private var hasStatus = false
-    /// Whether the answer began before the whole body had left.
+    /// True if the answer began before the whole body was sent.
     private var isEarly = false
     private var bodyCount = 0
-    /// Whether the request has begun to be sent.
+    /// True if libcurl has started to send the request.
     private var hasBegun = false
-    /// Whether it was begun before on a connection that ended without an answer: libcurl sends it again by itself then. The server may have
-    /// the events, whatever becomes of this connection.
+    /// True if the request was started before, on a connection that ended without an answer. libcurl then sends it again on its own. The
+    /// server may have the events, whatever happens on the new connection.
     private var isSentAgain = false
     private var retryAfter: UInt64?
     private var body: [UInt8] = []
@@ -67,21 +67,21 @@ final class Transfer {
         retryAfter = nil
         body.removeAll(keepingCapacity: true)
         ccurl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count))
-        // Lent, not copied: the bytes stay until the shipment is told that the request has ended.
+        // libcurl does not copy the bytes. They stay in memory until the delivery learns that the request has ended.
         ccurl_set_pointer(easy, CURLOPT_POSTFIELDS, bytes.baseAddress)
     }
 
-    /// Tells the shipment, which is returned.
+    /// Reports the outcome to the delivery and returns the delivery.
     func end(_ outcome: Outcome) -> PendingDelivery? {
         defer { delivery = nil }
         delivery?.settle(index, outcome)
         return delivery
     }
 
-    /// Whether any byte of the body left, so that the server may have the events.
+    /// True if any byte of the body was sent, so that the server may have the events.
     var isSent: Bool { uploaded > 0 || isSentAgain }
 
-    /// How many bytes of the body the connection has taken.
+    /// The number of bytes of the body that the connection has taken.
     private var uploaded: Int {
         var size: curl_off_t = 0
         ccurl_get_size(easy, CURLINFO_SIZE_UPLOAD_T, &size)
@@ -104,16 +104,16 @@ final class Transfer {
             detail: String(cString: words), systemError: Int32(clamping: number(CURLINFO_OS_ERRNO)))
     }
 
-    // MARK: - What comes back
+    // MARK: - The answer
 
-    /// A line of the head, of an interim answer too. False ends the transfer.
+    /// Handles a line of the head, also of an interim answer. Returns false to end the transfer.
     private func receive(head line: UnsafeRawBufferPointer) -> Bool {
         if line.starts(with: "HTTP/".utf8) {
             hasStatus = true
             retryAfter = nil
-            // The last of these lines is that of the final answer.
+            // The last status line is the one of the final answer.
             isEarly = uploaded < bodyCount
-            // What a server says has arrived before it did is unknown, whatever follows: the rest need not be sent.
+            // If the server reports success before it has the whole body, the outcome is unknown in any case. The rest need not be sent.
             if isEarly, isSuccess(line) { return false }
         } else if let colon = line.firstIndex(of: UInt8(ascii: ":")), colon == 11,
             zip(line, "retry-after".utf8).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 })
@@ -124,7 +124,7 @@ final class Transfer {
         return count(line.count)
     }
 
-    /// Whether a line such as "HTTP/1.1 200 OK" has a status of 2xx.
+    /// Returns true if a line such as "HTTP/1.1 200 OK" has a 2xx status.
     private func isSuccess(_ line: UnsafeRawBufferPointer) -> Bool {
         line.drop { $0 != UInt8(ascii: " ") }.drop { $0 == UInt8(ascii: " ") }.first == UInt8(ascii: "2")
     }
@@ -140,9 +140,9 @@ final class Transfer {
         return !isCut
     }
 
-    // MARK: - What holds for every request
+    // MARK: - Options of every request
 
-    /// The option that libcurl refused; nil: it took them all.
+    /// Sets the options. Returns the first option that libcurl refused, or nil if it accepted all.
     private func configure(_ headers: UnsafeMutablePointer<curl_slist>?) -> CURLoption? {
         var refused: CURLoption?
         func note(_ option: CURLoption, _ result: CURLcode) { if result != CURLE_OK, refused == nil { refused = option } }
@@ -150,26 +150,26 @@ final class Transfer {
         func set(_ option: CURLoption, _ value: String?) { note(option, ccurl_set_text(easy, option, value)) }
         func set(_ option: CURLoption, pointer: UnsafeRawPointer?) { note(option, ccurl_set_pointer(easy, option, pointer)) }
 
-        // Where to, and by what.
+        // The target and the connection.
         set(CURLOPT_URL, rules.address.text)
         set(CURLOPT_PROTOCOLS_STR, rules.address.isSecure ? "https" : "http")
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_UNRESTRICTED_AUTH, 0)
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
-        // An empty proxy is none, and an empty list of exceptions is none: otherwise the environment would be asked for both.
+        // An empty text means no proxy and no exceptions. Without these options libcurl would use the environment for both.
         set(CURLOPT_PROXY, rules.proxy?.text ?? "")
         set(CURLOPT_NOPROXY, "")
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_HTTP_VERSION, Int(rules.address.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
-        // Where HTTP/2 may be offered, wait for the connection that is being made rather than make a second one.
+        // If HTTP/2 is possible, wait for the connection that is being made and do not open a second one.
         set(CURLOPT_PIPEWAIT, rules.address.isSecure ? 1 : 0)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
         set(CURLOPT_OPENSOCKETDATA, pointer: context)
         note(CURLOPT_OPENSOCKETFUNCTION, ccurl_set_open(easy, openSocket))
 
-        // What is sent.
+        // The request.
         set(CURLOPT_POST, 1)
         if rules.method != .post { set(CURLOPT_CUSTOMREQUEST, rules.method.rawValue) }
         set(CURLOPT_HTTPHEADER, pointer: headers)
@@ -177,13 +177,13 @@ final class Transfer {
         set(CURLOPT_PREREQDATA, pointer: context)
         note(CURLOPT_PREREQFUNCTION, ccurl_set_begin(easy, noteStart))
 
-        // How long it may take. Names are looked up by threads of libcurl, which are not waited for once the time is up.
+        // The time limits. libcurl resolves names on its own threads, and does not wait for them after the time limit.
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_CONNECTTIMEOUT_MS, rules.connectTimeout)
         set(CURLOPT_TIMEOUT_MS, rules.totalTimeout)
 
-        // Whom to trust.
+        // The trusted certificates.
         let oldest = Int(rules.tls.minimum == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2)
         for (version, peer, host) in [
             (CURLOPT_SSLVERSION, CURLOPT_SSL_VERIFYPEER, CURLOPT_SSL_VERIFYHOST),
@@ -195,17 +195,17 @@ final class Transfer {
         }
         if let ca = rules.tls.ca {
             set(CURLOPT_CAINFO, ca)
-            // Otherwise the system's folder would be trusted as well.
+            // Without this, libcurl would also trust the system's folder.
             set(CURLOPT_CAPATH, nil)
         }
         if let certificate = rules.tls.certificate {
             set(CURLOPT_SSLCERT, certificate)
             set(CURLOPT_SSLKEY, rules.tls.key ?? certificate)
-            // A key that is encrypted after all fails, instead of asking for a password at the terminal.
+            // With an empty password an encrypted key fails, and libcurl does not ask for a password on the terminal.
             set(CURLOPT_KEYPASSWD, "")
         }
 
-        // What comes back.
+        // The answer.
         set(CURLOPT_PRIVATE, pointer: context)
         set(CURLOPT_ERRORBUFFER, pointer: words)
         set(CURLOPT_HEADERDATA, pointer: context)
@@ -215,7 +215,7 @@ final class Transfer {
         return refused
     }
 
-    /// The transfer that an easy handle belongs to.
+    /// Returns the transfer that owns an easy handle.
     static func of(_ easy: UnsafeMutableRawPointer?) -> Transfer? {
         var context: UnsafeMutableRawPointer?
         ccurl_get_pointer(easy, CURLINFO_PRIVATE, &context)
@@ -239,7 +239,7 @@ final class Transfer {
         return transfer.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
     }
 
-    /// A program that the router starts does not inherit connections.
+    /// The socket has SOCK_CLOEXEC, so a program that the router starts does not inherit the connection.
     private let openSocket: ccurl_open = { context, _, address in
         let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
         transfer.isSentAgain = transfer.isSentAgain || transfer.hasBegun

@@ -1,4 +1,4 @@
-// The requests under way and those that wait for their turn. All of it belongs to the courier's one thread.
+// The active requests, and the deliveries that wait for their turn. Only the transfer thread uses it.
 
 internal import CCurl
 internal import PluginKit
@@ -8,12 +8,12 @@ final class TransferQueue {
     private let clock: Clock
     private let multi: UnsafeMutableRawPointer
     private let headers: UnsafeMutablePointer<curl_slist>?
-    /// Those that have requests to begin, with the instant at which they have waited long enough.
+    /// The deliveries with requests that have not begun, each with the time at which its wait ends.
     private var waiting: [(delivery: PendingDelivery, until: Instant)] = []
     private var underWay: [ObjectIdentifier: Transfer] = [:]
-    /// What the server answered when it asked to be left alone, and until when nothing is sent to it.
+    /// The pause that the server asked for: its answer, and the time until which nothing is sent to it.
     private var pause: (code: Int, message: String, until: Instant)?
-    /// Used before, with their settings; kept for the next requests.
+    /// Transfers that are already configured, kept for the next requests.
     private var spare: [Transfer] = []
 
     var isIdle: Bool { waiting.isEmpty && underWay.isEmpty }
@@ -31,7 +31,7 @@ final class TransferQueue {
         waiting += deliveries.map { ($0, until) }
     }
 
-    /// Moves everything as far as it goes without waiting.
+    /// Advances all requests as far as possible without waiting.
     func advance() {
         repeat {
             beginRequests()
@@ -64,13 +64,13 @@ final class TransferQueue {
         if curl_multi_add_handle(multi, transfer.easy) != CURLM_OK { end(transfer, .retry("libcurl has no memory")) }
     }
 
-    /// Whether any request has ended.
+    /// Settles the requests that have ended. Returns true if any has ended.
     private func settleEnded() -> Bool {
         var any = false
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let transfer = Transfer.of(message.pointee.easy_handle) else { continue }
-            // The message does not outlive the removal of its handle.
+            // Removing the handle invalidates the message, so read the result first.
             end(transfer, rules.outcome(of: transfer.reply(ccurl_result(message))))
             any = true
         }
@@ -85,7 +85,7 @@ final class TransferQueue {
         _ = transfer.end(outcome)?.endIfDone()
     }
 
-    /// An answer to one request that names a time is of the server: it holds for everything that has not been sent.
+    /// Records a pause. An answer that names a time applies to the server, so it holds for every request that has not been sent.
     private func note(_ outcome: Outcome) {
         guard case .retry(let code, let message, let milliseconds?) = outcome else { return }
         let until = clock.now() + .milliseconds(milliseconds)
@@ -93,7 +93,7 @@ final class TransferQueue {
         pause = (code, message, until)
     }
 
-    /// What becomes of a request that would begin now; nil: it may begin.
+    /// The outcome of a request that would begin now. It is nil if the request may begin.
     private var paused: Outcome? {
         guard let pause else { return nil }
         let left = (pause.until - clock.now()).nanoseconds
@@ -104,7 +104,7 @@ final class TransferQueue {
         return .retry(code: pause.code, pause.message, afterMilliseconds: UInt64((left + 999_999) / 1_000_000))
     }
 
-    /// Ends everything at once: what was sent is unknown, the rest is to be sent again.
+    /// Ends all requests at once. A sent request is unknown, and the others are sent again.
     func abandon() {
         let words = "the provider was closed"
         for (delivery, _) in waiting { delivery.putOff(.retry(words)) }

@@ -1,5 +1,5 @@
-// The one thread on which all requests of an instance run, and the desk at which others hand over work for it. Once closed it has
-// answered everything it took, and answers at once what comes still.
+// The single thread that runs all requests of an instance, and the mailbox through which other threads pass work to it. When `close`
+// returns, every delivery and flush has been answered. A later one is answered at once.
 
 internal import CCrypto
 internal import CCurl
@@ -12,14 +12,14 @@ final class TransferThread: @unchecked Sendable {
         var isClosed = false
     }
 
-    /// A flush that waits; a completion cannot be an element by itself.
+    /// A waiting flush. A completion is not copyable, so it cannot be an array element.
     private final class Flush {
         private var completion: Completion?
         init(_ completion: consuming Completion) { self.completion = consume completion }
         func finish() { completion.take()?.finish(.delivered) }
     }
 
-    /// libcurl's own state of the process, made by the first instance. It is never undone: other modules may use libcurl too.
+    /// libcurl's global state in the process. The first instance makes it. It is never freed, since other modules may use libcurl too.
     private static let isLibraryReady: Bool = {
         crypto_stay()
         return ccurl_global_init() == CURLE_OK
@@ -37,10 +37,10 @@ final class TransferThread: @unchecked Sendable {
         self.rules = rules
         self.clock = clock
         self.multi = multi
-        // An empty Expect keeps libcurl from asking first whether a large body is welcome, which costs a second with many servers.
+        // With an empty Expect header libcurl sends a large body without asking first. Asking costs a second with many servers.
         headers = (rules.headers.map(\.line) + ["Expect:"]).reduce(nil) { curl_slist_append($0, $1) }
         ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, rules.inFlight)
-        // What libcurl cannot do here is found out now, not with the first events.
+        // Detect missing features of libcurl now, not with the first events.
         _ = try Transfer(rules, headers: headers, clock)
         thread.withLock { $0 = Thread.start("http") { self.run() } }
     }
@@ -50,7 +50,7 @@ final class TransferThread: @unchecked Sendable {
         curl_slist_free_all(headers)
     }
 
-    // MARK: - The desk, for any thread
+    // MARK: - Mailbox, for any thread
 
     func take(_ delivery: PendingDelivery) {
         if hand({ $0.deliveries.append(delivery) }) { return }
@@ -58,24 +58,24 @@ final class TransferThread: @unchecked Sendable {
         _ = delivery.endIfDone()
     }
 
-    /// Answers when nothing is under way.
+    /// Answers when no request is active.
     func flush(_ completion: consuming Completion) {
         let flush = Flush(completion)
         if !hand({ $0.flushes.append(flush) }) { flush.finish() }
     }
 
-    /// Ends what is under way and the thread; a second call finds nothing to do.
+    /// Ends the active requests and the thread. A second call does nothing.
     func close() {
         _ = hand { $0.isClosed = true }
         thread.withLock { $0.take() }?.join()
     }
 
-    /// False: it is closed.
+    /// Puts work into the mailbox. Returns false if it is closed.
     private func hand(_ body: (inout Mailbox) -> Void) -> Bool {
         mailbox.withLock { mailbox in
             guard !mailbox.isClosed else { return false }
             body(&mailbox)
-            // The one call of libcurl that is for other threads.
+            // This is the only libcurl call that other threads may make.
             curl_multi_wakeup(multi)
             return true
         }
@@ -102,7 +102,7 @@ final class TransferThread: @unchecked Sendable {
                 flushes = []
             }
             if handed.isClosed { return }
-            // Work that was handed over in the meantime ends this wait at once.
+            // New work in the mailbox ends this wait at once.
             curl_multi_poll(multi, nil, 0, 60_000, nil)
         }
     }

@@ -1,9 +1,9 @@
-// The provider `noop`: swallows events and counts them. For measuring, and for trying out routes.
+// The provider `noop`: discards events and counts them. It serves measurements and trials of routes.
 
 public import PluginKit
 
 final class NoOpProvider: Provider {
-    static let description = Description(name: "noop", version: "0.1.0", summary: "Swallows events and counts them.")
+    static let description = Description(name: "noop", version: "0.1.0", summary: "Discards events and counts them.")
 
     private let host: Host
     private var events = 0
@@ -17,7 +17,7 @@ final class NoOpProvider: Provider {
         return .delivered
     }
 
-    func close() { host.log(.debug, "swallowed \(events) events, \(bytes) bytes") }
+    func close() { host.log(.debug, "discarded \(events) events, \(bytes) bytes") }
 }
 
 @c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(NoOpProvider.self) }

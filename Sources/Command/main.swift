@@ -1,4 +1,4 @@
-// The command: picks the subcommand, and turns what went wrong into a line and an exit code.
+// The entry point of the command. It picks the subcommand, and turns errors into a message and an exit code.
 
 import CPlatform
 import Glibc
@@ -15,11 +15,11 @@ let commands = [
 let overview = """
     Usage: switchyard [COMMAND] [OPTIONS]
 
-    Routes telemetry: events come in as JSON, one a line, and go to providers as routes.json says.
+    Routes telemetry: events come in as JSON, one per line, and go to providers as routes.json says.
 
     Commands:
     \(columns(commands.map { ($0.name, $0.about) }))
-    Without a command it runs. Options of each: switchyard COMMAND --help
+    Without a command, the router runs. Options of a command: switchyard COMMAND --help
     The manual page: switchyard help --man | man -l -
 
     Exit codes:
@@ -31,14 +31,14 @@ func dispatch(_ words: [String]) throws -> Int32 {
         try Console.show("switchyard \(version)\n")
         return ExitCode.delivered
     }
-    // The processes of modules; not for people.
+    // The router starts these processes for modules. Users do not call them.
     if words.first == DescribingProcess.command {
-        guard DescribingProcess.run(words) else { throw UsageFault("the word \(DescribingProcess.command) is the router's own") }
+        guard DescribingProcess.run(words) else { throw UsageFault("the word \(DescribingProcess.command) is for internal use") }
     }
     if words == [HostedModule.command] { return HostedModule.run() }
-    // The process that stands between this one and a program that it runs; not for people either.
+    // The router starts this process between itself and a program that it runs. Users do not call it either.
     if words.first == Process.supervisorCommand, words.count == 2, let control = Int32(words[1]) {
-        guard cplatform_supervise(control) == 0 else { throw UsageFault("the word \(Process.supervisorCommand) is the router's own") }
+        guard cplatform_supervise(control) == 0 else { throw UsageFault("the word \(Process.supervisorCommand) is for internal use") }
         _exit(0)
     }
     if words == ["help", "--man"] {
@@ -70,7 +70,7 @@ func dispatch(_ words: [String]) throws -> Int32 {
     return try command.run(try command.parse(rest))
 }
 
-/// A descriptor that was closed must not be taken by the first file that is opened.
+/// Opens /dev/null for each closed standard descriptor, so that the first file that is opened does not get its number.
 func occupyStandardDescriptors() {
     for number: Int32 in 0...2 where fcntl(number, F_GETFD) < 0 { _ = open("/dev/null", O_RDONLY) }
 }
@@ -78,7 +78,8 @@ func occupyStandardDescriptors() {
 occupyStandardDescriptors()
 Signals.ignoreFailedWrites()
 keepMemory(threshold: 4 << 20, trim: 16 << 20)
-/// Modules may have something to run at the end of the process, and may call exit() themselves: neither changes the code.
+/// Ends the process with this code, or with `undelivered` in place of 0 if a module has called exit(). Exit handlers of modules cannot
+/// change the code.
 func end(_ code: Int32) -> Never { ExitGuard.end(code, afterCall: ExitCode.undelivered) }
 
 do {

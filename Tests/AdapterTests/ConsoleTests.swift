@@ -4,7 +4,7 @@ import Testing
 
 @testable import Console
 
-/// Both ends of a pipe; SIGPIPE is ignored as the router ignores it.
+/// Both ends of a pipe. SIGPIPE is ignored, as in the router.
 private final class Pipe {
     private(set) var read: Int32
     private(set) var write: Int32
@@ -18,12 +18,12 @@ private final class Pipe {
         if read >= 0 { Glibc.close(read) }
         read = -1
     }
-    /// Called at the end of a test, so that no descriptor goes earlier than its last user.
+    /// Closes both ends. Each test calls it at its end, so that no descriptor is closed before its last use.
     func close() {
         closeReader()
         Glibc.close(write)
     }
-    /// What is in it now.
+    /// Reads the current content of the pipe.
     func text() -> String {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = Glibc.read(read, &bytes, bytes.count)
@@ -41,7 +41,7 @@ private func console(_ descriptor: Int32, _ settings: String = "{}", _ ears: Ear
 
 @Suite("console")
 struct ConsoleTests {
-    @Test("off a terminal events leave byte for byte")
+    @Test("events are written byte for byte if the output is not a terminal")
     func ndjson() throws {
         let pipe = Pipe()
         defer { pipe.close() }
@@ -52,7 +52,7 @@ struct ConsoleTests {
         provider.close()
     }
 
-    @Test("a reader who left closes the provider, and the events that were out are told")
+    @Test("if the reader has left, the outcome is closed")
     func readerLeft() throws {
         let ends = Pipe()
         defer { ends.close() }
@@ -62,7 +62,7 @@ struct ConsoleTests {
         provider.close()
     }
 
-    @Test("a reader who leaves while nothing is written is noticed, once")
+    @Test("a reader that leaves while nothing is written is reported once")
     func readerLeavesSilently() throws {
         let ends = Pipe()
         defer { ends.close() }
@@ -74,7 +74,7 @@ struct ConsoleTests {
         #expect(ears.closed == ["the reader of standard output has left"])
     }
 
-    @Test("a peer of a socket that leaves is noticed too")
+    @Test("a socket peer that leaves is reported too")
     func peerLeaves() throws {
         var ends: [Int32] = [0, 0]
         socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)
@@ -86,7 +86,7 @@ struct ConsoleTests {
         close(ends[0])
     }
 
-    @Test("the end of the provider ends its watch without a word")
+    @Test("the end of the provider ends its watch without a report")
     func endsQuietly() throws {
         let ears = Ears()
         let pipe = Pipe()
@@ -95,7 +95,7 @@ struct ConsoleTests {
         #expect(ears.closed.isEmpty)
     }
 
-    @Test("a full disk behind the stream is a retry in the system's words")
+    @Test("a full disk behind the stream is a retry with the system's message")
     func full() throws {
         let device = open("/dev/full", O_WRONLY)
         let provider = try console(device)
@@ -105,7 +105,7 @@ struct ConsoleTests {
         close(device)
     }
 
-    @Test("a non-blocking stream that is full is waited for, and nothing is lost")
+    @Test("a write waits for a full non-blocking stream, and nothing is lost")
     func nonBlocking() throws {
         let pipe = Pipe()
         defer { pipe.close() }
@@ -131,7 +131,7 @@ struct ConsoleTests {
         provider.close()
     }
 
-    @Test("on a terminal events are shown for people, with color unless NO_COLOR or TERM=dumb forbids it")
+    @Test("on a terminal events are shown in the pretty format, with color unless NO_COLOR or TERM=dumb forbids it")
     func terminal() throws {
         var (master, slave): (Int32, Int32) = (0, 0)
         try #require(openpty(&master, &slave, nil, nil, nil) == 0)
@@ -163,7 +163,7 @@ struct PrettyTests {
         return String(decoding: page.bytes, as: UTF8.self)
     }
 
-    @Test("an event is a head line and its members, aligned")
+    @Test("an event is shown as a head line and aligned members")
     func event() {
         let event = #"""
             {"type":"track","event":"item_viewed","userId":"u-42","timestamp":"2026-01-02T03:04:05Z","messageId":"m1","properties":{"price":12.50,"title":"Blue \"shoe\"","tags":["a", "b"],"empty":{},"none":[],"deep":{"ok":true,"nothing":null}},"list":[{"a":1},2]}
@@ -186,14 +186,14 @@ struct PrettyTests {
                 """#)
     }
 
-    @Test("an event without the usual members shows when it came in")
+    @Test("an event without the usual members shows its arrival time")
     func bare() {
         #expect(shown(#"{"a":1}"#) == "2026-01-02T03:04:05.678Z\n  a  1\n")
         #expect(shown("{}") == "2026-01-02T03:04:05.678Z\n")
         #expect(shown(#" { "type" : 7 , "anonymousId" : "x" } "#) == "2026-01-02T03:04:05.678Z  anonymous x\n  type  7\n")
     }
 
-    @Test("what would deceive or drive the terminal is escaped, everything else stands as it is")
+    @Test("characters that could deceive or control the terminal are escaped, and all others are unchanged")
     func hostile() {
         let event = "{\"type\":\"t\u{9b}2J\",\"event\":\"é\u{202e}x\u{7f}\",\"k\u{85}\":\"\\u001b[2J 👩‍🚀 日本\u{e0041}\"}"
         #expect(
@@ -204,7 +204,7 @@ struct PrettyTests {
         #expect(String(decoding: bytes, as: UTF8.self) == "\\u001b\\xff\\xc3A")
     }
 
-    @Test("a list that does not fit in 80 columns has a line for each element")
+    @Test("a list that does not fit into 80 columns is shown with one line for each element")
     func longList() {
         let long = String(repeating: "x", count: 40)
         #expect(
@@ -212,7 +212,7 @@ struct PrettyTests {
                 == "2026-01-02T03:04:05.678Z\n  l\n    - \"\(long)\"\n    -\n      a  1\n      b  [2]\n    - \"\(long)\"\n")
     }
 
-    @Test("a long name is cut in the head line and stands in full below; an endless value is cut, and says so")
+    @Test("a long name is cut in the head line and shown in full below, and a very long value is cut with a note")
     func long() {
         let name = String(repeating: "é", count: 40)
         #expect(
@@ -222,7 +222,7 @@ struct PrettyTests {
         #expect(text.hasSuffix("x … 1002 bytes more\n"))
     }
 
-    @Test("broken text is shown somehow, and never read beyond its end")
+    @Test("invalid text is shown in some form, and never read beyond its end")
     func broken() {
         let whole = #"{"type":"track","a":{"b":[1,"\u0041",{"c":null}]},"d":"e\\"}"#
         for length in 0...whole.utf8.count {

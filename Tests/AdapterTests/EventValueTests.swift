@@ -4,14 +4,14 @@ import Testing
 
 @Suite("an adapter reads an event")
 struct EventValueTests {
-    /// Reads in memory that ends with the event.
+    /// Calls `body` with an event whose memory ends with the event.
     private func reading<R>(_ event: String, _ body: (EventValue) throws -> R) rethrows -> R {
         try Array(event.utf8).withUnsafeBytes { try body(EventValue(json: $0)) }
     }
 
     private func json(_ value: EventValue?) -> String? { value.map { String(decoding: $0.json, as: UTF8.self) } }
 
-    @Test("a member by its key, by keys and by a path")
+    @Test("a member is found by its key, by several keys and by a path")
     func members() throws {
         let path = try EventPath(#"properties["a.b"].c"#)
         let other = try EventPath("event.x")
@@ -29,8 +29,7 @@ struct EventValueTests {
         #expect(throws: SettingsFault.self) { try EventPath("a..b") }
     }
 
-    /// What the scanner takes, and how it is read.
-    @Test("an event that the router takes is read, whatever is in it")
+    @Test("every event that the router accepts can be read")
     func hostile() throws {
         let deep = 100_000
         for event in [
@@ -47,7 +46,7 @@ struct EventValueTests {
             let isEvent = scanner.scan(block.bytes, 0) != nil
             #expect(isEvent)
             reading(event) { event in
-                // To go through all levels costs the length of each.
+                // Reading all levels costs the length of each level.
                 var waiting = event["a"]?.elements.first { _ in true }?.kind == .list ? event.members.map { $0.key } : [event]
                 while let value = waiting.popLast() {
                     waiting += value.elements
@@ -58,7 +57,7 @@ struct EventValueTests {
         }
     }
 
-    @Test("a key that comes twice is the first, as in the router's own rules; all of them are among the members")
+    @Test("of duplicate keys the first one is found, as in the router's own rules, and all of them are among the members")
     func duplicates() {
         reading(#"{"a":1,"b":2,"\u0061":3}"#) { event in
             #expect(event["a"]?.integer == 1)
@@ -66,21 +65,21 @@ struct EventValueTests {
         }
     }
 
-    @Test("a key is told by what its escapes stand for")
+    @Test("a key is compared with its escapes decoded")
     func keys() {
         reading(#"{"\u0000":1,"ty\u0070e":2,"\ud83d\ude97":3,"\ud800":4,"a\"b":5}"#) { event in
             #expect(event["\0"]?.integer == 1)
             #expect(event["type"]?.integer == 2)
             #expect(event["🚗"]?.integer == 3)
-            #expect(event["\u{FFFD}"] == nil, "half a pair is no text")
+            #expect(event["\u{FFFD}"] == nil, "half of a pair is not text")
             #expect(event["a\"b"]?.integer == 5)
-            // Keys are bytes: é is not e with an accent.
+            // Keys are compared as bytes, so é differs from e with a combining accent.
             #expect(event["e\u{301}"] == nil)
         }
     }
 
     @Test(
-        "a number is read where it fits, and its digits stay to be had",
+        "a number is read if it fits, and its digits stay available",
         arguments: [
             ("0", 0, 0.0), ("-0", 0, -0.0), ("9007199254740993", 9_007_199_254_740_993, 9_007_199_254_740_992.0), ("3.0", 3, 3.0),
             ("30e-1", 3, 3.0), ("2.5", nil, 2.5), ("9223372036854775807", .max, 9_223_372_036_854_775_807.0),
@@ -99,7 +98,7 @@ struct EventValueTests {
     }
 
     @Test(
-        "a string is decoded; where half of a pair stands alone it is no text, and can be had repaired",
+        "a string is decoded; with a single half of a surrogate pair it is not text, but can be repaired",
         arguments: [
             (#""""#, "", ""), (#""a\u0000b""#, "a\0b", "a\0b"), (#""\ud83d\ude97!""#, "🚗!", "🚗!"), (#""x\ud83dy""#, nil, "x\u{FFFD}y"),
             (#""\ude97""#, nil, "\u{FFFD}"), (#""\ud83d\ud83d\ude97\ud83d""#, nil, "\u{FFFD}🚗\u{FFFD}"),
@@ -113,7 +112,7 @@ struct EventValueTests {
         }
     }
 
-    @Test("what is asked for as what it is not, is nil")
+    @Test("a value read as another kind is nil")
     func otherKinds() {
         reading(#"{"s":"1","n":1,"t":true,"f":false,"o":{},"l":[],"z":null}"#) { event in
             #expect(event["s"]?.integer == nil && event["s"]?.number == nil && event["s"]?.flag == nil)
@@ -124,7 +123,7 @@ struct EventValueTests {
         }
     }
 
-    @Test("the events of a batch are read where they lie")
+    @Test("the events of a batch can be read")
     func batch() {
         Batch.with([#"{"event":"a"}"#, #" {"event":"b"} "#]) { batch in
             #expect((0..<batch.count).map { batch.event($0)["event"]?.text } == ["a", "b"])
@@ -132,7 +131,7 @@ struct EventValueTests {
     }
 
     @Test(
-        "broken text is never read beyond its end",
+        "invalid text is never read beyond its end",
         arguments: ["", "{", "[", "\"", "{\"", "{\"a", "{\"a\"", "{\"a\":", "[1", "[[", "{\"a\":{", "[\"\\"])
     func broken(text: String) {
         reading(text) { value in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Exec
 
-/// A provider of a shell command, with a clock that the test turns.
+/// A provider that runs a shell command, with a clock that the test controls.
 private struct Shell {
     let provider: ExecProvider
     let ears = Ears()
@@ -29,7 +29,7 @@ private struct Shell {
         try self.init(["sh", "-c", script], more, patience: patience)
     }
 
-    /// In words: the batch's outcome, and those of its events.
+    /// Delivers the events and returns the outcomes of the batch and of its events as text.
     func deliver(_ events: String...) -> String {
         Batch.with(events) { batch in
             func words(_ outcome: Outcome) -> String {
@@ -50,40 +50,40 @@ private struct Shell {
 
 @Suite("The provider exec", .timeLimit(.minutes(20)))
 struct ExecTests {
-    /// The shell's words for an answer.
+    /// Returns the shell command that prints an answer.
     private static func say(_ outcome: String) -> String { #"echo '{"outcome":"\#(outcome)"}'"# }
 
-    @Test("an answer to an event that the program has not read is none, however small the event is")
+    @Test("an answer to an event that the program has not read is invalid, however small the event is")
     func answersUnread() throws {
-        // It reads the first of three lines, byte by byte as a shell does, and answers them all.
+        // The program reads the first of three lines, byte by byte as a shell does, and answers all three.
         let liar = try Shell("read line; \(Self.say("delivered")); \(Self.say("delivered")); \(Self.say("delivered")); exec sleep 1000")
         let words = "unknown the program sh answered an event before it had read it and was ended"
         #expect(liar.deliver("{}", "{\"n\":2}", "{\"n\":3}") == words + "; 0 delivered")
-        // It has read nothing at all.
+        // The program has read nothing.
         let blind = try Shell("yes '{\"outcome\":\"delivered\"}'")
         let large = "{\"pad\":\"\(String(repeating: "x", count: 1 << 20))\"}"
         let said = blind.deliver(large, "{}")
         #expect(!said.contains("delivered"), "\(said)")
     }
 
-    @Test("a program may answer when it has read the event and not yet its newline, and close its input when it has read all")
+    @Test("a program may answer before it has read the newline of the event, and may close its input after it has read all events")
     func readsExactly() throws {
         let takes = [7, 8].map { "head -c \($0) >/dev/null; \(Self.say("delivered"));" }.joined(separator: " ")
         let exact = try Shell(takes + " exec <&-; exec sleep 1000")
         #expect(exact.deliver("{\"n\":1}", "{\"n\":2}") == "delivered")
     }
 
-    @Test("the example in Python answers each event on its own")
+    @Test("the Python example answers each event separately")
     func example() throws {
         let root = #filePath.dropLast("/Tests/AdapterTests/ExecTests.swift".count)
         let shout = try Shell(["python3", root + "/Examples/providers/shout.py"])
-        #expect(shout.deliver(#"{"event":"hello"}"#, #"{"a":1}"#, #"{"event":"bye"}"#) == "delivered; 1 rejected 1 it has no name")
+        #expect(shout.deliver(#"{"event":"hello"}"#, #"{"a":1}"#, #"{"event":"bye"}"#) == "delivered; 1 rejected 1 the event has no name")
         #expect(shout.deliver(#"{"event":"again"}"#) == "delivered")
         shout.provider.close()
         #expect(shout.ears.logs == ["HELLO", "BYE", "AGAIN"])
     }
 
-    @Test("one that cannot be started, since the descriptors are used up, costs the router none of them, and does not end it")
+    @Test("if a program cannot be started because no descriptors are left, none leaks, and the router does not end")
     func noDescriptors() async {
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE, SIG_IGN)
@@ -100,7 +100,7 @@ struct ExecTests {
         out.provider.close()
     }
 
-    @Test("a program that ends leaves what it had not answered unknown, and is started again after a pause that doubles")
+    @Test("if a program ends, unanswered events are unknown, and the program is started again after a pause that doubles")
     func ends() throws {
         let out = try Shell("read line; \(ExecTests.say("delivered")); read line; exit 3")
         #expect(out.deliver("{}", "[]") == "unknown the program sh ended with code 3; 0 delivered")
@@ -122,7 +122,7 @@ struct ExecTests {
     }
 
     @Test(
-        "a program that says a part of an answer, or takes in more of its input, has no longer for the answer",
+        "a part of an answer, or reading more input, does not extend the time for the answer",
         arguments: [
             ("{}", "read line; : >FILE; printf '{'"),
             (String(repeating: "x", count: 1 << 20), "head -c 100000 >/dev/null; : >FILE; head -c 400000 >/dev/null"),
@@ -130,44 +130,44 @@ struct ExecTests {
     func drips(event: String, script: String) throws {
         let folder = TemporaryFolder()
         let begun = folder.path + "/begun"
-        // Its time is over as soon as it has begun.
+        // The clock passes the timeout as soon as the program has started.
         let out = try Shell(
             ["sh", "-c", script.replacing("FILE", with: begun) + "; exec sleep 60"], #","timeout":1000000"#,
             now: { Instant(nanoseconds: access(begun, F_OK) == 0 ? 2_000_000_000_000 : 0) })
         #expect(out.deliver(event) == "unknown the program sh gave no answer within 1000000 ms and was ended")
     }
 
-    @Test("an answer too many ends the program, since the next ones would be of other events")
+    @Test("an extra answer ends the program, since the next answers would belong to the wrong events")
     func tooMany() throws {
         let twice = try Shell("read line; \(ExecTests.say("delivered")); \(ExecTests.say("delivered")); read line; read line")
-        // The second answer may come with the first or after it.
+        // The second answer can arrive together with the first one or after it.
         let first = twice.deliver("{}")
         let fault = "the program sh answered an event that it was not given"
         #expect(first == "delivered" || first == "unknown \(fault); 0 delivered")
     }
 
     @Test(
-        "answers that make no sense end the program",
+        "invalid answers end the program",
         arguments: ["", "hello", "{}", "[1]", #"{"outcome":"maybe"}"#, #"{"outcome":"retry","outcome":"delivered"}"#])
     func senseless(line: String) throws {
         let out = try Shell("read line; echo '\(line)'; read line")
-        #expect(out.deliver("{}") == "unknown the program sh gave an answer that is none and was ended")
+        #expect(out.deliver("{}") == "unknown the program sh gave an invalid answer and was ended")
     }
 
-    @Test("an answer without end is not kept")
+    @Test("an endless answer is not kept in memory")
     func endless() throws {
         let out = try Shell("read line; cat /dev/zero")
-        #expect(out.deliver("{}") == "unknown the program sh gave an answer that is none and was ended")
+        #expect(out.deliver("{}") == "unknown the program sh gave an invalid answer and was ended")
     }
 
-    @Test("a destination that is gone for one event is gone for those after it")
+    @Test("if the destination is permanently gone for one event, it is gone for the events after it")
     func gone() throws {
         let out = try Shell(
             "read line; \(ExecTests.say("delivered")); read line; \(ExecTests.say("closed")); \(ExecTests.say("delivered")); read line")
         #expect(out.deliver("{}", "{}", "{}") == "closed the program said closed; 0 delivered")
     }
 
-    @Test("of the router's variables the program gets few, of its own all")
+    @Test("the program gets few of the router's variables, and all variables of its settings")
     func environment() throws {
         setenv("SWITCHYARD_TEST_SECRET", "not yours", 1)
         let out = try Shell(
@@ -177,14 +177,14 @@ struct ExecTests {
     }
 
     @Test(
-        "a program that is not there, a command without one, and a text that would be cut at its zero byte are refused",
+        "a program that does not exist, a command without a program, and a text with a zero byte are refused",
         arguments: [["/no/such/program"], [""], [], ["sh\0"], ["sh", "-c", "a\0b"]])
     func refused(command: [String]) {
         #expect(throws: SettingsFault.self) { _ = try Shell(command) }
         #expect(throws: SettingsFault.self) { _ = try Shell(["sh"], #", "environment": { "A": "b\u0000" }"#) }
     }
 
-    @Test("closing ends its input and waits for it")
+    @Test("closing ends the program's input and waits for the program")
     func closes() throws {
         let folder = TemporaryFolder()
         let out = try Shell("read line; \(ExecTests.say("delivered")); cat >/dev/null; echo done >\(folder.path)/end; exit 4")
@@ -206,32 +206,32 @@ struct ExecTests {
         other.provider.close()
     }
 
-    @Test("one that does not end with its input is asked to, and one that does not listen either is killed, with what it has started")
+    @Test("a program that does not end after its input gets SIGTERM, and then it is killed with all processes that it has started")
     func stubborn() throws {
         let patience = Program.Patience(afterInput: .milliseconds(1), afterTerminate: .seconds(600))
         let polite = try Shell(
-            // It starts nothing: a child that is not yet the program it is to be would not hear the signal.
+            // It starts no process: a child that has not yet executed its program would not get the signal.
             "trap 'echo \"I go\" >&2; exit' TERM; read line; \(ExecTests.say("delivered")); while :; do :; done",
             patience: patience)
         #expect(polite.deliver("{}") == "delivered")
         polite.provider.close()
-        #expect(polite.ears.logs == ["I go", "the program sh did not end within 1 ms after its input and was asked to"])
+        #expect(polite.ears.logs == ["I go", "the program sh did not end within 1 ms after the end of its input and got SIGTERM"])
 
         let deaf = try Shell(
             "trap '' TERM; sleep 1000 & read line; \(ExecTests.say("delivered")); while :; do sleep 1000; done",
             patience: Program.Patience(afterInput: .milliseconds(1), afterTerminate: .milliseconds(1)))
         #expect(deaf.deliver("{}") == "delivered")
         deaf.provider.close()
-        #expect(deaf.ears.logs == ["the program sh did not end within 2 ms after its input and was killed"])
+        #expect(deaf.ears.logs == ["the program sh did not end within 2 ms after the end of its input and was killed"])
     }
 
-    @Test("one that has ended while a child of its own holds its output is noticed at once; what it answered before counts")
+    @Test("the end of a program is noticed at once, even if its child holds the output, and its earlier answers count")
     func orphan() throws {
         let out = try Shell("(sleep 1000 &); read line; \(ExecTests.say("delivered")); exit 3", #","timeout":1000000"#)
         #expect(out.deliver("{}", "{}") == "unknown the program sh ended with code 3; 0 delivered")
     }
 
-    @Test("what it writes to standard error is said line by line, and does not hold it however much that is")
+    @Test("standard error is logged line by line, and never blocks the program, however much it writes")
     func errors() throws {
         let out = try Shell(
             "read line; i=0; while [ $i -lt 5000 ]; do echo \"line $i of the complaint, which is long enough\"; i=$((i+1)); done >&2; \(ExecTests.say("delivered")); cat"
@@ -251,7 +251,7 @@ struct AnswerTests {
     private func read(_ text: [UInt8]) -> Answer? { text.withUnsafeBytes { Answer($0) } }
     private func read(_ text: String) -> Answer? { read(Array(text.utf8)) }
 
-    @Test("has an outcome, and a code, a message and a pause where they belong")
+    @Test("an answer has an outcome, and may have a code, a message and a pause")
     func outcomes() {
         guard case .retry(429, "later", 1500)? = read(#"{"outcome":"retry","code":429,"message":"later","retry_after_ms":1500}"#)?.outcome
         else {
@@ -265,7 +265,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "is refused when something in it is not understood",
+        "an answer with anything unknown in it is refused",
         arguments: [
             #"{"outcome":"Delivered"}"#, #"{"outcome":1}"#, #"{"outcome":"delivered","why":"x"}"#,
             #"{"outcome":"retry","retry_after_ms":-1}"#,
@@ -275,13 +275,13 @@ struct AnswerTests {
         ])
     func refusals(line: String) { #expect(read(line) == nil) }
 
-    @Test("that chance has changed is refused or read, and harms nothing")
+    @Test("a randomly changed answer is refused or parsed, and causes no harm")
     func fuzz() {
         let seeds = [
             #"{"outcome":"delivered"}"#, #"{"outcome":"retry","code":429,"message":"käse \u0000 \ud83e\uddc0","retry_after_ms":1500}"#,
             #"{"outcome":"rejected","code":-2147483649,"message":""}"#,
         ].map { Array($0.utf8) }
-        // xorshift, from a fixed beginning.
+        // xorshift with a fixed seed.
         var state: UInt64 = 20_261_121
         func chance(_ most: Int) -> Int {
             state ^= state << 13

@@ -3,7 +3,7 @@ import Testing
 @testable import NoOp
 @testable import PluginKit
 
-/// Answers what its settings say.
+/// A provider whose outcome is the one named in its settings.
 private final class Probe: Provider, Eraser {
     static let description = Description(name: "probe", version: "1", summary: "", settings: ["answer": .text("")])
     private let answer: String
@@ -28,7 +28,7 @@ private final class Probe: Provider, Eraser {
     func close() { host.log(.debug, "closed") }
 }
 
-/// Keeps its deliveries until it is told to finish them.
+/// A provider that keeps a delivery until the test finishes it.
 private final class Keeper: ConcurrentProvider {
     static let description = Description(name: "keeper", version: "1", summary: "", concurrency: 8)
     private struct Kept: ~Copyable, Sendable {
@@ -62,7 +62,7 @@ struct ExportTests {
         #expect(CHost.text(export(Probe.self).pointee.describe()).contains("\"erase\":true"))
     }
 
-    @Test("noop swallows events and says at its end how many")
+    @Test("noop discards events and logs their number at its end")
     func noop() {
         let table = export(NoOpProvider.self)
         let host = CHost()
@@ -72,10 +72,10 @@ struct ExportTests {
         table.pointee.destroy(instance)
         #expect(host.done.map(\.token) == [5, 6])
         #expect(host.done.allSatisfy { $0.kind == SWITCHYARD_DELIVERED.rawValue })
-        #expect(host.logs == ["0 swallowed 2 events, 11 bytes"])
+        #expect(host.logs == ["0 discarded 2 events, 11 bytes"])
     }
 
-    @Test("refused settings leave their reason in the buffer, cut between characters, with no zero byte inside")
+    @Test("if settings are refused, the buffer holds the reason, cut between characters and without a zero byte inside")
     func refuses() {
         let table = export(Probe.self)
         let host = CHost()
@@ -84,11 +84,11 @@ struct ExportTests {
         #expect(table.create(host, #"{"answer":"refuse: é"}"#, room: 10).error == "refuse: ")
         #expect(table.create(host, #"{"answer":"refuse: é"}"#, room: 1).error == "")
         #expect(table.create(host, "{").error.hasPrefix("the settings are not a JSON object"))
-        #expect(table.create(CHost(version: 9), "{}").error.contains("version 9 of the plugin interface, the module version 1"))
+        #expect(table.create(CHost(version: 9), "{}").error.contains("version 9 of the plugin interface; the module has 1"))
         #expect(table.pointee.create(host.raw, switchyard_bytes(data: nil, size: 0), nil, 0) == nil)
     }
 
-    @Test("an outcome crosses with its code, its words and its time")
+    @Test("an outcome reaches the host with its code, its message and its time")
     func outcomes() {
         let table = export(Probe.self)
         for (answer, kind, code, after, message) in [
@@ -104,7 +104,7 @@ struct ExportTests {
         }
     }
 
-    @Test("single events that fared otherwise are listed by rising index")
+    @Test("single events with a different outcome are listed by rising index")
     func mixed() {
         let table = export(Probe.self)
         let host = CHost()
@@ -132,7 +132,7 @@ struct ExportTests {
         #expect(host.logs == ["2 reopened", "0 closed"])
     }
 
-    @Test("a concurrent provider finishes later, from any thread")
+    @Test("a concurrent provider may finish a delivery later, from any thread")
     func finishesLater() {
         let table = export(Keeper.self)
         let host = CHost()
@@ -147,7 +147,7 @@ struct ExportTests {
         table.pointee.destroy(instance)
     }
 
-    @Test("a delivery that is let go counts as unknown")
+    @Test("a delivery that is destroyed without an outcome counts as unknown")
     func letGo() {
         let table = export(Keeper.self)
         let host = CHost()
@@ -158,7 +158,7 @@ struct ExportTests {
         table.pointee.destroy(instance)
     }
 
-    @Test("a delivery that is finished after destroy does not reach the host, which may be gone")
+    @Test("an outcome after destroy does not reach the host, which may be gone")
     func late() {
         let table = export(Keeper.self)
         let host = CHost()

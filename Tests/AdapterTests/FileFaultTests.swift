@@ -18,7 +18,7 @@ struct FileFaultTests {
     private var path: String { folder.path + "/x" }
     private var settings: String { #"{"path":"\#(path)"}"# }
 
-    /// A disk with room for so many bytes more; each fault shows once.
+    /// Returns a file system whose disk has space for `room` more bytes. The error occurs once.
     private func system(room: Int, error: Int32 = ENOSPC) -> FileSystem {
         let left = Monitor(room)
         var system = FileSystem.system
@@ -35,7 +35,7 @@ struct FileFaultTests {
         return system
     }
 
-    @Test("what a full disk took of a batch is cut off again, and the batch comes again whole", arguments: [0, 1, 3, 5, 10])
+    @Test("a batch that a full disk took only in part is cut off again, and delivered as a whole later", arguments: [0, 1, 3, 5, 10])
     func full(room: Int) throws {
         let file = try provider(settings, Ears(), system(room: room))
         #expect(deliver(file, ["{}", "{\"a\":1}"]) == "retry 28: cannot write to '\(path)': No space left on device")
@@ -45,14 +45,14 @@ struct FileFaultTests {
         file.close()
     }
 
-    @Test("other refusals are told in the system's words", arguments: [EIO, EFBIG, EDQUOT, EROFS])
+    @Test("other errors are reported with the system's message", arguments: [EIO, EFBIG, EDQUOT, EROFS])
     func words(error: Int32) throws {
         let file = try provider(settings, Ears(), system(room: 0, error: error))
         #expect(deliver(file, ["{}"]) == "retry \(error): cannot write to '\(path)': \(systemWords(error))")
         file.close()
     }
 
-    @Test("where a torn line cannot be cut off, whole lines count as delivered and the torn one is mended")
+    @Test("if a torn line cannot be cut off, whole lines count as delivered, and the torn one is repaired")
     func cannotCut() throws {
         var system = system(room: 5)
         system.truncate = { _, _ in -EPERM }
@@ -66,23 +66,23 @@ struct FileFaultTests {
         file.close()
     }
 
-    @Test("a batch that cannot be forced to the disk is taken back, so that it is there once")
+    @Test("a batch that cannot be synced is removed again, so that it is in the file only once")
     func unsynchronized() throws {
         let fails = Monitor(true)
         var system = FileSystem.system
         system.synchronize = { _ in fails.withLock { $0 } ? -EIO : 0 }
         let file = try provider(#"{"path":"\#(path)","sync":"batch"}"#, Ears(), system)
-        #expect(deliver(file, ["{}"]) == "retry 5: cannot force to the disk '\(path)': Input/output error")
+        #expect(deliver(file, ["{}"]) == "retry 5: cannot sync '\(path)': Input/output error")
         #expect(folder.text("x") == "")
         fails.withLock { $0 = false }
         #expect(deliver(file, ["{}"]) == "delivered")
         #expect(folder.text("x") == "{}\n")
         fails.withLock { $0 = true }
-        #expect(file.flush().text == "retry 5: cannot force to the disk '\(path)': Input/output error")
+        #expect(file.flush().text == "retry 5: cannot sync '\(path)': Input/output error")
         file.close()
     }
 
-    @Test("while a batch is written every other writer of the file waits")
+    @Test("while a batch is written, every other writer of the file waits")
     func locks() throws {
         let results = Monitor<[Int32]>([])
         let path = self.path
@@ -100,7 +100,7 @@ struct FileFaultTests {
         file.close()
     }
 
-    @Test("data is forced to the disk as often as `sync` says", arguments: [("never", 0), ("rotation", 2), ("batch", 3)])
+    @Test("data is synced as often as `sync` requires", arguments: [("never", 0), ("rotation", 2), ("batch", 3)])
     func synchronizes(sync: String, times: Int) throws {
         let count = Monitor(0)
         var system = FileSystem.system
@@ -117,7 +117,7 @@ struct FileFaultTests {
     }
 
     @Test(
-        "a rotation, and with `batch` a new file and each folder made for it, last from when their folder is forced to the disk",
+        "the folder is synced after a rotation, and with `batch` also for a new file and each new folder",
         arguments: [("never", []), ("rotation", ["rename a/x", "folder of a/x"])] as [(String, [String])]
             + [("batch", ["folder of a", "folder of a/x", "rename a/x", "folder of a/x", "folder of a/x"])])
     func synchronizesFolders(sync: String, calls: [String]) throws {
@@ -140,7 +140,7 @@ struct FileFaultTests {
         #expect(seen.withLock { $0 }.filter { sync != "never" || !$0.hasPrefix("rename") } == calls && ears.logs == [])
     }
 
-    @Test("a folder that cannot be forced to the disk is told, and the compressed file does not take the place of the plain one")
+    @Test("a folder that cannot be synced is reported, and the compressed file does not replace the plain one")
     func unsynchronizedFolder() throws {
         var system = FileSystem.system
         system.synchronizeFolder = { _ in -EIO }
@@ -155,13 +155,13 @@ struct FileFaultTests {
         #expect(
             ears.logs.sorted()
                 == [
-                    "cannot force to the disk the folder of '\(path)': Input/output error",
-                    "cannot force to the disk the folder of '\(folder.path)/\(name).gz': Input/output error;"
+                    "cannot sync the folder of '\(path)': Input/output error",
+                    "cannot sync the folder of '\(folder.path)/\(name).gz': Input/output error;"
                         + " '\(folder.path)/\(name)' stays as it is",
                 ].sorted())
     }
 
-    @Test("a folder at the path, or one that may not be entered, is a retry")
+    @Test("a folder at the path, a file in place of a folder, or a missing permission is a retry")
     func folderInTheWay() throws {
         mkdir(path, 0o700)
         let file = try provider(settings)
@@ -177,7 +177,7 @@ struct FileFaultTests {
         #expect(deliver(try provider(settings, Ears(), system), ["{}"]) == "retry 13: cannot open '\(path)': Permission denied")
     }
 
-    @Test("a device takes events like a file, and /dev/full refuses them")
+    @Test("a device accepts events like a file, and /dev/full refuses them")
     func devices() throws {
         let null = try provider(#"{"path":"/dev/null","rotate":{"bytes":1}}"#)
         #expect(deliver(null, ["{}", "{}"]) == "delivered")
@@ -188,7 +188,7 @@ struct FileFaultTests {
         full.close()
     }
 
-    @Test("a FIFO waits for a reader, and for the next one when it leaves")
+    @Test("a FIFO without a reader is a retry, and delivery continues with the next reader")
     func fifo() throws {
         signal(SIGPIPE, SIG_IGN)
         mkfifo(path, 0o600)
@@ -208,7 +208,7 @@ struct FileFaultTests {
         file.close()
     }
 
-    @Test("a FIFO whose reader is stuck gives the lane its turn, and goes on where it stopped")
+    @Test("if the reader of a FIFO is stuck, the lane gets a retry, and writing continues where it stopped")
     func stuckReader() throws {
         mkfifo(path, 0o600)
         let reader = open(path, O_RDONLY | O_NONBLOCK)

@@ -17,7 +17,7 @@ struct FileTests {
     let folder = TemporaryFolder()
     private func path(_ name: String) -> String { folder.path + "/" + name }
 
-    @Test("events are appended, in a file and folders that are made for the owner alone")
+    @Test("events are appended to a file, and the file and its folders are accessible only to the owner")
     func appends() throws {
         let file = try provider(#"{"path":"\#(path("a/b/x.ndjson"))"}"#)
         #expect(folder.names.isEmpty)
@@ -29,7 +29,7 @@ struct FileTests {
         #expect(folder.mode("a/b") == 0o700)
     }
 
-    @Test("the mode is exact for a new file, and that of an old file stays")
+    @Test("a new file gets the exact mode, and an old file keeps its mode")
     func mode() throws {
         folder.write("old", "")
         chmod(path("old"), 0o640)
@@ -42,7 +42,7 @@ struct FileTests {
         #expect(folder.mode("old") == 0o640)
     }
 
-    @Test("a file that was moved, deleted or replaced is opened anew with the next batch")
+    @Test("a file that was moved, deleted or replaced is opened again with the next batch")
     func reopens() throws {
         let file = try provider(#"{"path":"\#(path("x"))"}"#)
         #expect(deliver(file, ["1"]) == "delivered")
@@ -58,7 +58,7 @@ struct FileTests {
         #expect(folder.text("x") == "3\n4\n5\n")
     }
 
-    @Test("a file that was cut to nothing by others goes on from its beginning")
+    @Test("after another process truncates the file, writing continues at its beginning")
     func copyTruncate() throws {
         let file = try provider(#"{"path":"\#(path("x"))"}"#)
         #expect(deliver(file, ["1"]) == "delivered")
@@ -68,7 +68,7 @@ struct FileTests {
         #expect(folder.text("x") == "2\n")
     }
 
-    @Test("fields of the path are the arrival times, and a batch across a boundary goes to both files")
+    @Test("time fields of the path use the arrival times, and a batch across a boundary goes to both files")
     func fields() throws {
         let file = try provider(#"{"path":"\#(path("%Y/%m-%d_%H%%.x"))"}"#)
         let hour: Int64 = 3_600_000_000_000
@@ -83,7 +83,7 @@ struct FileTests {
     }
 
     @Test(
-        "settings that cannot work are refused with the way out",
+        "invalid settings are refused with a message that says what to do",
         arguments: [
             (#"{"path":"x-%Q"}"#, "path holds '%Q', which is not one of %Y"),
             (#"{"path":"x-%"}"#, "write %% for a percent sign"),
@@ -103,7 +103,7 @@ struct FileTests {
     // MARK: - Torn lines
 
     @Test(
-        "a last line without its newline is mended",
+        "a last line without its newline is repaired",
         arguments: [
             ("{}\n{\"a\":\"x\\\"}", "{}\n", "cut off a torn line of 10 bytes"),
             ("{\"a\":{\"b\":1}", "", "cut off a torn line of 12 bytes"),
@@ -122,7 +122,7 @@ struct FileTests {
         #expect(log.isEmpty || ears.logs[0].hasPrefix(log))
     }
 
-    @Test("a torn line longer than a chunk is found from its beginning")
+    @Test("the beginning of a torn line longer than a chunk is found")
     func mendsLong() throws {
         folder.write("x", "{}\n{\"a\":\"" + String(repeating: "x", count: 200_000))
         let file = try provider(#"{"path":"\#(path("x"))"}"#)
@@ -131,7 +131,7 @@ struct FileTests {
         #expect(folder.text("x") == "{}\n{\"new\":1}\n")
     }
 
-    @Test("a line torn by another writer of the same file is mended too")
+    @Test("a torn line of another writer is repaired too")
     func mendsOthers() throws {
         let file = try provider(#"{"path":"\#(path("x"))"}"#)
         #expect(deliver(file, ["1"]) == "delivered")
@@ -144,7 +144,7 @@ struct FileTests {
         #expect(folder.text("x") == "1\n2\n")
     }
 
-    @Test("two providers may share a file: whole batches of both, no torn line")
+    @Test("two providers may share a file, and no event is lost, duplicated or torn")
     func shared() throws {
         let path = path("x")
         let write: @Sendable (String) -> Void = { name in

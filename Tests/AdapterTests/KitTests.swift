@@ -33,7 +33,7 @@ struct KitTests {
 
     enum Pace: String, SettingValue { case fast, slow }
 
-    @Test("settings are read by type, and what is absent or of another type is nil")
+    @Test("settings are read by type, and a setting that is absent or has another type is nil")
     func settings() throws {
         let settings = try Settings(
             json:
@@ -59,7 +59,7 @@ struct KitTests {
         #expect(throws: SettingsFault.self) { try Settings(json: #"{"a":1,"a":2}"#) }
     }
 
-    @Test("lines can be cut anywhere between events, and know how many are whole within some bytes")
+    @Test("lines can be split between any events, and count the lines that end within a number of bytes")
     func lines() {
         Batch.with(["{}", "{\"a\":1}", "{\"b\":22}"]) { batch in
             let tail = batch.lines[1..<3]
@@ -74,7 +74,7 @@ struct KitTests {
 
 @Suite("lines to a stream")
 struct LineStreamTests {
-    /// A stream that does what it is told, one step a call: takes that many bytes, or fails with the errno.
+    /// A stream with scripted calls, one step per call: it accepts that many bytes, or fails with the errno.
     final class Script: Sendable {
         let state: Monitor<(steps: [Int], out: [UInt8], waits: Int)>
         init(_ steps: [Int]) { state = Monitor((steps, [], 0)) }
@@ -98,7 +98,7 @@ struct LineStreamTests {
 
     private func write(_ events: [String], _ stream: LineStream) -> LineStream.Progress { Batch.with(events) { stream.write($0.lines) } }
 
-    @Test("short writes, signals and a full pipe do not tear a line")
+    @Test("short writes, signals and a full pipe never tear a line")
     func perseveres() {
         let script = Script([3, -Int(EINTR), 1, -Int(EAGAIN), 2])
         let stream = LineStream(descriptor: 9, calls: script.calls)
@@ -107,7 +107,7 @@ struct LineStreamTests {
         #expect(script.state.withLock { $0.waits } == 1)
     }
 
-    @Test("a line that was torn is continued when it comes again")
+    @Test("a torn line is continued if it comes again")
     func continues() {
         let script = Script([6, -Int(ENOSPC)])
         let stream = LineStream(descriptor: 9, calls: script.calls)
@@ -116,7 +116,7 @@ struct LineStreamTests {
         #expect(script.text == "{}\n{\"a\":1}\n{}\n")
     }
 
-    @Test("a line that was torn and does not come again is ended, so that it does not spoil the next")
+    @Test("a torn line that does not come again is ended, so that it does not damage the next line")
     func ends() {
         let script = Script([3, -Int(ENOSPC)])
         let stream = LineStream(descriptor: 9, calls: script.calls)
@@ -125,7 +125,7 @@ struct LineStreamTests {
         #expect(script.text == "{\"a\n{\"b\":1}\n")
     }
 
-    @Test("a stream that takes nothing stops the write when the patience is at its end")
+    @Test("a stream that accepts nothing stops the write after the time limit")
     func losesPatience() {
         let script = Script([3, -Int(EAGAIN)])
         let stream = LineStream(descriptor: 9, patience: 5, calls: script.calls)
@@ -134,7 +134,7 @@ struct LineStreamTests {
         #expect(script.text == "{}\n{}\n")
     }
 
-    @Test("a new reader of a pipe never sees the half that its predecessor lost")
+    @Test("a new reader of a pipe never sees the rest of a line whose beginning the previous reader got")
     func forgetsWithTheReader() {
         let script = Script([2, -Int(EPIPE)])
         let stream = LineStream(descriptor: 9, calls: script.calls)

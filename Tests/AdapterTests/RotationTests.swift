@@ -45,7 +45,7 @@ struct RotationTests {
         return ZSTD_isError(count) == 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : "broken"
     }
 
-    @Test("no file grows beyond its size, batches are split between events, and a larger event has a file to itself")
+    @Test("no file grows beyond its limit, batches are split between events, and a larger event gets its own file")
     func bySize() throws {
         let file = try provider(#"{"bytes":10}"#)
         deliver(file, ["{\"a\":1}", "{}", "{}", "{}", "{}"])
@@ -58,7 +58,7 @@ struct RotationTests {
             ])
     }
 
-    @Test("a file that is older than its time is rotated with the next events, also after a restart")
+    @Test("a file that is too old is rotated when the next events come, also after a restart")
     func byAge() throws {
         time.withLock { $0 = Clock.system.wall() }
         var file = try provider(#"{"every":60000}"#)
@@ -76,7 +76,7 @@ struct RotationTests {
         #expect(files["x"] == "4\n5\n")
     }
 
-    @Test("only so many finished files stay, the newest")
+    @Test("only the newest finished files are kept")
     func keeps() throws {
         let file = try provider(#"{"bytes":2,"keep":2}"#)
         for event in 1...5 {
@@ -100,26 +100,26 @@ struct RotationTests {
         #expect(unpacked(name) + folder.text("x")! == events.joined(separator: "\n") + "\n")
     }
 
-    @Test("with the time in the path the files of earlier times are finished, and late events are not lost")
+    @Test("with time fields in the path, files of earlier times are finished, and late events are not lost")
     func byPath() throws {
         let day: Int64 = 86_400_000_000_000
         let file = try provider(#"{"compress":"gzip"}"#, name: "e-%F.x")
-        folder.write("e-keep.x", "not of ours")
+        folder.write("e-keep.x", "not ours")
         for number in 0..<4 { deliver(file, ["\(number)"], arrival: Int64(number) * day) }
-        // Late events may find the plain file, or make one anew beside the compressed one.
+        // Late events find the plain file, or create it again next to the compressed one.
         deliver(file, ["late"], arrival: 2 * day)
         deliver(file, ["last"], arrival: 3 * day)
         file.close()
         let plain = folder.names.filter { !$0.hasSuffix(".gz") }
         let packed = folder.names.filter { $0.hasSuffix(".gz") }
         #expect(plain == ["e-1970-01-04.x", "e-keep.x"])
-        #expect(folder.text("e-keep.x") == "not of ours")
+        #expect(folder.text("e-keep.x") == "not ours")
         let lines = (packed.map(unpacked) + [folder.text("e-1970-01-04.x")!]).joined().split(separator: "\n").sorted()
         #expect(lines == ["0", "1", "2", "3", "last", "late"])
         #expect(packed.filter { $0.hasPrefix("e-1970-01-03.x") }.map(unpacked).joined().contains("late"))
     }
 
-    @Test("files of earlier times in the path count among those that are kept")
+    @Test("files of earlier times in the path count for `keep`")
     func keepsByPath() throws {
         let file = try provider(#"{"keep":0}"#, name: "%F/e.x")
         for number in 0..<4 { deliver(file, ["\(number)"], arrival: Int64(number) * 86_400_000_000_000) }
@@ -127,11 +127,11 @@ struct RotationTests {
         #expect((1...4).map { folder.text("1970-01-0\($0)/e.x") } == [nil, nil, nil, "3\n"])
     }
 
-    @Test("what a crash left plain or half compressed is finished at the next start")
+    @Test("the next start finishes files that a crash left plain or half compressed")
     func leftovers() throws {
         folder.write("x.20250101T000000.000Z", "old\n")
         folder.write("x.20250101T000000.000Z.gz.partial", "half")
-        folder.write("x.mine", "not of ours")
+        folder.write("x.mine", "not ours")
         let file = try provider(#"{"bytes":100,"compress":"gzip"}"#)
         deliver(file, ["{}"])
         file.close()
@@ -139,7 +139,7 @@ struct RotationTests {
         #expect(unpacked("x.20250101T000000.000Z.gz") == "old\n")
     }
 
-    @Test("a symbolic link is followed, and never rotated")
+    @Test("a symbolic link is followed but never rotated")
     func link() throws {
         folder.write("real", "")
         symlink("real", folder.path + "/x")
@@ -150,7 +150,7 @@ struct RotationTests {
         #expect(ears.logs == ["'\(folder.path)/x' is a symbolic link, which is followed but not rotated"])
     }
 
-    @Test("a file that cannot be renamed is written on, and that is said once")
+    @Test("if a file cannot be renamed, writing continues, and the reason is logged once")
     func cannotRename() throws {
         var system = FileSystem.system
         system.rename = { _, _ in -EACCES }

@@ -1,4 +1,4 @@
-// What another user lays in a folder that all may write. The tests need root, who alone can make what belongs to somebody else.
+// Tests for files of another user in a folder that every user may write. They need root, since only root can make files of another user.
 
 import Glibc
 import PluginKit
@@ -9,7 +9,7 @@ import Testing
 private let isRoot = geteuid() == 0
 private let stranger: uid_t = 65_534
 
-@Suite("file, in a folder that every user may write", .enabled(if: isRoot, "only root can make what belongs to another user"))
+@Suite("file, in a folder that every user may write", .enabled(if: isRoot, "only root can make files of another user"))
 struct SharedFolderTests {
     let folder = TemporaryFolder()
     let other = TemporaryFolder()
@@ -24,7 +24,7 @@ struct SharedFolderTests {
         return Batch.with(["{}"]) { file.deliver($0) }.text
     }
 
-    @Test("another user's link is not followed, whether what it leads to is there or not", arguments: [true, false])
+    @Test("another user's link is not followed, whether its target exists or not", arguments: [true, false])
     func link(isThere: Bool) throws {
         if isThere { other.write("secret", "") }
         symlink(other.path + "/secret", path)
@@ -35,7 +35,7 @@ struct SharedFolderTests {
         #expect(other.names == (isThere ? ["secret"] : []) && other.text("secret") ?? "" == "")
     }
 
-    @Test("another user's link is not followed on the way to a file, nor behind a link of one's own")
+    @Test("another user's link is not followed in the folders of a path, nor behind an own link")
     func onTheWay() throws {
         symlink(other.path, path)
         lchown(path, stranger, stranger)
@@ -46,7 +46,7 @@ struct SharedFolderTests {
         #expect(other.names == ["mine"])
     }
 
-    @Test("one's own link, and that of the folder's owner, are followed")
+    @Test("an own link and a link of the folder's owner are followed")
     func ownLinks() throws {
         other.write("mine", "")
         symlink(other.path + "/mine", path)
@@ -57,7 +57,7 @@ struct SharedFolderTests {
         #expect(other.text("mine") == "{}\n{}\n")
     }
 
-    @Test("a link in a folder that others may not write is followed, whose ever it is")
+    @Test("in a folder that other users may not write, every user's link is followed")
     func privateFolder() throws {
         other.write("theirs", "")
         symlink(other.path + "/theirs", path)
@@ -66,7 +66,7 @@ struct SharedFolderTests {
         #expect(try deliver(to: path) == "delivered")
     }
 
-    @Test("another user's file and FIFO are not written to, and a file with a second name is not either")
+    @Test("another user's file, another user's FIFO and a file with a second hard link are not written to")
     func others() throws {
         folder.write("x", "")
         chown(path, stranger, stranger)
@@ -84,7 +84,7 @@ struct SharedFolderTests {
         #expect(other.text("secret") == "")
     }
 
-    @Test("what is laid there between the look and the opening is not written to")
+    @Test("a link that appears between the check and the opening is not written to")
     func between() throws {
         other.write("secret", "")
         let (path, secret) = (path, other.path + "/secret")
@@ -97,11 +97,11 @@ struct SharedFolderTests {
         let file = try FileProvider(settings: Settings(json: #"{"path":"\#(path)"}"#), host: Ears().host, system: system)
         #expect(
             Batch.with(["{}"]) { file.deliver($0) }.text
-                == "retry 11: something else took the place, while it was opened, of '\(path)': Resource temporarily unavailable")
+                == "retry 11: another file took the place of '\(path)': Resource temporarily unavailable")
         #expect(other.text("secret") == "")
     }
 
-    @Test("what another user laid under the temporary name of a compressed file is not written to")
+    @Test("a file that exists under the temporary name of a compressed file is not written to")
     func partial() throws {
         folder.write("x.20260102T030405.678Z.gz.partial", "")
         let held = open(path + ".20260102T030405.678Z.gz.partial", O_RDONLY)
@@ -117,7 +117,7 @@ struct SharedFolderTests {
         #expect(folder.names == ["x", "x.20260102T030405.678Z.gz"])
     }
 
-    @Test("its own files are opened, rotated and opened again")
+    @Test("own files are opened and opened again")
     func own() throws {
         for _ in 0..<2 { #expect(try deliver(to: path) == "delivered") }
         #expect(folder.text("x") == "{}\n{}\n")

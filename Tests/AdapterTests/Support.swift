@@ -1,11 +1,11 @@
-// What the tests of the adapters share: a host that remembers, temporary folders, and the C side of the boundary.
+// Helpers of the adapter tests: a host that records its calls, temporary folders, and the C side of the interface.
 
 import FoundationEssentials
 import Glibc
 import PluginKit
 import Testing
 
-/// A host that remembers what it was told.
+/// A host that records the messages that it gets.
 final class Ears: Sendable {
     private let heard = Monitor<(logs: [String], closed: [String])>(([], []))
     var logs: [String] { heard.withLock { $0.logs } }
@@ -23,7 +23,7 @@ final class Ears: Sendable {
     }
 }
 
-/// A folder that goes with the value.
+/// A folder that is removed together with the value.
 final class TemporaryFolder: Sendable {
     let path: String
     init() {
@@ -42,7 +42,7 @@ final class TemporaryFolder: Sendable {
     }
 }
 
-/// A host as a module sees it through the C boundary.
+/// A host as a module sees it through the C interface.
 final class CHost {
     struct Done: Equatable {
         var token: UInt64
@@ -104,7 +104,7 @@ extension UnsafePointer<switchyard_plugin> {
         return (instance, instance == nil ? String(decoding: error.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : "")
     }
 
-    /// Delivers from memory that is overwritten and freed when the call has returned.
+    /// Delivers a batch from memory that is freed after the call has returned.
     func deliver(_ instance: UnsafeMutableRawPointer, _ events: [String], token: UInt64) {
         var bytes: [UInt8] = []
         let ends = events.map { event in
@@ -127,7 +127,7 @@ extension UnsafePointer<switchyard_plugin> {
 }
 
 extension Outcome {
-    /// "retry 28: the words", "delivered", "2 delivered, retry …"
+    /// The outcome as text, such as "retry 28: the message", "delivered" or "0 delivered; retry 28: the message".
     var text: String {
         switch self {
         case .delivered: "delivered"

@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// Where the modules under test were built: the folder of the running tests.
+/// The folder of the running tests, which holds the built modules.
 private let build = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
 private let hasCompiler =
     FileManager.default.fileExists(atPath: build.appendingPathComponent("Modules/Admission.swiftmodule").path)
     && (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         .contains { FileManager.default.isExecutableFile(atPath: "\($0)/swiftc") }
 
-/// Asks the compiler, because code that must not compile cannot stand in a test.
+/// These tests run the compiler, because a test cannot contain code that must not compile.
 @Suite("The seal of admitted events", .enabled(if: hasCompiler))
 struct SealTests {
-    /// What the compiler says of a file of another module; empty: it compiles.
+    /// Returns the compiler's errors for a file of another module. The text is empty if the file compiles.
     private func complaints(_ code: String) throws -> String {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("seal-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -35,7 +35,7 @@ struct SealTests {
         return compiler.terminationStatus == 0 ? "" : text
     }
 
-    @Test("lets another module decide, append what was admitted, and copy what a parcel holds")
+    @Test("another module can decide, append admitted events, and copy events of a parcel")
     func honest() throws {
         let code = """
             func take(_ state: ConsentState, _ rules: UnsafePointer<AdmissionRules>, _ note: Parcel.Note, into parcel: inout Parcel) {
@@ -52,7 +52,7 @@ struct SealTests {
     }
 
     @Test(
-        "lets no other module forge one",
+        "no other module can forge an admitted event",
         arguments: [
             ("func forge() -> Admitted { Admitted() }", "'Admitted' initializer is inaccessible"),
             ("func forge() -> Admitted { Admitted(stateLevel: 3, entryLevel: 0) }", "'Admitted' initializer is inaccessible"),

@@ -1,11 +1,11 @@
-// Broken files, each with exactly what is said of it.
+// Invalid files, each with exactly its faults.
 
 import Testing
 
 struct Broken: Sendable, CustomTestStringConvertible {
     var what: String
     var text: String
-    /// Each without the file's name.
+    /// The faults, without the name of the file.
     var faults: [String]
     init(_ what: String, _ text: String, _ faults: [String]) {
         (self.what, self.text, self.faults) = (what, text, faults)
@@ -54,13 +54,13 @@ extension Broken {
             "a comma before the end of an object",
             #"{"a": 1,}"#,
             [
-                "1:9: unexpected }, expected a key in double quotes or '}'; no comma may stand before it"
+                "1:9: unexpected }, expected a key in double quotes or '}'; a comma is not allowed before it"
             ]),
         Broken(
             "a comma before the end of a list",
             #"{"a": [1,]}"#,
             [
-                "1:10: unexpected ], expected a value; no comma may stand before it"
+                "1:10: unexpected ], expected a value; a comma is not allowed before it"
             ]),
         Broken(
             "a comment",
@@ -85,7 +85,7 @@ extension Broken {
             "single quotes",
             "{'a': 1}",
             [
-                #"1:2: unexpected ', expected a key in double quotes or '}'; JSON quotes with ""#
+                "1:2: unexpected ', expected a key in double quotes or '}'; JSON uses double quotes"
             ]),
         Broken(
             "a key without quotes",
@@ -193,13 +193,13 @@ extension Broken {
                 "2:1: the file ends here, expected ',' or '}'"
             ]),
         Broken(
-            "two closed for one opened",
+            "one closing brace too many",
             #"{"a": 1}}"#,
             [
                 "1:9: unexpected }, expected the end of the file"
             ]),
         Broken(
-            "a columns counts bytes",
+            "a column counts bytes",
             #"{"é": é}"#,
             [
                 "1:8: unexpected é, expected a value"
@@ -247,7 +247,7 @@ extension Broken {
                 "1:2: unknown key 'spool', expected version, keys, limits, message_id, state, shutdown, admin, sources, consent, providers, emit or routes"
             ]),
         Broken(
-            "sections that are not built yet",
+            "an unknown section that is a key of routes",
             #"""
             {"where":1,
             "providers":{"out":{"plugin":"console"}},
@@ -346,7 +346,7 @@ extension Broken {
                 "1:10: keys: the key '' must be a name, not empty"
             ]),
         Broken(
-            "message ids",
+            "invalid settings of message ids",
             """
             {"message_id":{"add":"yes","deduplicate":{"for":"0s","most":0,"window":1}},
              "providers":{"a":{"plugin":"console"}},"routes":[{"to":["a"]}]}
@@ -389,7 +389,7 @@ extension Broken {
                 #"1:19: limits.line must be a size such as "16MB" or "512KiB", is 16000000, did you mean "16MB"?"#
             ]),
         Broken(
-            "a line without a unit, and no size at that",
+            "a line without a unit that is not a size either",
             #"""
             {"limits":{"line":0},
             "providers":{"out":{"plugin":"console"}},
@@ -449,7 +449,7 @@ extension Broken {
                 #"1:20: admin.listen must be an address of the network such as "127.0.0.1:9464", is "unix:/run/a.sock""#
             ]),
         Broken(
-            "keys for routes that there are not",
+            "keys for routes that do not exist",
             #"""
             {"sources":{"web":{"plugin":"http","keys":{"app":{"secret":"${env:SECRET}","routes":["erors","x"]}}}},
             "providers":{"out":{"plugin":"console"}},
@@ -460,7 +460,7 @@ extension Broken {
                 "1:94: sources.web.keys.app.routes[1]: unknown route 'x', expected the name of one of 'routes'",
             ]),
         Broken(
-            "rights to write a ledger that there is not",
+            "rights to write a ledger that does not exist",
             #"""
             {"sources":{"stdin":{"plugin":"stdin","consent":"write"},"log":{"plugin":"file","paths":["a"],"consent":"write"},
             "web":{"plugin":"http","keys":{"app":{"secret":"${env:SECRET}","consent":"write"}}}},
@@ -474,7 +474,7 @@ extension Broken {
                 "2:74: sources.web.keys.app.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
             ]),
         Broken(
-            "a right that there is not",
+            "a right that does not exist",
             #"""
             {"sources":{"stdin":{"plugin":"stdin","consent":"writes"}},
             "keys":{"ids":"0123456789abcdef"},
@@ -507,7 +507,7 @@ extension Broken {
                 #"1:45: sources.logs.drain must be true or false, is "yes""#,
             ]),
         Broken(
-            "paths of files that are none, or are there twice",
+            "paths that are not files, or are listed twice",
             #"""
             {"sources":{"logs":{"plugin":"file","paths":["a","var/","a"],"idle":"1ms"}},
             "providers":{"out":{"plugin":"console"}},
@@ -519,14 +519,14 @@ extension Broken {
                 #"1:69: sources.logs.idle must be between 100ms and 1d, is "1ms""#,
             ]),
         Broken(
-            "two of standard input",
+            "two sources of standard input",
             #"""
             {"sources":{"a":{"plugin":"stdin"},"b":{"plugin":"stdin"}},
             "providers":{"out":{"plugin":"console"}},
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:36: sources.b: standard input is read already by 'a', expected one such source"
+                "1:36: sources.b: standard input is already read by 'a', expected one such source"
             ]),
         Broken(
             "a source without a plugin",
@@ -617,7 +617,7 @@ extension Broken {
                 "1:41: providers.out: unknown key 'fromat', did you mean 'format'?"
             ]),
         Broken(
-            "a process of its own",
+            "invalid isolation",
             #"""
             {"providers":{"out":{"plugin":"console","isolate":"yes"},"other":{"plugin":"console","isolate":{"memory":"1MB","cpu":1}}},
             "routes":[{"to":["out"]}]}
@@ -628,7 +628,7 @@ extension Broken {
                 "1:112: providers.other.isolate: unknown key 'cpu', expected memory or environment",
             ]),
         Broken(
-            "variables of a process of its own",
+            "invalid variables of an isolated module",
             #"""
             {"providers":{"out":{"plugin":"console","isolate":{"environment":{"A=B":"x","7":"y","_C":8,"D":"a\u0000"}}}},
             "routes":[{"to":["out"]}]}
@@ -640,7 +640,7 @@ extension Broken {
                 #"1:96: providers.out.isolate.environment.D must be text without a NUL character, is "a\u0000""#,
             ]),
         Broken(
-            "a setting that is not built",
+            "an unknown setting without a near name",
             #"""
             {"providers":{"out":{"plugin":"console","sandbox":true}},
             "routes":[{"to":["out"]}]}
@@ -649,7 +649,7 @@ extension Broken {
                 "1:41: providers.out: unknown key 'sandbox', expected plugin, delivery, isolate, format or stream"
             ]),
         Broken(
-            "a choice",
+            "a misspelt choice",
             #"""
             {"providers":{"out":{"plugin":"console","format":"prety"}},
             "routes":[{"to":["out"]}]}
@@ -667,7 +667,7 @@ extension Broken {
                 #"1:50: providers.out.format must be "ndjson" or "pretty", is 1"#
             ]),
         Broken(
-            "a required setting",
+            "a required setting that is missing",
             #"""
             {"providers":{"out":{"plugin":"file"}},
             "routes":[{"to":["out"]}]}
@@ -676,7 +676,7 @@ extension Broken {
                 "1:21: providers.out: lacks 'path'"
             ]),
         Broken(
-            "a pattern",
+            "a text that does not match its pattern",
             #"""
             {"providers":{"out":{"plugin":"file","path":"a","mode":"999"}},
             "routes":[{"to":["out"]}]}
@@ -685,7 +685,7 @@ extension Broken {
                 #"1:56: providers.out.mode must be text that matches 0[0-7]{3}, is "999""#
             ]),
         Broken(
-            "nested settings",
+            "invalid nested settings",
             #"""
             {"providers":{"out":{"plugin":"file","path":"a","rotate":{"bytes":"1mb","every":"1 h","keep":0,"kep":1}}},
             "routes":[{"to":["out"]}]}
@@ -724,17 +724,17 @@ extension Broken {
                 "1:104: providers.out.headers.a must be a string, is 1",
             ]),
         Broken(
-            "a number that no machine number holds",
+            "numbers that do not fit in 64 bits",
             #"""
             {"providers":{"out":{"plugin":"probe","real":1e400,"whole":99999999999999999999}},
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:46: providers.out.real must be a number that 64 bits hold, is 1e400",
-                "1:60: providers.out.whole must be a whole number that 64 bits hold, is 99999999999999999999",
+                "1:46: providers.out.real must be a number that fits in 64 bits, is 1e400",
+                "1:60: providers.out.whole must be a whole number that fits in 64 bits, is 99999999999999999999",
             ]),
         Broken(
-            "a deadline that is none",
+            "invalid deadlines",
             #"""
             {"providers":{"out":{"plugin":"console","delivery":{"deadline":60,"abandon":0}}},
             "routes":[{"to":["out"]}]}
@@ -807,7 +807,7 @@ extension Broken {
                 #"1:70: providers.out.delivery.batch.bytes must be at most the queue's memory of 1MB, is "2MB""#
             ]),
         Broken(
-            "a retention that is none",
+            "invalid retentions",
             #"""
             {"providers":{"out":{"plugin":"console","delivery":{"retention":"30"}}},
             "routes":[{"retention":"0s","to":["out"]},{"retention":30,"to":["out"]}]}
@@ -818,7 +818,7 @@ extension Broken {
                 #"2:56: routes[1].retention must be a time such as "500ms" or "24h", is 30, did you mean "30ms" or "30s"?"#,
             ]),
         Broken(
-            "an unknown queue",
+            "invalid settings of a queue",
             #"""
             {"providers":{"out":{"plugin":"console","delivery":{"queue":{"full":"dropnewest","disc":"1GB"}}}},
             "routes":[{"to":["out"]}]}
@@ -828,7 +828,7 @@ extension Broken {
                 "1:82: providers.out.delivery.queue: unknown key 'disc', did you mean 'disk'?",
             ]),
         Broken(
-            "a queue that spills",
+            "a queue that spills without a disk",
             #"""
             {"providers":{"out":{"plugin":"console","delivery":{"queue":{"full":"spill"}}}},
             "routes":[{"to":["out"]}]}
@@ -837,7 +837,7 @@ extension Broken {
                 "1:61: providers.out.delivery.queue: 'spill' needs 'disk', the most bytes that may wait there"
             ]),
         Broken(
-            "a queue on disk",
+            "invalid settings of a queue on disk",
             #"""
             {"state":{"encrypt":"disk"},"shutdown":{"deadline":10},"limits":{"disk":"1","disk_free":"x"},
             "providers":{"out":{"plugin":"console","delivery":{"queue":{"durability":"power"},"breaker":0}},
@@ -845,7 +845,7 @@ extension Broken {
             "routes":[{"to":["out","two"]}]}
             """#,
             [
-                "1:21: state.encrypt: unknown encryption key 'disk', expected a name of 'keys', which has none",
+                "1:21: state.encrypt: unknown encryption key 'disk', expected a name from 'keys', which is empty",
                 #"1:52: shutdown.deadline must be a time such as "500ms" or "24h", is 10, did you mean "10ms" or "10s"?"#,
                 #"1:73: limits.disk must be a size such as "16MB" or "512KiB", is "1", did you mean "1B"?"#,
                 #"1:89: limits.disk_free must be a size such as "16MB" or "512KiB", is "x""#,
@@ -856,7 +856,7 @@ extension Broken {
                 #"3:98: providers.two.delivery.dead_letters must be "lose" or "block", is "blok", did you mean "block"?"#,
             ]),
         Broken(
-            "a pause that begins above its most",
+            "a first pause that is longer than the longest",
             #"""
             {"providers":{"out":{"plugin":"console","delivery":{"retry":{"first":"2m","most":"1m","for":"1h"}}}},
             "routes":[{"to":["out"]}]}
@@ -931,16 +931,16 @@ extension Broken {
                 "1:59: routes[0].to: must not be empty, expected a list of providers"
             ]),
         Broken(
-            "two routes of a name",
+            "two routes with the same name",
             #"{"providers":{"out":{"plugin":"console"}},"routes":[{"name":"a","to":["out"]},{"name":"a","to":["out"]}]}"#,
             [
-                "1:87: routes[1].name: 'a' is the name of another route, expected one of its own"
+                "1:87: routes[1].name: 'a' is the name of another route, expected a different name"
             ]),
         Broken(
-            "the name of a route without one",
+            "a name that another route has by default",
             #"{"providers":{"out":{"plugin":"console"}},"routes":[{"name":"routes[1]","to":["out"]},{"to":["out"]}]}"#,
             [
-                "1:61: routes[0].name: 'routes[1]' is the name of another route, expected one of its own"
+                "1:61: routes[0].name: 'routes[1]' is the name of another route, expected a different name"
             ]),
         Broken(
             "an empty name",
@@ -952,7 +952,7 @@ extension Broken {
                 #"2:19: routes[0].name must be a name, not empty, is """#
             ]),
         Broken(
-            "a name that steers the terminal",
+            "a name that controls the terminal",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"name":"\u001b[31mred","to":["out"]}]}
@@ -970,7 +970,7 @@ extension Broken {
                 "2:12: routes[0]: unknown key 'evnets', did you mean 'events'?"
             ]),
         Broken(
-            "a key of a route that is not built",
+            "an unknown key of a route that is a section",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"emit":"true","to":["out"]}]}
@@ -1033,7 +1033,7 @@ extension Broken {
                 "2:20: routes[0].match: must not be empty, expected an object of paths with values"
             ]),
         Broken(
-            "a match of values that are no scalars",
+            "a match of values that are not scalars",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"match":{"a":{},"b":[[]],"c":[]},"to":["out"]}]}
@@ -1064,7 +1064,7 @@ extension Broken {
                 "2:29: routes[0].match: 'a.b' is there twice, expected once"
             ]),
         Broken(
-            "what keeps events out, empty, of the wrong type, of another key and with broken parts",
+            "exclusions that are empty, of the wrong type, with an unknown key and with invalid parts",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"not":{},"to":["out"]},
@@ -1080,7 +1080,7 @@ extension Broken {
                 "5:33: routes[3].not.match: the key 'a..b' is not a path: expected a key",
             ]),
         Broken(
-            "an else before all, an else of the wrong type, and an else behind a route that takes all",
+            "an else on the first route, an else of the wrong type, and an else behind a route that takes every event",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"else":true,"to":["out"]},
@@ -1089,7 +1089,7 @@ extension Broken {
             {"events":"b","else":true,"to":["out"]}]}
             """#,
             [
-                "2:19: routes[0].else: no route stands before it, expected those that take first",
+                "2:19: routes[0].else: there is no route before it, expected routes that take events first",
                 #"3:22: routes[1].else must be true or false, is "yes""#,
                 "5:22: routes[3].else: nothing is left for it, since routes[2] takes every event",
             ]),
@@ -1118,7 +1118,7 @@ extension Broken {
             "routes":[{"sample":{"by":"userId"},"to":["out"]}]}
             """#,
             [
-                "2:21: routes[0].sample: lacks 'rate', expected it, or rates, target or limit"
+                "2:21: routes[0].sample: lacks 'rate', expected rate, rates, target or limit"
             ]),
         Broken(
             "a sample that is a number",
@@ -1130,7 +1130,7 @@ extension Broken {
                 "2:21: routes[0].sample must be an object, is 0.5"
             ]),
         Broken(
-            "rates by name that are none, and for nothing",
+            "rates by name that are invalid or empty",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"sample":{"rates":{"a*":1.5,"":0.1,"b":"half"}},"to":["out"]},
@@ -1145,7 +1145,7 @@ extension Broken {
                 "4:20: routes[2].sample.rates must be an object of globs with rates, is a list",
             ]),
         Broken(
-            "targets and limits that are no rates",
+            "targets and limits that are not rates",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"sample":{"target":200},"to":["out"]},
@@ -1163,12 +1163,12 @@ extension Broken {
                 #"4:21: routes[2].sample.target must be a rate such as "100/s" or "30/m", is "200/sec", the units are /d, /h, /m and /s"#,
                 #"5:20: routes[3].sample.limit must be at least 1/d, is "0/s""#,
                 #"6:20: routes[4].sample.limit must be a rate such as "100/s" or "30/m", is "1/S", did you mean "1/s"?"#,
-                #"7:20: routes[5].sample.limit must be a rate such as "100/s" or "30/m", is "0.3/d", which is no whole number of events a day"#,
-                #"8:20: routes[6].sample.limit must be a rate such as "100/s" or "30/m", is "2000000000/s", which is too much"#,
+                #"7:20: routes[5].sample.limit must be a rate such as "100/s" or "30/m", is "0.3/d", which is not a whole number of events a day"#,
+                #"8:20: routes[6].sample.limit must be a rate such as "100/s" or "30/m", is "2000000000/s", which is too large"#,
                 #"9:20: routes[7].sample.limit must be a rate such as "100/s" or "30/m", is true"#,
             ]),
         Broken(
-            "limits with a burst that are none",
+            "invalid limits with a burst",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"sample":{"limit":{"burst":5}},"to":["out"]},
@@ -1176,7 +1176,7 @@ extension Broken {
             {"sample":{"limit":{"rate":"1/s","burts":1}},"to":["out"]}]}
             """#,
             [
-                "2:30: routes[0].sample.limit: lacks 'rate': how many pass in a time",
+                "2:30: routes[0].sample.limit: lacks 'rate': how many events pass per unit of time",
                 "3:42: routes[1].sample.limit.burst must be between 1 and 100000000, is 0",
                 "4:34: routes[2].sample.limit: unknown key 'burts', did you mean 'burst'?",
             ]),
@@ -1189,12 +1189,12 @@ extension Broken {
             {"sample":{"limit":"1/s","by":"userId"},"to":["out"]}]}
             """#,
             [
-                "2:21: routes[0].sample: holds rate and target, expected one of them, since a target makes the rate",
-                "3:11: routes[1].sample: holds rates and target, expected one of them, since a target makes the rate",
-                "4:31: routes[2].sample.by: a limit does not ask for it, expected it beside rate, rates or target",
+                "2:21: routes[0].sample: holds rate and target, expected one of them, since a target sets the rate",
+                "3:11: routes[1].sample: holds rates and target, expected one of them, since a target sets the rate",
+                "4:31: routes[2].sample.by: a limit does not use it, expected it together with rate, rates or target",
             ]),
         Broken(
-            "annotations that are no places",
+            "annotations that are not paths",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"sample":{"rate":0.5,"annotate":1},"to":["out"]},
@@ -1205,7 +1205,7 @@ extension Broken {
                 "3:37: routes[1].sample.annotate: 'a..b' is not a path: expected a key",
             ]),
         Broken(
-            "sessions of nobody, and of broken parts",
+            "sessions without a subject, and with invalid parts",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"session":{},"to":["out"]},
@@ -1224,7 +1224,7 @@ extension Broken {
                 "5:40: routes[3].session: unknown key 'after', expected by, idle, as or most",
             ]),
         Broken(
-            "rules that make events, with broken parts",
+            "emit rules with invalid parts",
             #"""
             {"providers":{"out":{"plugin":"console"}},"emit":[{},
             {"where":"1 + 1","event":{}},
@@ -1234,8 +1234,8 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:51: emit[0]: lacks 'where': which events make another, in CEL",
-                #"1:51: emit[0]: lacks 'event': its members, in place of the original's: constants or {"cel": …}"#,
+                "1:51: emit[0]: lacks 'where': the condition in CEL under which an event makes another",
+                #"1:51: emit[0]: lacks 'event': the members of the emitted event, in place of the original's: constants or {"cel": …}"#,
                 "2:11: emit[1].where: a condition is true or false, but this gives int",
                 "2:26: emit[1].event: must not be empty, expected an object of members with values",
                 "3:26: emit[2].event: 'context' cannot be set, it follows from the original, expected other members",
@@ -1245,7 +1245,7 @@ extension Broken {
                 "5:45: emit[4]: unknown key 'when', expected where or event",
             ]),
         Broken(
-            "no rules that make events",
+            "no emit rules",
             #"""
             {"providers":{"out":{"plugin":"console"}},"emit":[],
             "routes":[{"to":["out"]}]}
@@ -1254,7 +1254,7 @@ extension Broken {
                 "1:50: emit: must not be empty, expected a list of rules"
             ]),
         Broken(
-            "rules that would get round the consent of the event they are made of",
+            "emit rules that would bypass the consent of the original",
             #"""
             {"consent":{"levels":["none","all"],"subject":["userId"],"default":"all","fields":{"traits.role":"all","a":"none"}},
             "providers":{"out":{"plugin":"console"}},"emit":[{"where":"traits.role == 'x'",
@@ -1277,7 +1277,7 @@ extension Broken {
                 "2:47: routes[0].sample.by: 'context.' is not a path: expected a key"
             ]),
         Broken(
-            "a sample that keeps by a bad expression, by nothing, and by another key",
+            "a sample that keeps by an invalid expression, by nothing, and by an unknown key",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"sample":{"rate":0.5,"keep":{"where":"a == "}},"to":["out"]},
@@ -1337,8 +1337,8 @@ extension Broken {
             {"where":"${env:SECRET} == 'x'","to":["out"]}]}
             """#,
             [
-                "2:47: routes[0].where: found '😀', which no expression holds outside of quotes",
-                "3:11: routes[1].where: found '😀', which no expression holds outside of quotes",
+                "2:47: routes[0].where: found '😀', which is allowed only inside quotes",
+                "3:11: routes[1].where: found '😀', which is allowed only inside quotes",
                 "4:31: routes[2].where: expected an operator or the end of the expression, found 'and'; 'and' is written &&",
                 "5:32: routes[3].where: string is never equal to int: put the number in quotes, or convert with int() or double()",
                 "6:11: routes[4].where: a condition is true or false, but this gives int",
@@ -1384,10 +1384,10 @@ extension Broken {
             "routes":[{"transform":[{"drop":["a"],"set":{"b":1}}],"to":["out"]}]}
             """#,
             [
-                "2:25: routes[0].transform[0]: holds drop and set, expected one operation an object, since their order counts"
+                "2:25: routes[0].transform[0]: holds drop and set, expected one operation in each object, since their order matters"
             ]),
         Broken(
-            "a scrub of what it does not know",
+            "a scrub with unknown kinds and keys",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"transform":[{"scrub":{"find":["emial","ip","ip"],"in":["a.","messageId"],"action":"hide","with":{"mail":""}}},
@@ -1397,29 +1397,29 @@ extension Broken {
                 #"2:43: routes[0].transform[0].scrub.find[0] must be "token", "email", "iban", "card", "ip" or "phone", is "emial", did you mean "email"?"#,
                 "2:56: routes[0].transform[0].scrub.find[2]: 'ip' is there twice, expected once",
                 "2:71: routes[0].transform[0].scrub.in[0]: 'a.' is not a path: expected a key",
-                "2:73: routes[0].transform[0].scrub.in[1]: the event's own messageId is never changed here, expected another path, or a drop of messageId",
+                "2:73: routes[0].transform[0].scrub.in[1]: the event's own messageId cannot be changed here, expected another path, or a drop of messageId",
                 #"2:95: routes[0].transform[0].scrub.action must be "replace", "drop" or "reject", is "hide""#,
                 "2:110: routes[0].transform[0].scrub.with: unknown kind 'mail', did you mean 'email'?",
                 "3:18: routes[0].transform[1].scrub.find: must not be empty, expected a list of kinds",
                 "3:26: routes[0].transform[1].scrub.in: must not be empty, expected a list of paths",
-                "3:52: routes[0].transform[1].scrub.with: serves only to replace, and the action is drop",
+                "3:52: routes[0].transform[1].scrub.with: is used only with the action replace, but the action is drop",
                 "3:68: routes[0].transform[1].scrub.with.card must be a string, is 5",
                 "3:82: routes[0].transform[2].scrub must be an object, is a list",
                 "3:96: routes[0].transform[3].scrub: unknown key 'fields', expected find, in, action or with",
             ]),
         Broken(
-            "a mask that cannot be",
+            "invalid masks",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"transform":[{"mask":{"pattern":"(","with":""}},{"mask":{"pattern":"a","with":"\\1"}},{"mask":{"with":"x"}},
             {"mask":{"pattern":"a\\C","with":"b"}},{"mask":{"pattern":"a"}},{"mask":{"pattern":5,"with":""}}],"to":["out"]}]}
             """#,
             [
-                "2:44: routes[0].transform[0].mask.pattern: is no pattern: RE2 cannot read this regular expression: missing ): (",
+                "2:44: routes[0].transform[0].mask.pattern: is not a pattern: RE2 cannot read this regular expression: missing ): (",
                 #"2:90: routes[0].transform[1].mask.with: names group \1, and the pattern has none"#,
                 "2:106: routes[0].transform[2].mask: lacks 'pattern': a regular expression (RE2)",
                 #"3:20: routes[0].transform[3].mask.pattern: must not hold \C, which could cut a character in two"#,
-                "3:48: routes[0].transform[4].mask: lacks 'with': what takes the place of each match",
+                "3:48: routes[0].transform[4].mask: lacks 'with': the text that replaces each match",
                 "3:84: routes[0].transform[5].mask.pattern must be a string, is 5",
             ]),
         Broken(
@@ -1473,13 +1473,13 @@ extension Broken {
                 "3:60: routes[0].transform[0].hash.key: unknown hashing key 'id', did you mean 'ids'?"
             ]),
         Broken(
-            "a hash with a key where there is none",
+            "a hash with a key in a file without keys",
             #"""
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"transform":[{"hash":{"fields":["userId"],"key":"ids"}}],"to":["out"]}]}
             """#,
             [
-                "2:60: routes[0].transform[0].hash.key: unknown hashing key 'ids', expected a name of 'keys', which has none"
+                "2:60: routes[0].transform[0].hash.key: unknown hashing key 'ids', expected a name from 'keys', which is empty"
             ]),
         Broken(
             "a hash of a hash",
@@ -1504,7 +1504,7 @@ extension Broken {
                 "2:22: routes[0].consent: there is no consent section, expected one that names the levels"
             ]),
         Broken(
-            "a route that consent does not cover",
+            "a route without a demand of consent",
             #"""
             {"consent":{"levels":["none","all"]},
             "providers":{"out":{"plugin":"console"}},
@@ -1645,7 +1645,7 @@ extension Broken {
                 "3:23: routes[0].consent: unknown key 'levl', did you mean 'level'?"
             ]),
         Broken(
-            "a policy that there is not",
+            "a policy that does not exist",
             #"""
             {"consent":{"levels":["none","all"],"unknown":"keep","default":"all"},
             "providers":{"out":{"plugin":"console"}},
@@ -1655,14 +1655,14 @@ extension Broken {
                 #"1:47: consent.unknown must be "deny", "hold" or {"assume": level}, is "keep""#
             ]),
         Broken(
-            "events that are held for ever, since there is no ledger",
+            "events that are held without a ledger",
             #"""
             {"consent":{"levels":["none","all"],"unknown":"hold","default":"all"},
             "providers":{"out":{"plugin":"console"}},
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:47: consent.unknown: holds events until their subjects consent, which a ledger must tell: expected 'ledger' beside it"
+                "1:47: consent.unknown: holds events until their subjects consent, which only a ledger records, expected 'ledger' in 'consent'"
             ]),
         Broken(
             "events that are held by their region, without a ledger",
@@ -1672,10 +1672,10 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:47: consent.unknown: holds events until their subjects consent, which a ledger must tell: expected 'ledger' beside it"
+                "1:47: consent.unknown: holds events until their subjects consent, which only a ledger records, expected 'ledger' in 'consent'"
             ]),
         Broken(
-            "bounds of what is held that are none",
+            "invalid bounds of held events",
             #"""
             {"consent":{"levels":["none","all"],"default":"all","ledger":"ids","unknown":"hold",
             "hold":{"for":"0s","events":0,"bytes":"1","subject":{"events":1.5,"byte":"1MB"}}},
@@ -1691,7 +1691,7 @@ extension Broken {
                 #"2:67: consent.hold.subject: unknown key 'byte', did you mean 'bytes'?"#,
             ]),
         Broken(
-            "bounds that are no object",
+            "bounds of held events that are not an object",
             #"""
             {"consent":{"levels":["none","all"],"default":"all","ledger":"ids","unknown":"hold","hold":true},
             "keys":{"ids":"0123456789abcdef"},
@@ -1729,10 +1729,10 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:47: consent.unknown: holds by and for, expected one of them; what 'is' says for a value can hold the other"
+                "1:47: consent.unknown: holds by and for, expected one of them; a value under 'is' can hold the other"
             ]),
         Broken(
-            "policies by a member that say too little",
+            "incomplete policies by a member",
             #"""
             {"consent":{"levels":["none","all"],"unknown":{"by":"a..b","is":{}},"default":"all"},
             "providers":{"out":{"plugin":"console"}},
@@ -1744,7 +1744,7 @@ extension Broken {
                 "1:65: consent.unknown.is: must not be empty, expected an object of values with policies",
             ]),
         Broken(
-            "policies by no member",
+            "policies without a member",
             #"""
             {"consent":{"levels":["none","all"],"unknown":{"is":{"DE":"no"},"else":{"assume":"al"}},"default":"all"},
             "providers":{"out":{"plugin":"console"}},
@@ -1756,7 +1756,7 @@ extension Broken {
                 "1:82: consent.unknown.else.assume: unknown level 'al', did you mean 'all'?",
             ]),
         Broken(
-            "policies for a place that are none",
+            "invalid policies for a place",
             #"""
             {"consent":{"levels":["none","all"],"unknown":{"for":"${env:LEVEL}","is":{"a":{"for":"b","is":{},"else":"deny"},"b":{"by":"x","is":{"y":{"by":"z"}},"else":"deny"}}},"default":"all"},
             "providers":{"out":{"plugin":"console"}},
@@ -1771,7 +1771,7 @@ extension Broken {
                 "1:138: consent.unknown.is.b.is.y: unknown key 'by', expected assume",
             ]),
         Broken(
-            "a rule that says how the unknown are judged",
+            "an emit rule that sets the member that chooses the policy",
             #"""
             {"consent":{"levels":["none","all"],"unknown":{"by":"region","is":{"US":{"assume":"all"}},"else":"deny"},"default":"all"},
             "emit":[{"where":"true","event":{"event":"b","region":"US"}}],
@@ -1779,7 +1779,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "2:55: emit[0].event.region: the consent section looks there for what holds of the unknown, expected another member"
+                "2:55: emit[0].event.region: the consent section chooses the policy for unknown subjects by it, expected another member"
             ]),
         Broken(
             "fields and events of unknown levels",
@@ -1795,7 +1795,7 @@ extension Broken {
                 "1:164: consent.events: the key '' must be a glob on the event's name, not empty",
             ]),
         Broken(
-            "a subject that is no path",
+            "a subject that is not a path",
             #"""
             {"consent":{"levels":{"none":[],"essential":["operations"],"standard":["operations","analytics"]},"subject":["userId","a..b","userId"],"default":"standard"},
             "providers":{"out":{"plugin":"console"}},
@@ -1816,7 +1816,7 @@ extension Broken {
                 "1:106: consent.gpc[0]: unknown purpose 'ads', expected operations or analytics"
             ]),
         Broken(
-            "a ledger under a key that there is not",
+            "a ledger with a key that does not exist",
             #"""
             {"consent":{"levels":["none","all"],"default":"all","ledger":"idz"},
             "keys":{"ids":"0123456789abcdef","old":"0123456789abcdeg"},
@@ -1834,10 +1834,10 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:69: consent.ledger.key: unknown ledger key 'ids', expected a name of 'keys', which has none"
+                "1:69: consent.ledger.key: unknown ledger key 'ids', expected a name from 'keys', which is empty"
             ]),
         Broken(
-            "a ledger that is neither",
+            "a ledger of the wrong type",
             #"""
             {"consent":{"levels":["none","all"],"default":"all","ledger":true,"minimum_version":2},
             "keys":{"ids":"0123456789abcdef","old":"0123456789abcdeg"},
@@ -1863,7 +1863,7 @@ extension Broken {
                 #"1:122: consent.minimum_version must be a name, not empty, is """#,
             ]),
         Broken(
-            "a ledger whose key was its own before",
+            "a ledger whose key is also a previous one",
             #"""
             {"consent":{"levels":["none","all"],"default":"all","ledger":{"key":"ids","previous":["old","ids"]}},
             "keys":{"ids":"0123456789abcdef","old":"0123456789abcdeg"},
@@ -1871,10 +1871,10 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:62: consent.ledger: names a key as the present one and as a previous one, expected another key"
+                "1:62: consent.ledger: names the same key as the current and as a previous one, expected another key"
             ]),
         Broken(
-            "a ledger under keys that others use",
+            "a ledger with keys that are used elsewhere",
             #"""
             {"consent":{"levels":["none","all"],"default":"all","ledger":{"key":"ids","previous":["old"]}},
             "keys":{"ids":"0123456789abcdef","old":"0123456789abcdeg"},"state":{"encrypt":"old"},
@@ -1882,8 +1882,8 @@ extension Broken {
             "routes":[{"transform":[{"hash":{"fields":["a"],"key":"ids"}}],"to":["out"]}]}
             """#,
             [
-                "1:62: consent.ledger: takes the key that encrypts the state folder, expected one of its own",
-                "1:62: consent.ledger: takes a key under which routes hash, expected one of its own",
+                "1:62: consent.ledger: names the key that encrypts the state folder, expected a key that is used only here",
+                "1:62: consent.ledger: names a key that routes use for hashing, expected a key that is used only here",
             ]),
         Broken(
             "a map of nothing",
@@ -1897,7 +1897,7 @@ extension Broken {
                 "2:7: consent.map: must not be empty, expected tcf, gpp, google or categories"
             ]),
         Broken(
-            "a map of what nobody sends",
+            "a map with unknown formats",
             #"""
             {"consent":{"levels":{"none":[],"all":["operations","analytics"]},"default":"all",
             "map":{"iab":{},"tfc":{"analytics":{"purposes":[8]}}}},
@@ -1921,7 +1921,7 @@ extension Broken {
                 "2:59: consent.map.categories: unknown purpose 'ads', expected operations or analytics",
             ]),
         Broken(
-            "purposes and vendors that TCF does not know",
+            "purposes and vendors that TCF does not have",
             #"""
             {"consent":{"levels":{"none":[],"all":["operations","analytics"]},"default":"all",
             "map":{"tcf":{"analytics":{"purposes":[0,25,8,8,"8"],"vendor":65536,"basis":["consent","legitimate_intrest"]},"operations":{"basis":[]}}}},
@@ -1939,7 +1939,7 @@ extension Broken {
                 "2:133: consent.map.tcf.operations.basis: must not be empty, expected a list of bases",
             ]),
         Broken(
-            "opt-outs and signals that nobody sends",
+            "unknown opt-outs and signals",
             #"""
             {"consent":{"levels":{"none":[],"all":["operations","analytics"]},"default":"all",
             "map":{"gpp":{"analytics":["sales"]},"google":{"analytics":["analytics"]},"categories":{"analytics":[""],"operations":"C0001"}}},
@@ -2058,13 +2058,13 @@ extension Broken {
             "routes":[{"events":["${env:EMPTY}"],"consent":"${env:SECRET}","sample":{"rate":"${env:SECRET}","by":"${env:SECRET}..x"},"transform":[{"hash":{"fields":["${env:EMPTY}"],"key":"${env:SECRET}"}}],"to":["out"]}]}
             """#,
             [
-                "2:30: providers.out.plugin: the value of ${env:SECRET} is no module, installed: broken, console, file, noop and probe",
+                "2:30: providers.out.plugin: the value of ${env:SECRET} is not a known module, installed: broken, console, file, noop and probe",
                 "3:22: routes[0].events[0] must be a glob on the event's name, not empty, the value of ${env:EMPTY} is not",
-                "3:48: routes[0].consent: the value of ${env:SECRET} is no level, expected none, essential or standard",
+                "3:48: routes[0].consent: the value of ${env:SECRET} is not a known level, expected none, essential or standard",
                 "3:81: routes[0].sample.rate must be a number between 0 and 1, is a string",
                 #"3:102: routes[0].sample.by must be a path such as context.ip, the value of "${env:SECRET}..x" is not"#,
                 "3:154: routes[0].transform[0].hash.fields[0] must be a path such as context.ip, the value of ${env:EMPTY} is not",
-                "3:176: routes[0].transform[0].hash.key: the value of ${env:SECRET} is no hashing key, expected a name of 'keys', which has none",
+                "3:176: routes[0].transform[0].hash.key: the value of ${env:SECRET} is not a known hashing key, expected a name from 'keys', which is empty",
             ]),
         Broken(
             "settings from outside with wrong values",
@@ -2083,9 +2083,9 @@ extension Broken {
             "a secret for a provider's name",
             #"{"providers":{"out":{"plugin":"console"}},"routes":[{"to":["${env:SECRET}"]},{"name":"${env:SECRET}","to":["${env:OUT}","out"]},{"name":"${env:SECRET}","to":["out"]}]}"#,
             [
-                "1:60: routes[0].to[0]: the value of ${env:SECRET} is no provider, expected out",
+                "1:60: routes[0].to[0]: the value of ${env:SECRET} is not a known provider, expected out",
                 "1:121: routes[1].to[1]: 'out' is there twice, expected once",
-                "1:137: routes[2].name: the value of ${env:SECRET} is the name of another route, expected one of its own",
+                "1:137: routes[2].name: the value of ${env:SECRET} is the name of another route, expected a different name",
             ]),
         Broken(
             "a key from outside used twice",

@@ -1,4 +1,4 @@
-/// Broken settings of samples, sessions and steps: what each key refuses by itself.
+/// Invalid settings of samples, sessions and steps: what each key refuses.
 extension Broken {
     static let rules = [
         Broken(
@@ -15,7 +15,7 @@ extension Broken {
                 "2:48: routes[0].transform[0].scrub.with.ip: must have at most 256 bytes, has 257",
                 "2:341: routes[0].transform[1].mask.with: must have at most 256 bytes, has 257",
                 #"2:633: routes[0].transform[2].mask.with: must have \0 to \9 or \\ where it has a backslash"#,
-                "3:41: routes[0].transform[3].mask.in[0]: the event's own messageId is never changed here, expected another path, or a drop of messageId",
+                "3:41: routes[0].transform[3].mask.in[0]: the event's own messageId cannot be changed here, expected another path, or a drop of messageId",
                 #"3:75: routes[0].transform[4].mask.pattern must be a regular expression (RE2), the value of "${env:SECRET}(" is not"#,
                 #"3:135: routes[0].transform[5].mask.with must be a text for that pattern, the value of "${env:SECRET}\\1" is not"#,
                 #"4:9: routes[0].transform[6].keep must be a list of paths, is "a""#,

@@ -1,4 +1,4 @@
-// What a module may say of itself, and what is refused.
+// Valid descriptions of modules, and those that are refused.
 
 import Testing
 
@@ -28,14 +28,14 @@ struct DescriptionTests {
         #expect(size.format == .size && size.fallback == "1MiB")
     }
 
-    @Test("the least that a module must say is its name, version and settings")
+    @Test("a description needs only a name, a version and settings")
     func least() throws {
         let module = try ModuleDescription(json: #"{"name":"a-b_1","version":"","settings":{"type":"object"}}"#)
         #expect(module.concurrency == 1 && !module.canErase && module.limits == ModuleDescription.Limits())
         #expect(module.delivery.batch.events == 500 && !module.delivery.ordered)
     }
 
-    @Test("how a lane of the module delivers is read like the key of routes.json")
+    @Test("delivery is read like the same key of routes.json")
     func delivery() throws {
         let module = try ModuleDescription(
             json:
@@ -52,7 +52,7 @@ struct DescriptionTests {
     }
 
     @Test(
-        "a broken description is refused in words",
+        "an invalid description is refused with a message",
         arguments: [
             ("", "its description is not JSON: byte 1: empty, expected an object"),
             ("{", "its description is not JSON: byte 2: the file ends here, expected a key in double quotes or '}'"),
@@ -84,14 +84,14 @@ struct DescriptionTests {
                 property(#""type":"integer","enum":[1]"#),
                 "its description is broken: settings.properties.a: unknown keyword 'enum', expected type, description, minimum, maximum or default"
             ),
-            (property(#""type":"array""#), "its description is broken: settings.properties.a: lacks 'items': what it lists"),
+            (property(#""type":"array""#), "its description is broken: settings.properties.a: lacks 'items': the schema of its items"),
             (
                 property(#""type":"string","format":"uri""#),
                 "its description is broken: settings.properties.a.format must be \"size\" or \"duration\", is \"uri\""
             ),
             (
                 property(#""type":"string","format":"size","pattern":"a""#),
-                "its description is broken: settings.properties.a: 'pattern' does not go with a format"
+                "its description is broken: settings.properties.a: 'pattern' cannot be used together with 'format'"
             ),
             (
                 property(#""type":"string","pattern":"(""#),
@@ -162,13 +162,13 @@ struct DescriptionTests {
     func broken(json: String, message: String) {
         do throws(ModuleFault) {
             _ = try ModuleDescription(json: json)
-            Issue.record("it passes")
+            Issue.record("the description is accepted")
         } catch {
             if message.isEmpty { #expect(error.description.hasSuffix("; and 16 more")) } else { #expect(error.description == message) }
         }
     }
 
-    @Test("hostile descriptions are refused, not followed")
+    @Test("hostile descriptions are refused")
     func hostile() {
         let nested = String(repeating: #"{"type":"array","items":"#, count: 5000)
         for json in [String(repeating: " ", count: 1_000_001), #"{"settings":"# + nested, String(repeating: "[", count: 900_000)] {

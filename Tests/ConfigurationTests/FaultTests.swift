@@ -1,4 +1,4 @@
-// What is said of broken files, and what never is.
+// The faults of invalid files, and what no message shows.
 
 import Seeded
 import TestSupport
@@ -24,7 +24,7 @@ struct FaultTests {
 
     @Test("a secret in any string of a file shows in no message")
     func secretsEverywhere() {
-        // Each string value in turn, right or wrong where it stands, becomes one from the environment.
+        // Each string of the file in turn becomes one from the environment, whether that is valid there or not.
         let source = Source(Array(good.utf8))
         var lexer = Lexer(source.bytes)
         var strings: [Range<Int>] = []
@@ -37,7 +37,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a size from the environment does not show in what it makes wrong")
+    @Test("a size from the environment does not show in the faults that it causes")
     func hiddenSizes() {
         let delivery = #""delivery":{"batch":{"bytes":"2MB"},"queue":{"memory":"${env:MEMORY}"}}"#
         #expect(
@@ -106,7 +106,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a hostile depth is refused before anything recursive sees it")
+    @Test("a hostile depth is refused before a recursive function reads it")
     func depth() {
         let deep = String(repeating: "[", count: 1_000_000)
         #expect(faults(deep) == ["routes.json:1:129: nested more than 128 deep"])
@@ -118,13 +118,13 @@ struct FaultTests {
         #expect(faults([UInt8](repeating: 0x20, count: 16_000_001)) == ["routes.json:1:1: larger than 16MB"])
     }
 
-    @Test("more values than a configuration can need are refused")
+    @Test("a file with too many values is refused")
     func manyValues() {
         let text = "[" + String(repeating: "0,", count: 1_000_001)
         #expect(faults(text) == ["routes.json:1:2000000: more than 1000000 keys and values"])
     }
 
-    @Test("more routes than an index can count are refused")
+    @Test("more routes than an index can hold are refused")
     func manyRoutes() {
         let routes = Array(repeating: "{\"to\":[\"out\"]}", count: 65_001).joined(separator: ",")
         let text = "{\"providers\":{\"out\":{\"plugin\":\"console\"}},\"routes\":[\(routes)]}"
@@ -132,7 +132,7 @@ struct FaultTests {
     }
 
     @Test(
-        "near misses are told by their distance",
+        "a misspelt word gets the nearest choice as a suggestion",
         arguments: [
             ("evnets", "events"), ("event", "events"), ("EVENTS", "events"), ("macth", "match"), ("tranform", "transform"),
         ])
@@ -140,7 +140,7 @@ struct FaultTests {
         #expect(Words.nearest(word, among: ["name", "events", "match", "transform", "to"]) == meant)
     }
 
-    @Test("what is far from everything gets no suggestion")
+    @Test("a word that is far from every choice gets no suggestion")
     func farMisses() {
         for word in ["", "where", "limit", "xy", String(repeating: "events", count: 20)] {
             #expect(Words.nearest(word, among: ["name", "events", "match", "transform", "sample"]) == nil)
@@ -150,7 +150,7 @@ struct FaultTests {
     private func expectSane(_ bytes: [UInt8], mustFail: Bool = false) {
         do throws(ConfigurationFaults) {
             _ = try read(bytes)
-            #expect(!mustFail, "\(bytes.count) bytes of the file pass for the whole")
+            #expect(!mustFail, "\(bytes.count) bytes of the file are accepted as the whole file")
         } catch {
             #expect(!error.faults.isEmpty)
             let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -164,7 +164,7 @@ struct FaultTests {
     }
 }
 
-/// A file with everything in it.
+/// A valid file that uses most sections and keys.
 let good = #"""
     {
       "version": 1,

@@ -16,7 +16,7 @@ struct HiddenTextsTests {
         #expect(masked("hush") == "hush", "nothing is hidden")
     }
 
-    @Test("a text of fewer than 4 bytes is masked where it stands alone, and not inside other text")
+    @Test("a text of fewer than 4 bytes is masked if it is the whole text, but not inside other text")
     func short() {
         #expect(masked("abc", "abc") == "(secret)")
         #expect(masked("abcd", "abc") == "abcd")
@@ -24,13 +24,13 @@ struct HiddenTextsTests {
         #expect(masked("", "") == "")
     }
 
-    @Test("it is found escaped as well, as JSON and as messages escape")
+    @Test("a hidden text is also found with the escapes of JSON and of messages")
     func escaped() {
         #expect(masked(#"{"a":"one\"two\n"}"#, "one\"two\n") == #"{"a":"(secret)"}"#)
         #expect(masked(#"is one\u{1b}two"#, "one\u{1b}two") == "is (secret)")
     }
 
-    @Test("a text of several lines is found line by line, but for short lines")
+    @Test("a text of several lines is found line by line, except for short lines")
     func lines() {
         let key = "-----BEGIN KEY-----\nc2VjcmV0\nshort\n-----END KEY-----\n"
         #expect(masked("cannot read: c2VjcmV0", key) == "cannot read: (secret)")
@@ -39,19 +39,19 @@ struct HiddenTextsTests {
         #expect(masked("line: one secret line", "one secret line\n") == "line: (secret)")
     }
 
-    @Test("a path with fields of the time is found when the time has been put in")
+    @Test("a path with time fields is found after the fields are replaced")
     func timeFields() {
         #expect(masked("cannot open '/srv/tenant/2026/x.log'", "/srv/tenant/%Y/x.log") == "cannot open '(secret)2026/x.log'")
     }
 
-    @Test("names of providers stay readable inside messages, and are masked alone")
+    @Test("names of providers stay visible inside messages, but are masked if they are the whole text")
     func names() {
         let hidden = HiddenTexts(["archive", "tenant"], exceptInside: ["archive"])
         #expect(hidden.masked("archive: no tenant") == "archive: no (secret)")
         #expect(hidden.masked("archive") == "(secret)")
     }
 
-    @Test("what is cut at a bound is masked, whether the bound or the text ends inside it")
+    @Test("a hidden text that is cut is masked, whether the bound or the text ends inside it")
     func cut() {
         let hidden = HiddenTexts(["hush-hush"])
         func cut(_ text: String, _ end: Int, _ isCut: Bool) -> String {
@@ -65,7 +65,7 @@ struct HiddenTextsTests {
         #expect(cut("a hus", 5, true) == "a hus")
     }
 
-    @Test("a plan hides whole values, what each placeholder put into them, and names of routes")
+    @Test("a plan hides whole values, the text that each placeholder inserted, and names of routes")
     func plan() throws {
         let plan = try read(file(provider: #""plugin":"file","path":"var/${env:SHORT}/x${env:OUT}""#, route: #""name":"of ${env:LEVEL}""#))
         #expect(plan.hidden.masked("var/s3cr3t/xout") == "(secret)")

@@ -1,4 +1,4 @@
-// What a right file becomes.
+// The plans that valid files give.
 
 import Events
 import Expressions
@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Plans of routes.json")
 struct PlanTests {
-    @Test("the smallest file is standard input to one provider, with every default")
+    @Test("the smallest file sends standard input to one provider, with every default")
     func smallest() throws {
         let plan = try read(#"{ "providers": { "out": { "plugin": "console" } }, "routes": [ { "to": ["out"] } ] }"#)
         #expect(plan.sources == [SourcePlan(name: "stdin", plugin: "stdin")])
@@ -48,7 +48,7 @@ struct PlanTests {
         #expect(try read(file(#""consent":{"levels":{"a":["x"]},"default":"a"}"#)).consent?.map == ConsentMapPlan())
     }
 
-    @Test("a ledger is kept under the key that is named, alone or with those of before")
+    @Test("a ledger uses the key that is named, alone or with previous keys")
     func ledger() throws {
         func consent(_ members: String) throws -> ConsentPlan? {
             try read(
@@ -64,7 +64,7 @@ struct PlanTests {
         #expect(plain?.ledger == nil && plain?.minimumVersion == nil)
     }
 
-    @Test("the full file is understood to the last key")
+    @Test("every key of the full file is read")
     func full() throws {
         let plan = try read(good)
         #expect(plan.keys.map(\.name) == ["ids", "other"])
@@ -123,7 +123,7 @@ struct PlanTests {
     }
 
     @Test(
-        "a constant without placeholders leaves as it was written, but for the spaces between its tokens",
+        "a constant without placeholders stays as it was written, except for the spaces between its tokens",
         arguments: [
             (#"9007199254740993"#, #"9007199254740993"#),
             (#"0.30000000000000004"#, #"0.30000000000000004"#),
@@ -141,13 +141,13 @@ struct PlanTests {
     func constants(written: String, json: String) throws {
         let plan = try read(file(route: "\"transform\":[{\"set\":{\"a\":\(written)}}]"))
         guard case .set(let set) = plan.routes[0].transforms[0] else {
-            Issue.record("it is no set")
+            Issue.record("it is not a set")
             return
         }
         #expect(set.map(\.json) == [json])
     }
 
-    @Test("the unknown are held within bounds, each of which has a default, in all or by a member")
+    @Test("events of unknown subjects are held within bounds that have defaults, all of them or by a member")
     func holding() throws {
         let ids = #""keys":{"ids":"0123456789abcdef"},"consent":{"levels":["none","all"],"default":"all","ledger":"ids","#
         let plain = try #require(try read(file(ids + #""unknown":"hold"}"#)).consent)
@@ -170,7 +170,7 @@ struct PlanTests {
         #expect(plan.routes[0].consent == ConsentDemand(level: 1))
     }
 
-    @Test("a demand of purposes alone stands at the lowest level")
+    @Test("a demand of purposes alone has the lowest level")
     func purposesAlone() throws {
         let plan = try read(file(#""consent":{"levels":{"a":[],"b":["x"]},"default":"a"}"#, route: #""consent":{"purposes":["x"]}"#))
         #expect(plan.routes[0].consent == ConsentDemand(level: 0, purposes: ["x"]))
@@ -184,7 +184,7 @@ struct PlanTests {
         #expect(plan.routes[0].providers == [1, 0])
     }
 
-    @Test("defaults give way to the limits of the module and to what is written beside them")
+    @Test("defaults are lowered to the limits of the module and to the values that are written")
     func deliveryDefaults() throws {
         let probe = try read(file(provider: #""plugin":"probe""#)).providers[0].delivery
         #expect(probe.batch.events == 100 && probe.batch.bytes == 50_000)
@@ -207,7 +207,7 @@ struct PlanTests {
         }
     }
 
-    @Test("rates by name keep their order, and what a sample leaves out is as usual")
+    @Test("rates by name keep their order, and members that a sample leaves out have defaults")
     func samples() throws {
         func sample(_ members: String) throws -> SamplePlan { try #require(read(file(route: #""sample":{\#(members)}"#)).routes[0].sample) }
         let named = try sample(#""rates":{"b*":0.5,"a*":0,"*":1}"#)
@@ -222,7 +222,7 @@ struct PlanTests {
         #expect(try sample(#""rate":0.5,"annotate":false"#).annotation == nil)
     }
 
-    @Test("sessions are understood, with what is usual")
+    @Test("sessions are read with their defaults")
     func sessions() throws {
         let usual = try #require(read(file(route: #""session":{"by":"userId"}"#)).routes[0].session)
         #expect(usual == SessionPlan(by: Path(keys: ["userId"])))
@@ -231,7 +231,7 @@ struct PlanTests {
         #expect(other.by == Path(keys: ["u"]) && other.idle == .seconds(90) && other.place == Path(keys: ["s"]) && other.most == 5)
     }
 
-    @Test("the event of a rule is taken apart into constants and expressions")
+    @Test("the event of an emit rule is split into constants and expressions")
     func emits() throws {
         let properties = #"{"x":{"cel":"a"},"y\n":[ 1.0, {"cel":"b"}, {}]}"#
         let plan = try read(file(#""emit":[{"where":"a > 1","event":{"event":"b","properties":\#(properties),"n":{"cel":"c"}}}]"#))
@@ -248,7 +248,7 @@ struct PlanTests {
         #expect(told == [#""b""#, #"{"x":<a>,"y\n":[1.0,<b>,{}]}"#, "<c>"])
     }
 
-    @Test("what keeps events out and what takes the rest is understood")
+    @Test("not and else are read")
     func notAndElse() throws {
         let first = #"{"events":"a","not":{"events":"b_*","match":{"type":["x",1]}},"to":["out"]}"#
         let plan = try read(#"{"providers":{"out":{"plugin":"console"}},"routes":[\#(first),{"else":true,"to":["out"]}]}"#)
@@ -258,7 +258,7 @@ struct PlanTests {
         #expect(plan.routes.map(\.takesRest) == [false, true])
     }
 
-    @Test("the schema for editors is JSON, and names what the checks know")
+    @Test("the schema for editors is JSON and has every section")
     func schema() throws {
         let (root, faults) = try Outline.read(Source(Array(RoutesFile.schema(for: []).utf8)), resolving: nil)
         #expect(faults.isEmpty)
@@ -272,7 +272,7 @@ struct PlanTests {
         #expect(rate?["maximum"].map(Reading.shown) == "1")
     }
 
-    @Test("the sample at the top of the project is right, and its key is there")
+    @Test("the routes.json at the top of the project is valid, and its key is there")
     func sample() throws {
         let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let text = try Data(contentsOf: top.appending(path: "routes.json"))

@@ -1,5 +1,5 @@
-// What the schema is held to by a validator that is not ours: Scripts/schema.sh has these files written, and Tests/Schema/validate.py
-// judges them.
+// The schema of routes.json, and the files for another validator. Scripts/schema.sh has the files written, and Tests/Schema/validate.py
+// checks the schema against them.
 
 import Foundation
 import Testing
@@ -9,12 +9,12 @@ import Testing
 
 @Suite("The schema of routes.json")
 struct SchemaTests {
-    @Test("the good files that a validator is given are good", arguments: Good.all.indices)
+    @Test("the files that the validator must accept have no faults", arguments: Good.all.indices)
     func goodFiles(index: Int) {
         #expect(faults(Good.all[index]) == [])
     }
 
-    @Test("every module that is installed has its settings in it, and no other may be named")
+    @Test("the schema has the settings of every installed module, and accepts no other module")
     func modules() throws {
         let (root, faults) = try Outline.read(Source(Array(SchemaTests.schema.utf8)), resolving: nil)
         #expect(faults.isEmpty)
@@ -26,7 +26,7 @@ struct SchemaTests {
         #expect(named?.compactMap(\.text?.value) == ["noop", "file", "console", "probe"])
     }
 
-    @Test("every reference in it leads somewhere")
+    @Test("every reference in the schema has a target")
     func references() throws {
         let (root, _) = try Outline.read(Source(Array(SchemaTests.schema.utf8)), resolving: nil)
         func check(_ node: Node) {
@@ -40,7 +40,7 @@ struct SchemaTests {
         check(root)
     }
 
-    @Test("the corpus for a validator is written", .enabled(if: SchemaTests.corpusFile != nil))
+    @Test("the corpus for the validator is written", .enabled(if: SchemaTests.corpusFile != nil))
     func writeCorpus() throws {
         let corpus: [String: Any] = [
             "schema": SchemaTests.schema,
@@ -55,7 +55,8 @@ struct SchemaTests {
 
     static let schema = RoutesFile.schema(for: Modules().names.compactMap { try? Modules().description(of: $0) })
 
-    /// The good file with each value in turn replaced by each of many: most are broken, and those that are not must pass the schema.
+    /// The good file with each value in turn replaced by each of many values. Most of these files are invalid. The schema must accept the
+    /// others.
     static let variants: [String] = {
         let source = Source(Array(good.utf8))
         guard let (root, _) = try? Outline.read(source, resolving: nil) else { return [] }
@@ -83,7 +84,7 @@ struct SchemaTests {
     }()
 }
 
-/// Files with nothing wrong in them.
+/// Files without faults.
 enum Good {
     static let all = [
         good,

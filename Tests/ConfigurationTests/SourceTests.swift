@@ -1,4 +1,4 @@
-// HTTP sources: what they default to, and the exact words for each fault.
+// The defaults of sources, and the exact message for each fault.
 
 import Testing
 
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("HTTP sources")
 struct SourceTests {
-    /// Reads the sources by themselves.
+    /// Reads only the section `sources`.
     private func read(_ json: String) throws -> (plans: [SourcePlan]?, faults: [String]) {
         let source = Source(Array(json.utf8))
         let placeholders = Placeholders(environment: { environment[$0] }, contents: files)
@@ -26,7 +26,7 @@ struct SourceTests {
 
     private func fault(_ json: String) throws -> [String] { try read("{\"web\":{\"plugin\":\"http\",\(json)}}").faults }
 
-    @Test("the smallest one listens on loopback with every default")
+    @Test("the smallest HTTP source listens on loopback with every default")
     func defaults() throws {
         #expect(try http("") == HTTPSourcePlan())
         #expect(try http("").listen.description == "127.0.0.1:8088")
@@ -34,7 +34,7 @@ struct SourceTests {
         #expect(limits.body == 20_000_000 && limits.decoded == 20_000_000 && limits.headTime == .seconds(10))
     }
 
-    @Test("everything that can be said is read")
+    @Test("every member of an HTTP source is read")
     func full() throws {
         let plan = try http(
             #"""
@@ -53,7 +53,7 @@ struct SourceTests {
         #expect(!"\(plan.keys)".contains("s3cr3t"))
     }
 
-    @Test("a source of files is read with its defaults, beside others")
+    @Test("a source of files is read with its defaults, together with others")
     func filePaths() throws {
         let (plans, faults) = try read(
             #"{"in":{"plugin":"stdin"},"a":{"plugin":"file","paths":["var/*.ndjson"]},"b":{"plugin":"file","paths":["b"],"drain":true,"idle":"1m","poll":"5s"}}"#
@@ -65,7 +65,7 @@ struct SourceTests {
         #expect(plans?[2].file?.drains == true && plans?[2].file?.idle == .seconds(60) && plans?[2].file?.poll == .seconds(5))
     }
 
-    @Test("an address that others can reach wants keys, client certificates or to be declared open")
+    @Test("an address that others can reach needs keys, client certificates or open")
     func exposure() throws {
         #expect(
             try fault(#""listen":"0.0.0.0:80""#) == [
@@ -77,23 +77,23 @@ struct SourceTests {
         #expect(try fault(#""listen":"0.0.0.0:80","open":false,"tls":{"certificate":"/c","key":"/k"}"#).count == 1)
         #expect(
             try fault(#""open":true,"keys":{"a":{"secret":"${env:SECRET}"}}"#)
-                == ["32: web.open: with 'keys' nobody may send without one, expected only one of the two"])
+                == ["32: web.open: with 'keys' every client needs a key, expected only one of the two"])
     }
 
     @Test(
-        "each fault has its words",
+        "each fault has its message",
         arguments: [
             (
                 #""listen":"example.com:80""#,
                 #"34: web.listen must be an address such as "127.0.0.1:8088", "[::1]:8088", "unix:/run/switchyard.sock" or "systemd", is "example.com:80""#
             ),
-            (#""mode":"0660""#, #"32: web.mode: only a Unix socket has it, expected "listen": "unix:/PATH""#),
+            (#""mode":"0660""#, #"32: web.mode: applies only to a Unix socket, expected "listen": "unix:/PATH""#),
             (#""listen":"unix:/x","mode":"660""#, #"51: web.mode must be permissions such as "0660", is "660""#),
-            (#""owner":"root""#, #"33: web.owner: only a Unix socket has it, expected "listen": "unix:/PATH""#),
-            (#""tls":{"certificate":"/c"}"#, "31: web.tls: lacks 'key': its key, which no other user may read"),
+            (#""owner":"root""#, #"33: web.owner: applies only to a Unix socket, expected "listen": "unix:/PATH""#),
+            (#""tls":{"certificate":"/c"}"#, "31: web.tls: lacks 'key': the private key of the certificate, which no other user may read"),
             (
                 #""keys":{"a":{"secret":"written-in-the-file-1"}}"#,
-                "47: web.keys.a.secret must come from ${env:NAME} or ${file:PATH}: a key in this file would be read with it"
+                "47: web.keys.a.secret must come from ${env:NAME} or ${file:PATH}: everyone who reads this file could read the key"
             ),
             (
                 #""keys":{"a":{"secret":"${env:SHORT}"}}"#,
@@ -132,17 +132,17 @@ struct SourceTests {
         #expect(found == [message], "\(found)")
     }
 
-    @Test("several sources stand side by side, but not at one address, and standard input is read once")
+    @Test("several sources can be used together, but not at the same address, and standard input is read only once")
     func several() throws {
         let three = #"{"a":{"plugin":"http"},"b":{"plugin":"stdin"},"c":{"plugin":"http","listen":"unix:/x"}}"#
         #expect(try read(three).plans?.map(\.plugin) == ["http", "stdin", "http"])
         #expect(try read(three).faults == [])
         #expect(
             try read(#"{"a":{"plugin":"http"},"b":{"plugin":"http","listen":"127.0.0.1:8088"}}"#).faults
-                == ["54: b.listen: '127.0.0.1:8088' is listened at already by 'a'"])
+                == ["54: b.listen: '127.0.0.1:8088' is already the address of 'a'"])
         #expect(
             try read(#"{"a":{"plugin":"stdin"},"b":{"plugin":"stdin"}}"#).faults
-                == ["25: b: standard input is read already by 'a', expected one such source"])
+                == ["25: b: standard input is already read by 'a', expected one such source"])
         #expect(try read(#"{"a":{}}"#).faults == [#"6: a: lacks 'plugin': the kind of source: "stdin", "http" or "file""#])
         #expect(try read(#"{"a":{"plugin":"kafka"}}"#).faults == [#"16: a.plugin must be "stdin", "http" or "file", is "kafka""#])
     }

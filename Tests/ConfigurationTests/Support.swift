@@ -1,4 +1,4 @@
-// What the tests share: modules that need no files, an environment of their own, and short ways to read a text.
+// Shared by the tests: modules that need no files, an environment, and short functions that read a text.
 
 import Testing
 
@@ -54,7 +54,7 @@ struct Modules: ModuleCatalog {
     }
 }
 
-/// What no message may hold.
+/// A secret that no message may show.
 let secret = "s3cr3t-of-sixteen-bytes-and-more"
 
 let environment = [
@@ -89,7 +89,7 @@ func faults(_ text: [UInt8]) -> [String] {
 
 func faults(_ text: String) -> [String] { faults(Array(text.utf8)) }
 
-/// A file that is right but for what the route, the provider and the other sections are given.
+/// Returns a file that is valid if the given sections and the given members of the provider and the route are valid.
 func file(_ sections: String = "", provider: String = #""plugin":"console""#, route: String = "") -> String {
     let before = sections.isEmpty ? "" : sections + ",\n"
     return "{\(before)\"providers\":{\"out\":{\(provider)}},\n\"routes\":[{\(route.isEmpty ? "" : route + ",")\"to\":[\"out\"]}]}"

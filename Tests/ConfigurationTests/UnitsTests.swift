@@ -22,7 +22,7 @@ struct UnitsTests {
     func times(text: String, milliseconds: Int) throws { #expect(try Quantity.time.parse(text) == milliseconds) }
 
     @Test(
-        "rates are read in events a day, and written the shortest exact way",
+        "rates are read in events per day, and written in the shortest exact way",
         arguments: [
             ("1/d", 1, "1/d"), ("1/h", 24, "1/h"), ("30/m", 43_200, "30/m"), ("100/s", 8_640_000, "100/s"), ("0.5/s", 43_200, "30/m"),
             ("60/m", 86_400, "1/s"), ("1000000000/s", 86_400_000_000_000, "1000000000/s"),
@@ -33,29 +33,29 @@ struct UnitsTests {
     }
 
     @Test(
-        "what is no size is refused, with what may have been meant",
+        "an invalid size is refused with a suggestion",
         arguments: [
             ("16", ", did you mean \"16B\"?"), ("16000000", ", did you mean \"16MB\"?"), ("1048576", ", did you mean \"1MiB\"?"),
             ("16mb", ", did you mean \"16MB\"?"), ("16 MB", ", did you mean \"16MB\"?"), ("1kib", ", did you mean \"1KiB\"?"),
             ("16M", ", the units are B, KB, MB, GB, KiB, MiB and GiB"), ("5s", ", the units are B, KB, MB, GB, KiB, MiB and GiB"),
             ("", ""), ("MB", ""), ("-1MB", ""), (".5MB", ""), ("1.MB", ""), ("1.5", ", it needs a unit"), ("+1B", ""), (" 1B", ""),
-            ("1.5B", ", which is no whole number of B"), ("0.0001KB", ", which is no whole number of B"),
-            ("0", ""), ("99999999999999999999B", ", which is too much"), ("9999999999GiB", ", which is too much"),
+            ("1.5B", ", which is not a whole number of B"), ("0.0001KB", ", which is not a whole number of B"),
+            ("0", ""), ("99999999999999999999B", ", which is too large"), ("9999999999GiB", ", which is too large"),
         ])
     func wrongSizes(text: String, hint: String) { #expect(refusal(.size, text) == hint) }
 
     @Test(
-        "what is no time is refused, with what may have been meant",
+        "an invalid time is refused with a suggestion",
         arguments: [
             ("5", ", did you mean \"5ms\" or \"5s\"?"), ("5S", ", did you mean \"5s\"?"), ("5 s", ", did you mean \"5s\"?"),
-            ("5min", ", the units are ms, s, m, h and d"), ("1.0001s", ", which is no whole number of ms"),
-            ("1000000d", ", which is too much"),
+            ("5min", ", the units are ms, s, m, h and d"), ("1.0001s", ", which is not a whole number of ms"),
+            ("1000000d", ", which is too large"),
             ("s", ""), ("1h30m", ", the units are ms, s, m, h and d"),
         ])
     func wrongTimes(text: String, hint: String) { #expect(refusal(.time, text) == hint) }
 
     @Test(
-        "a quantity is written the shortest exact way",
+        "a quantity is written in the shortest exact way",
         arguments: [
             (0, "0B"), (1, "1B"), (1000, "1KB"), (1024, "1KiB"), (1025, "1025B"), (16_000_000, "16MB"), (1 << 30, "1GiB"),
         ])

@@ -1,4 +1,4 @@
-// One case of the specification: what it asks, and whether the answer is right.
+// One case of the specification: its expression, and the comparison of the result with the expected one.
 
 import Expressions
 
@@ -9,13 +9,13 @@ struct Case {
     enum Outcome {
         case passed
         case failed(String)
-        /// It needs protocol-buffer messages or enums, which are out of scope.
+        /// The case needs protocol-buffer messages or enums, which are not supported.
         case needsProtocolBuffers
     }
 
     var expression: String { fields.string("expr") }
 
-    /// Whether some part of it is a message or an enum.
+    /// True if any part of the case is a message or an enum.
     var needsProtocolBuffers: Bool {
         if Case.mentions(expression) { return true }
         return Case.holdsMessage(fields)
@@ -79,7 +79,7 @@ struct Case {
         case .success(let value):
             if fields.has("eval_error") { return .failed("gives \(value.json ?? "?"), not an error") }
             let wanted = fields.message("value") ?? fields.message("typed_result")?.message("result")
-            // A case that names no value asks for true.
+            // A case without a value expects true.
             let expected = wanted == nil ? Value.bool(true) : wanted.flatMap(Value.init)
             guard let expected else { return .failed("the case's value cannot be read") }
             return value.isSame(as: expected) ? .passed : .failed("gives \(value.json ?? "?"), not \(expected.json ?? "?")")
@@ -174,7 +174,7 @@ extension Value {
         }
     }
 
-    /// Of the same type too, and NaN is itself.
+    /// Returns true if both values and their types are equal. NaN equals NaN here.
     func isSame(as other: Value) -> Bool {
         switch (self, other) {
         case (.null, .null): true

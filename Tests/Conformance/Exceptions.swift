@@ -1,11 +1,11 @@
-// Which files of the specification are run, and which of their cases are expected to fail, each with its reason.
+// The files of the specification that are run, and the cases in them that are expected to fail, each with its reason.
 
 let scope = [
     "basic", "comparisons", "conversions", "fields", "fp_math", "integer_math", "lists", "logic", "macros", "parse", "plumbing", "string",
     "string_ext", "timestamps", "type_deduction", "namespace",
 ]
 
-private let optionals = "optional values are an extension; an event either has a member or not, which has() asks"
+private let optionals = "optional values are an extension; an event either has a member or not, and has() says which"
 
 let exceptions: [String: String] = [
     "type_deduction/flexible_type_parameter_assignment/optional_none": optionals,

@@ -1,4 +1,4 @@
-// Reads protocol buffers in their text form: just what the case files of the CEL specification use.
+// Reads protocol buffers in their text format, as far as the case files of the CEL specification use it.
 
 struct Field {
     var name: String
@@ -7,7 +7,7 @@ struct Field {
     enum Content {
         /// A string or bytes, decoded.
         case text([UInt8])
-        /// A number or the name of an enum's case, as written.
+        /// A number or the name of an enum's case, as it is written.
         case word(String)
         case message([Field])
     }
@@ -122,7 +122,7 @@ struct TextProto {
             return .word(String(decoding: text[start..<at], as: UTF8.self))
         }
         var bytes: [UInt8] = []
-        // Strings that stand beside each other are one.
+        // Adjacent strings are one string.
         while at < text.count, text[at] == UInt8(ascii: "\"") || text[at] == UInt8(ascii: "'") {
             try quoted(into: &bytes)
             skip()

@@ -1,6 +1,7 @@
-// Runs the conformance cases of the CEL specification, which are not part of this repository, and prints the score by file.
+// Runs the conformance cases of the CEL specification, which are not part of this repository, and prints the score of each file.
 // usage: switchyard-conformance FOLDER    (tests/simple/testdata of cel-spec)
-// Exits with 1 when a case fails that is not excepted, when one that is excepted passes, or when less than 97 % pass.
+// Exits with 1 if a case fails that is not an exception, if an exception passes, or if less than 97 % pass. Exits with 64 if the usage is
+// wrong, with 65 if a file is not valid, and with 69 if a file cannot be read.
 
 import Expressions
 @preconcurrency import Glibc
@@ -48,7 +49,7 @@ for file in scope {
             case (.passed, let reason?):
                 score.passed += 1
                 isWrong = true
-                say("\(name) passes, yet is excepted: \(reason)")
+                say("\(name) passes, but is an exception: \(reason)")
             case (.failed, _?): score.excepted += 1
             case (.failed(let why), nil):
                 score.failed += 1

@@ -7,7 +7,7 @@ import Testing
 @testable import Admission
 @testable import Models
 
-/// Nobody allowed anything: the example of "Consent string and vendor list formats v2".
+/// Nothing is allowed: the example of "Consent string and vendor list formats v2".
 private let nothing = "CQSbk4AQSbk4ANwAAAENAwCgAAAAAAAAAAYgACPAAAAA.IDKQA4AAgAKAGQAygAAA.YAAAAAAAAAAA"
 /// Consent for purposes 1, 7 and 8 and for vendor 3, legitimate interest for purpose 9 and for vendor 4.
 private let some = "CPXxRfAPXxRfAAfKABENB-CgAIMAAACAAAYgABiAAgQAA"
@@ -29,7 +29,7 @@ private func tcf(_ purposes: Int..., vendor: Int? = nil, by bases: [ConsentMapPl
     return tcf
 }
 
-/// The purposes that are granted, by their first letters, or why there are none.
+/// Returns the first letters of the granted purposes, or the reason why there are none.
 private func granted(_ context: String, _ consent: ConsentPlan) -> String {
     let purposes = ["operations", "analytics", "marketing"]
     var plan = plan()
@@ -46,14 +46,14 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
 
     private let analytics = section { $0.map.tcf = [.init("analytics", tcf(8)), .init("marketing", tcf(2))] }
 
-    @Test("a TC string grants the purposes that the map takes of it, where nothing else speaks")
+    @Test("a TC string grants the purposes of the map if there is no other signal")
     func tcfGrants() {
         #expect(granted(#"{"consent":{"tcf":"\#(some)"}}"#, analytics) == "a")
         #expect(granted(#"{"consent":{"tcf":"\#(nothing)"}}"#, analytics) == "")
         #expect(granted(#"{"consent":{"tcf":"\u0043\#(some.dropFirst())"}}"#, analytics) == "a")
     }
 
-    @Test("every purpose of TCF that is named must be allowed, for the vendor and by a basis that is named")
+    @Test("every named TCF purpose must be allowed, for the named vendor and on a named basis")
     func tcfRules() {
         func passes(_ rule: ConsentMapPlan.TCF) -> Bool {
             granted(#"{"consent":{"tcf":"\#(some)"}}"#, section { $0.map.tcf = [.init("marketing", rule)] }) == "m"
@@ -65,19 +65,19 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
         #expect(passes(tcf(9, vendor: 4, by: [.legitimateInterest])) && !passes(tcf(9, vendor: 3, by: [.legitimateInterest])))
     }
 
-    @Test("of purposes that a signal does not speak of it says nothing: they stay as unknown as they were")
+    @Test("purposes that a signal does not cover stay unknown")
     func scope() {
         let context = #"{"consent":{"tcf":"\#(some)"}}"#
         var assuming = analytics
         assuming.unknown = .assume(1)
         #expect(granted(context, assuming) == "oa")
-        // What is assumed is capped as well.
+        // The assumed level is capped too.
         assuming.unknown = .assume(3)
         #expect(granted(context, assuming) == "oa")
         #expect(granted("{}", assuming) == "oam")
     }
 
-    @Test("beside another signal a TC string can only make it stricter")
+    @Test("beside another signal, a TC string can only restrict")
     func tcfCaps() {
         #expect(granted(#"{"consent":{"level":"detailed","tcf":"\#(some)"}}"#, analytics) == "oa")
         #expect(granted(#"{"consent":{"level":"essential","tcf":"\#(some)"}}"#, analytics) == "o")
@@ -92,7 +92,7 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
         $0.map.gpp = [.init("marketing", [.sale, .sharing]), .init("analytics", [.targetedAdvertising, .sensitiveData])]
     }
 
-    @Test("an opt-out of a GPP string refuses, also what is assumed, and grants nothing")
+    @Test("an opt-out of a GPP string refuses, even what is assumed, and grants nothing")
     func gppRefuses() {
         var assuming = selling
         assuming.unknown = .assume(3)
@@ -105,9 +105,9 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
         #expect(granted(#"{"consent":{"level":"detailed","gpp":"\#(kept)"}}"#, selling) == "oam")
     }
 
-    @Test("Global Privacy Control in a section of a GPP string is that of the event")
+    @Test("Global Privacy Control in a section of a GPP string counts as that of the event")
     func gppControl() {
-        // The national section: nothing was opted out of.
+        // The national section, without an opt-out.
         let control = #"{"consent":{"level":"detailed","gpp":"DBABL~BAAqAAAAAA.YA"}}"#
         #expect(granted(control, selling) == "")
         #expect(granted(control.replacing(".YA", with: ".QA"), selling) == "oam")
@@ -118,10 +118,10 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
         #expect(granted(control, naming) == "oam")
     }
 
-    @Test("the European section of a GPP string is a TC string")
+    @Test("the European section of a GPP string counts as a TC string")
     func gppHoldsTCF() {
         #expect(granted(#"{"consent":{"gpp":"DBABM~\#(some)"}}"#, analytics) == "a")
-        // Both, and the stricter.
+        // With both, the stricter one holds.
         #expect(granted(#"{"consent":{"gpp":"DBABM~\#(nothing)","tcf":"\#(some)"}}"#, analytics) == "")
         #expect(granted(#"{"consent":{"gpp":"DBABM~\#(some)"}}"#, selling) == "unknown")
     }
@@ -133,7 +133,7 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
     }
 
     @Test(
-        "a purpose takes all of its signals, and one of which none was given is not spoken of",
+        "a purpose needs all of its signals, and is not covered if none of them is given",
         arguments: [
             (#"{"analytics_storage":"granted"}"#, "a", "oam"), (#"{"analytics_storage":"denied"}"#, "", "om"),
             (#"{"ad_storage":"granted","ad_user_data":"granted"}"#, "m", "oam"), (#"{"ad_storage":"granted"}"#, "", "oa"),
@@ -156,7 +156,7 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
 
     // MARK: Categories
 
-    @Test("other names of a purpose mean it as its own does, wherever an event names purposes")
+    @Test("an alias of a purpose counts like its name, wherever an event names purposes")
     func categories() {
         let consent = section {
             $0.map.categories = [.init("marketing", ["Advertising", "C0004"]), .init("analytics", ["C0002", "C0004"])]
@@ -170,7 +170,7 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
         #expect(granted(#"{"consentManagement":{"allowedConsentIds":["marketing","analytics"]}}"#, consent) == "am")
     }
 
-    // MARK: Silent and broken
+    // MARK: Empty and broken signals
 
     private let everything = section {
         $0.unknown = .assume(3)
@@ -179,18 +179,18 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
         $0.map.google = [.init("marketing", [.adStorage])]
     }
 
-    @Test("what is not mapped is not read, whatever it is", arguments: [#""tcf":7"#, #""gpp":"x""#, #""google":{"ad_storage":1}"#])
+    @Test("an unmapped signal is not read, even if it is broken", arguments: [#""tcf":7"#, #""gpp":"x""#, #""google":{"ad_storage":1}"#])
     func unmapped(member: String) {
         #expect(granted(#"{"consent":{\#(member)}}"#, section { $0.unknown = .assume(3) }) == "oam")
     }
 
-    @Test("an empty string says nothing", arguments: [#""tcf":"""#, #""gpp":"""#])
+    @Test("an empty string states nothing", arguments: [#""tcf":"""#, #""gpp":"""#])
     func empty(member: String) {
         #expect(granted(#"{"consent":{\#(member)}}"#, everything) == "oam")
     }
 
     @Test(
-        "a signal that is mapped and broken denies, also what would be assumed",
+        "a broken signal with a map denies, even if a level is assumed",
         arguments: [
             #""tcf":null"#, #""tcf":7"#, #""tcf":"x""#, #""tcf":"\ud800""#, #""tcf":["\#(some)"]"#, #""tcf":"\#(some.dropLast(2))""#,
             #""tcf":"BOEFEAyOEFEAyAHABDENAIgAAAB9vABAASA""#, #""gpp":null"#, #""gpp":"1YNN""#, #""gpp":"DBABT~1YN""#,
@@ -203,7 +203,7 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
         #expect(granted(#"{"consent":{\#(member),"level":"detailed"}}"#, everything) == "broken")
     }
 
-    @Test("one broken signal denies, whatever stands beside it")
+    @Test("one broken signal denies, whatever the other signals are")
     func brokenAmongOthers() {
         let good = #""tcf":"\#(some)","gpp":"DBABT~1YNN","google":{"ad_storage":"granted"}"#
         #expect(granted("{\"consent\":{\(good)}}", everything) == "oam")
@@ -212,7 +212,7 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
         #expect(granted("{\"consent\":{\(good.replacing(some, with: "x"))}}", everything) == "broken")
     }
 
-    @Test("an event is judged as if no other had come before it")
+    @Test("earlier events do not affect the verdict")
     func independence() {
         var plan = plan()
         plan.consent = everything

@@ -9,7 +9,7 @@ import Testing
 @testable import Judging
 @testable import Models
 
-/// The section of the design: levels with purposes.
+/// A section whose levels have purposes.
 private func section(_ change: (inout ConsentPlan) -> Void = { _ in }) -> ConsentPlan {
     var consent = ConsentPlan()
     consent.levels = [
@@ -21,7 +21,7 @@ private func section(_ change: (inout ConsentPlan) -> Void = { _ in }) -> Consen
     return consent
 }
 
-/// Levels without purposes.
+/// A section whose levels have no purposes.
 private func list(_ change: (inout ConsentPlan) -> Void = { _ in }) -> ConsentPlan {
     section {
         $0.levels = ["none", "essential", "standard", "detailed"].map { .init(name: $0, purposes: nil) }
@@ -29,18 +29,18 @@ private func list(_ change: (inout ConsentPlan) -> Void = { _ in }) -> ConsentPl
     }
 }
 
-/// Up to which level the event passes: the highest level that is admitted, and why the next is not.
+/// Returns the highest level that is admitted, and the verdict of the next level.
 private func passes(_ context: String, _ consent: ConsentPlan, name: String = "e") -> (level: Int, then: Verdict?) {
     var plan = plan()
     plan.consent = consent
     plan.routes = consent.levels.indices.map { level in route { $0.consent = ConsentDemand(level: level) } }
     let verdicts = Bench(plan).verdicts(#"{"event":"\#(name)","context":\#(context)}"#)
     let level = verdicts.lastIndex(of: .admitted) ?? -1
-    #expect(verdicts.prefix(level + 1).allSatisfy { $0 == .admitted }, "a level passes where a lower one does not")
+    #expect(verdicts.prefix(level + 1).allSatisfy { $0 == .admitted }, "a level is admitted and a lower one is not")
     return (level, level + 1 < verdicts.count ? verdicts[level + 1] : nil)
 }
 
-/// The verdict of a route that demands purposes.
+/// Returns the verdict of a route that demands purposes.
 private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, purposes: String...) -> Verdict? {
     var plan = plan(route { $0.consent = ConsentDemand(level: level, purposes: purposes) })
     plan.consent = consent
@@ -48,10 +48,10 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
 }
 
 @Suite struct ConsentTests {
-    // MARK: Of whom nothing is known
+    // MARK: Unknown subjects
 
     @Test(
-        "what holds of the unknown can be said by the text of a member, and for all other events",
+        "the assumption about unknown subjects can depend on a member, with a default for all other events",
         arguments: [
             (#"{"region":"US"}"#, 2), (#"{"region":"\u0055S"}"#, 2), (#"{"region":"DE"}"#, -1), (#"{"region":"us"}"#, 1),
             (#"{"region":"FR"}"#, 1), (#"{"region":""}"#, 1), (#"{"region":1}"#, 1), (#"{"region":null}"#, 1), (#"{"region":["US"]}"#, 1),
@@ -63,14 +63,14 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
                 $0.unknown = .assume(1)
                 $0.unknownBy = UnknownByPlan(path: Path(keys: ["context", "region"]), cases: [("US", .assume(2)), ("DE", .deny)])
             }
-            // What demands nothing passes, whoever it is of.
+            // A route that demands nothing admits every event.
             let result = passes(context, consent)
             #expect(result.level == max(level, 0))
             #expect(result.then == (level < 0 ? .denied(.unknown) : .denied(.level)))
         }
     }
 
-    @Test("what an event says goes before what its region would let assume, and a refusal takes from it")
+    @Test("the signals of an event override the assumption for its region, and a refusal restricts the assumption")
     func saidBeforeRegion() {
         let consent = section {
             $0.unknownBy = UnknownByPlan(path: Path(keys: ["context", "region"]), cases: [("US", .assume(3))])
@@ -83,10 +83,10 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(passes(#"{"region":"FR"}"#, consent).level == 0)
     }
 
-    // MARK: What an event carries
+    // MARK: Signals
 
     @Test(
-        "a level passes itself and all below it",
+        "a level admits itself and all lower levels",
         arguments: [("none", 0), ("essential", 1), ("standard", 2), ("detailed", 3), (#"stand\u0061rd"#, 2)])
     func levels(name: String, level: Int) {
         for consent in [section(), list()] {
@@ -96,7 +96,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         }
     }
 
-    @Test("a level implies its purposes, and no other")
+    @Test("a level grants its purposes and no others")
     func impliedPurposes() {
         let standard = #"{"consent":{"level":"standard"}}"#
         #expect(verdict(standard, section(), purposes: "analytics") == .admitted)
@@ -107,7 +107,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
     }
 
     @Test(
-        "purposes amount to the highest level whose purposes are all granted",
+        "the level of purposes is the highest level whose purposes are all granted",
         arguments: [
             (#"["operations","analytics"]"#, 2), (#"["analytics"]"#, 0), (#"["operations"]"#, 1), ("[]", 0),
             (#"["research","analytics","operations","else"]"#, 3), (#"[ "operations" , "an\u0061lytics" ]"#, 2),
@@ -119,14 +119,14 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(passes(#"{"consent":{"purposes":\#(value)}}"#, section()).level == level)
     }
 
-    @Test("categories are purposes")
+    @Test("categories count as purposes")
     func categories() {
         #expect(passes(#"{"consent":{"categoryPreferences":{"operations":true,"analytics":true}}}"#, section()).level == 2)
         #expect(passes(#"{"consent":{"categoryPreferences":{"operations":true,"analytics":false}}}"#, section()).level == 1)
         #expect(verdict(#"{"consent":{"categoryPreferences":{"operations":true}}}"#, section(), purposes: "operations") == .admitted)
     }
 
-    @Test("consentManagement grants what it allows, less what it denies")
+    @Test("consentManagement grants the allowed purposes without the denied ones")
     func consentManagement() {
         func level(_ value: String, _ consent: ConsentPlan = section()) -> (level: Int, then: Verdict?) {
             passes(#"{"consentManagement":\#(value)}"#, consent)
@@ -135,7 +135,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(
             level(#"{"provider":"oneTrust","allowedConsentIds":["operations","analytics"],"deniedConsentIds":["analytics"]}"#).level == 1)
         #expect(level(#"{"allowedConsentIds":[]}"#) == (0, .denied(.level)))
-        // Denials alone grant nothing, and take away from what is assumed.
+        // Denials alone grant nothing, and restrict what is assumed.
         #expect(level(#"{"deniedConsentIds":["analytics"]}"#) == (0, .denied(.unknown)))
         #expect(level(#"{"deniedConsentIds":["analytics"]}"#, section { $0.unknown = .assume(3) }).level == 1)
     }
@@ -151,14 +151,14 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(verdict(detailed, section { $0.gpc = ["research"] }, purposes: "operations") == .admitted)
     }
 
-    @Test("where levels have no purposes, Global Privacy Control means the lowest level")
+    @Test("if levels have no purposes, Global Privacy Control means the lowest level")
     func globalPrivacyControlWithoutPurposes() {
         #expect(passes(#"{"consent":{"level":"detailed"},"gpc":true}"#, list()) == (0, .denied(.level)))
         #expect(passes(#"{"gpc":true}"#, list { $0.unknown = .assume(2) }) == (0, .denied(.level)))
         #expect(passes(#"{"gpc":false}"#, list { $0.unknown = .assume(2) }).level == 2)
     }
 
-    @Test("where levels have no purposes, purposes grant no level, and levels no purposes")
+    @Test("if levels have no purposes, purposes grant no level, and levels grant no purposes")
     func apart() {
         let purposes = #"{"consent":{"purposes":["ads"]}}"#
         #expect(passes(purposes, list()) == (0, .denied(.level)))
@@ -167,7 +167,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(verdict(#"{"consent":{"level":"standard","purposes":["ads"]}}"#, list(), level: 2, purposes: "ads") == .admitted)
     }
 
-    @Test("of several signals the strictest holds")
+    @Test("the strictest of several signals holds")
     func strictest() {
         func level(_ context: String) -> Int { passes(context, section()).level }
         #expect(level(#"{"consent":{"level":"detailed","purposes":["operations"]}}"#) == 1)
@@ -176,16 +176,16 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(level(#"{"consent":{"level":"detailed"},"consentManagement":{"deniedConsentIds":["research"]}}"#) == 2)
         #expect(
             level(#"{"consent":{"level":"detailed"},"consentManagement":{"allowedConsentIds":["operations"],"deniedConsentIds":[]}}"#) == 1)
-        // What one grants and another does not speak of is not granted.
+        // A purpose is not granted if only one of two granting signals names it.
         let context = #"{"consent":{"level":"standard","purposes":["operations","analytics","ads"]}}"#
         #expect(verdict(context, section(), purposes: "ads") == .denied(.purpose))
         #expect(verdict(context, section(), level: 2, purposes: "analytics") == .admitted)
     }
 
-    // MARK: Unknown and broken
+    // MARK: Unknown and broken shapes
 
     @Test(
-        "a shape that is not recognised says nothing",
+        "an unknown shape states nothing",
         arguments: [
             "{}", "null", "7", #""granted""#, "[]", #"{"consent":{}}"#, #"{"consent":{"granted":true,"Level":"x"}}"#,
             #"{"consentManagement":{}}"#,
@@ -201,7 +201,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
     }
 
     @Test(
-        "a shape that is recognised but broken denies, also what would be assumed",
+        "a known but broken shape denies, even if a level is assumed",
         arguments: [
             #"{"consent":{"level":"unheard of"}}"#, #"{"consent":{"level":3}}"#, #"{"consent":{"level":null}}"#,
             #"{"consent":{"level":"\ud800"}}"#, #"{"consent":{"level":"Standard"}}"#, #"{"consent":{"level":""}}"#,
@@ -224,7 +224,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         }
     }
 
-    @Test("the unknown are denied, or taken to be of the assumed level with its purposes")
+    @Test("unknown subjects are denied, or get the assumed level with its purposes")
     func unknown() {
         #expect(verdict("{}", section(), purposes: "operations") == .denied(.unknown))
         let assuming = section { $0.unknown = .assume(1) }
@@ -234,7 +234,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(passes(#"{"gpc":true}"#, section()) == (0, .denied(.unknown)))
     }
 
-    @Test("more than 64 purposes are told apart")
+    @Test("more than 64 purposes are distinguished")
     func manyPurposes() {
         let names = (0..<150).map { "purpose \($0)" }
         let consent = section { $0.levels = [.init(name: "none", purposes: []), .init(name: "all", purposes: names)] }
@@ -257,14 +257,14 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(bench.ruleset.paths.count == 2)
     }
 
-    @Test("where nothing is demanded, consent members are not looked for")
+    @Test("if nothing is demanded, consent members are not looked for")
     func nothingDemanded() {
         var plan = plan(route { $0.consent = ConsentDemand(level: 0) })
         plan.consent = section()
         #expect(Bench(plan).ruleset.paths.count == 2)
     }
 
-    @Test("a route that nothing covers demands the highest level")
+    @Test("a route without a demand demands the highest level")
     func uncovered() {
         var plan = plan(route())
         plan.consent = section()
@@ -272,7 +272,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(Bench(plan).verdicts(#"{"context":{"consent":{"level":"detailed"}}}"#) == [.admitted])
     }
 
-    @Test("a demand for the lowest level with purposes does not pass everyone")
+    @Test("a demand for the lowest level with purposes does not admit everyone")
     func lowestWithPurposes() {
         #expect(verdict("{}", section(), level: 0, purposes: "operations") == .denied(.unknown))
         #expect(verdict("{}", section(), level: 0) == .admitted)
@@ -306,7 +306,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         return bench.lines().first
     }
 
-    @Test("members that demand more than the event's state are cut out, the event goes")
+    @Test("members that demand more than the event's state are cut out, and the event is admitted")
     func fields() {
         let consent = section { $0.fields = [(path("traits.role"), 3), (path("ip"), 1), (path("free"), 0)] }
         func event(_ context: String) -> String { #"{"ip":1,"traits":{"role":2,"n":3},"free":4,"context":\#(context)}"# }
@@ -335,7 +335,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
     }
 
     @Test(
-        "an event waits under the highest level among its route's and those of the fields that its state keeps",
+        "an entry has the highest level of its route's demand and of the fields that the event keeps",
         arguments: [
             ("{}", 0, nil), (#"{"consent":{"level":"essential"}}"#, 0, "essential"), (#"{"consent":{"level":"standard"}}"#, 0, "essential"),
             (#"{"consent":{"level":"detailed"}}"#, 0, "detailed"), (#"{"consent":{"level":"detailed"}}"#, 3, "detailed"),
@@ -351,7 +351,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(EntryLevel.number(of: entry.level).map { levels.all[Int($0)] } == expected)
     }
 
-    @Test("what waits is refused when its person's level falls below that of a field that it keeps, and passes while it does not")
+    @Test("a waiting event is refused as soon as its subject's level falls below that of a field that it keeps")
     func keptField() throws {
         var plan = plan(route { $0.consent = ConsentDemand(level: 0) })
         plan.consent = section {
@@ -394,9 +394,9 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(verdict(#"{"event":"e","context":{"consent":{"level":"standard"}}}"#, rate: 1) == .admitted)
     }
 
-    // MARK: What earlier events have no say in
+    // MARK: Independence of earlier events
 
-    @Test("an event is judged as if no other had come before it")
+    @Test("earlier events do not affect the verdict")
     func independence() {
         var consent = section()
         consent.unknown = .assume(1)
@@ -405,8 +405,8 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         plan.routes = (0..<4).map { level in route { $0.consent = ConsentDemand(level: level, purposes: level == 3 ? ["research"] : []) } }
         let bench = Bench(plan)
         var random = Seeded(state: 7)
-        // Few texts, so that many come again, and nearly again, also as another member, with another signal beside them,
-        // and longer than is kept.
+        // There are few texts, so that many occur again: exactly, almost exactly, as another member, beside another signal, or longer than
+        // the memo keeps.
         let words = [
             "operations", "analytics", "analytixs", "research", "resaerch", "an\\u0061lytics", "else", String(repeating: "long", count: 50),
         ]

@@ -23,7 +23,7 @@ private func section(_ change: (inout ConsentPlan) -> Void = { _ in }) -> Consen
     return consent
 }
 
-/// A ledger in memory, and a gate that asks it.
+/// Records in memory, and a gate that reads them.
 private struct Gatehouse {
     let records = ConsentRecords()
     var consent = section()
@@ -34,7 +34,7 @@ private struct Gatehouse {
         records.set(SubjectKey(high: high, low: low), terms)
     }
 
-    /// By level in rising order, then by purpose: what of it passes.
+    /// Returns the levels, from the lowest, and then the purposes whose routes admit the event.
     func passes(_ line: String) -> [String] {
         let names = levels.map(\.name) + ["operations", "analytics", "research"]
         return zip(names, verdicts(line)).filter { $0.1 == .admitted }.map(\.0)
@@ -51,7 +51,7 @@ private struct Gatehouse {
 }
 
 @Suite("Consent on record") struct RecordsTests {
-    @Test("lets an event pass that says nothing itself, and nobody else's")
+    @Test("consent on record admits the subject's events without signals, and no other subject's events")
     func onRecord() {
         let gate = Gatehouse()
         gate.say("ann", ConsentTerms(level: "standard"))
@@ -61,7 +61,7 @@ private struct Gatehouse {
         #expect(gate.passes(#"{"event":"e"}"#) == ["none"])
     }
 
-    @Test("is made stricter by what the event says, and never looser")
+    @Test("the signals of an event can only restrict the consent on record")
     func narrowed() {
         let gate = Gatehouse()
         gate.say("ann", ConsentTerms(level: "standard"))
@@ -74,7 +74,7 @@ private struct Gatehouse {
         #expect(passes(#"{"consent":{"level":"nonsense"}}"#) == ["none"])
     }
 
-    @Test("is the strictest of what all of the event's subjects said, and unknown only if all of them are")
+    @Test("the strictest record of the event's subjects holds, and consent is unknown only if all of them are unknown")
     func strictest() {
         let gate = Gatehouse()
         gate.say("ann", ConsentTerms(level: "detailed"))
@@ -86,7 +86,7 @@ private struct Gatehouse {
         #expect(gate.passes(#"{"userId":"tied"}"#) == ["none", "essential", "operations"])
     }
 
-    @Test("is the lower level of two subjects, and what both grant, where levels have no purposes")
+    @Test("if levels have no purposes, the lower level of two subjects holds, and the purposes that both grant")
     func strictestLevel() {
         var gate = Gatehouse()
         gate.consent = section { $0.levels = levels.map { .init(name: $0.name, purposes: nil) } }
@@ -99,7 +99,7 @@ private struct Gatehouse {
         #expect(gate.passes(#"{"userId":"tied"}"#) == ["none", "essential"])
     }
 
-    @Test("is the strictest of three, also when what the third said was never asked for before")
+    @Test("the strictest of three records holds, even if the third was never compiled before")
     func third() {
         var gate = Gatehouse()
         gate.consent = section { $0.subject = ["userId", "anonymousId", "groupId"].map { path($0) } }
@@ -109,7 +109,7 @@ private struct Gatehouse {
         #expect(gate.passes(#"{"userId":"ann","anonymousId":"phone","groupId":"club"}"#) == ["none"])
     }
 
-    @Test("that refuses everything lets nothing pass that demands something, whatever else is said or assumed")
+    @Test("a withdrawal denies every route that demands something, whatever else is stated or assumed")
     func refused() {
         var gate = Gatehouse()
         gate.consent = section { $0.unknown = .assume(3) }
@@ -120,7 +120,7 @@ private struct Gatehouse {
         #expect(gate.passes(#"{"userId":"bob"}"#).count == 7)
     }
 
-    @Test("counts for as long as its text is recent enough, but for what it refuses")
+    @Test("consent to an old version does not count, but its refusals do")
     func versions() {
         var gate = Gatehouse()
         gate.consent = section {
@@ -136,7 +136,7 @@ private struct Gatehouse {
         #expect(gate.passes(#"{"userId":"refuser"}"#) == ["none", "essential", "operations"])
     }
 
-    @Test("denies what it cannot tell: an unknown level, and all of it while it cannot be read")
+    @Test("an unknown level on record denies, and so do records that cannot be read")
     func unreadable() {
         let gate = Gatehouse()
         gate.say("ann", ConsentTerms(level: "of an older file"))
@@ -149,7 +149,7 @@ private struct Gatehouse {
         #expect(gate.passes(#"{"userId":"bob"}"#).count == 7)
     }
 
-    @Test("denies by a reason of its own while the clock is behind it, and what demands nothing passes")
+    @Test("a clock behind the records denies with its own reason, and routes that demand nothing still admit")
     func clock() {
         let gate = Gatehouse()
         gate.say("bob", ConsentTerms(level: "detailed"))
@@ -158,14 +158,14 @@ private struct Gatehouse {
         #expect(gate.verdicts(#"{"userId":"never seen"}"#)[1] == .denied(.clock))
         #expect(gate.verdicts(#"{"userId":"bob"}"#)[0] == .admitted)
         gate.records.isUnreadable = true
-        #expect(gate.verdicts(#"{"userId":"bob"}"#)[1] == .denied(.unreadable), "damage goes before the clock")
+        #expect(gate.verdicts(#"{"userId":"bob"}"#)[1] == .denied(.unreadable), "damage is reported before the clock")
         gate.records.isClockBehind = false
         #expect(gate.records.isUnreadable, "it is still damaged")
         gate.records.isUnreadable = false
         #expect(gate.passes(#"{"userId":"bob"}"#).count == 7)
     }
 
-    @Test("names of versions go by their numbers, then by their bytes")
+    @Test("version names are ordered by their numbers, then by their bytes")
     func order() {
         let rising = ["", "1", "1.0", "1.9", "1.10", "2", "2025-03", "2025-3-1", "2025-10", "a", "a1", "b"]
         for (i, a) in rising.enumerated() {
@@ -176,9 +176,9 @@ private struct Gatehouse {
         #expect(!NaturalOrder.precedes(Array("2025-03".utf8), Array("2025-3".utf8)))
     }
 
-    // MARK: - Against a slow model
+    // MARK: - Comparison with a simple model
 
-    @Test("of any subjects and signals is what a slow model says", arguments: 0..<rounds(20) as Range<UInt64>)
+    @Test("the gate agrees with a simple model for random subjects and signals", arguments: 0..<rounds(20) as Range<UInt64>)
     func model(seed: UInt64) {
         var chance = Seeded(state: seed)
         let gate = Gatehouse()
@@ -223,12 +223,12 @@ private struct Gatehouse {
         return SubjectKey(high: high, low: low)
     }
 
-    @Test("is found again for each of many subjects, while the table grows and others read")
+    @Test("each of many subjects is found while the table grows and other threads read")
     func growth() {
         let records = ConsentRecords()
         let levels = ["none", "essential", "standard"]
         @Sendable func key(_ number: Int) -> SubjectKey { SubjectKey(high: UInt64(number), low: UInt64(number / 3) &* 0x9e37_79b9) }
-        // Readers see of each subject nothing, or what was written last or is being written.
+        // A reader sees no record of a subject, or one that was written for it.
         let done = DispatchSemaphore(value: 0)
         let readers = (0..<2).map { _ in
             Thread {

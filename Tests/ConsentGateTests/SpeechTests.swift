@@ -22,7 +22,7 @@ private func plan(_ change: (inout ConsentPlan) -> Void = { _ in }) -> Plan {
     return plan
 }
 
-/// Hears events by a plan.
+/// Reads the statements of events under a plan.
 private final class Ear {
     private let ruleset: Ruleset
     private var judge: Judge
@@ -34,7 +34,7 @@ private final class Ear {
         scanner = Scanner(ruleset.paths)
     }
 
-    /// What the event says to the ledger; nil: nothing.
+    /// Returns the statement of the event, or nil if it makes none.
     func action(_ line: String) -> ConsentAction? {
         var block = Block()
         block.text.append(line + "\n")
@@ -55,10 +55,10 @@ private func preferred(_ preferences: String) -> ConsentAction.Act? {
 }
 private func ids(_ line: String) -> [String]? { action(line).map { $0.ids.map { String(decoding: $0, as: UTF8.self) } } }
 
-@Suite("What an event says to the ledger")
+@Suite("Statements of events for the ledger")
 struct SpeechTests {
     @Test(
-        "in the router's own form is a state, a refusal or a withdrawal",
+        "an event of type consent states terms, a refusal or a withdrawal",
         arguments: [
             (#"{"level":"standard","version":"2"}"#, .state(ConsentTerms(level: "standard", version: "2"))),
             (#"{ "granted" : [ "operations" , "C0002" ] }"#, .state(ConsentTerms(granted: ["analytics", "operations"]))),
@@ -70,7 +70,7 @@ struct SpeechTests {
             (#"{"level":"none"}"#, .state(ConsentTerms(level: "none"))),
             (#"{"withdrawn":false,"level":"none"}"#, .state(ConsentTerms(level: "none"))),
             (#"{"l\u0065vel":"\u006eone"}"#, .state(ConsentTerms(level: "none"))),
-            // A withdrawal is one, whatever stands beside it.
+            // A withdrawal of everything counts, whatever else the object holds.
             (#"{"level":"nonsense","withdrawn":true,"x":[{"y":"}"}]}"#, .withdraw(nil)),
         ] as [(String, ConsentAction.Act)])
     func ownForm(consent: String, expected: ConsentAction.Act) {
@@ -78,7 +78,7 @@ struct SpeechTests {
     }
 
     @Test(
-        "makes no sense when a part of it does not",
+        "a statement with an invalid part is broken",
         arguments: [
             #"{}"#, #"[]"#, #""standard""#, #"null"#, #"{"level":"Standard"}"#, #"{"level":2}"#, #"{"levle":"standard"}"#,
             #"{"level":"none","level":"standard"}"#, #"{"granted":"analytics"}"#, #"{"granted":["ads"]}"#, #"{"granted":[1]}"#,
@@ -92,7 +92,7 @@ struct SpeechTests {
 
     private func isBroken(_ act: ConsentAction.Act?) -> Bool { if case .broken? = act { true } else { false } }
 
-    @Test("in Segment's event is what its categories say, and others of its events say nothing")
+    @Test("Segment's preference event states its categories, and its other events state nothing")
     func preferences() {
         #expect(preferred(#"{"operations":true,"C0002":false}"#) == .state(ConsentTerms(granted: ["operations"], denied: ["analytics"])))
         #expect(preferred(#"{ "Ads" : true , "operations" : true }"#) == .state(ConsentTerms(granted: ["operations"])))
@@ -108,7 +108,7 @@ struct SpeechTests {
         )
     }
 
-    @Test("is about every id that the event carries, each once, and about nobody without one")
+    @Test("a statement is about each id of its event once, and is broken without an id")
     func subjects() {
         let consent = #""type":"consent","consent":{"level":"none"}"#
         #expect(ids(#"{\#(consent),"userId":"u","anonymousId":"a","context":{"household":7}}"#) == ["u", "a", "7"])
@@ -116,7 +116,7 @@ struct SpeechTests {
         #expect(isBroken(act(#"{\#(consent),"userId":""}"#)))
     }
 
-    @Test("ties the ids of an alias, and the user and device of an identify, and no household")
+    @Test("an alias ties its ids, and an identify ties user and device but no household")
     func ties() {
         #expect(act(#"{"type":"alias","previousId":"a","userId":"u"}"#) == .tie)
         #expect(ids(#"{"type":"alias","previousId":"a","userId":"u","anonymousId":"x"}"#) == ["a", "u"])
@@ -127,7 +127,7 @@ struct SpeechTests {
         #expect(action(#"{"type":"identify","userId":"u","anonymousId":"a"}"#, users) == nil)
     }
 
-    @Test("sets apart the device of a reset, or else its user")
+    @Test("a reset unties its device, or else its user")
     func resets() {
         #expect(act(#"{"type":"reset","anonymousId":"a"}"#) == .untie)
         #expect(ids(#"{"type":"reset","anonymousId":"a","userId":"u"}"#) == ["a"])
@@ -135,7 +135,7 @@ struct SpeechTests {
         #expect(isBroken(act(#"{"type":"reset"}"#)))
     }
 
-    @Test("is heard however its type is written, and not where no ledger is kept")
+    @Test("an escaped type is recognised, and no statement is read without a ledger")
     func types() {
         #expect(act(#"{"type":"consen\u0074","userId":"u","consent":{"level":"none"}}"#) == .state(ConsentTerms(level: "none")))
         #expect(act(#"{"type":"\u0061lias","previousId":"a","userId":"u"}"#) == .tie)
@@ -145,7 +145,7 @@ struct SpeechTests {
         #expect(action(#"{"type":"consent","userId":"u","consent":{"level":"none"}}"#, plan { $0.ledger = nil }) == nil)
     }
 
-    @Test("counts from when the person said it, but a refusal is never late")
+    @Test("a statement counts from its timestamp, but a refusal is never late")
     func times() {
         func action(_ consent: String, _ time: String) -> ConsentAction? {
             ConsentGateTests.action(#"{"type":"consent","userId":"u","consent":\#(consent),"timestamp":\#(time)}"#)
@@ -159,12 +159,12 @@ struct SpeechTests {
     }
 }
 
-@Suite("What is left of what was said where only refusals count")
+@Suite("Statements of which only the refusals count")
 struct LoweringTests {
     private let vocabulary = ConsentVocabulary(plan().consent!, purposes: ["operations", "analytics"])
 
     @Test(
-        "is never more than was there",
+        "the result never allows more than before",
         arguments: [
             (nil, ConsentTerms(level: "standard"), nil),
             (nil, ConsentTerms(granted: ["operations", "analytics"]), nil),
@@ -189,7 +189,7 @@ struct LoweringTests {
         #expect(vocabulary.lowered(known, by: said) == expected)
     }
 
-    @Test("of several that are tied is so of each")
+    @Test("the terms of tied ids are lowered one by one")
     func several() {
         let known = [ConsentTerms(level: "standard"), ConsentTerms(level: "essential")]
         #expect(vocabulary.lowered(known, by: .withdraw(nil)) == [.withdrawn])
@@ -203,7 +203,7 @@ struct LoweringTests {
     }
 }
 
-/// A value of the `consent` of an event, as random text and as what it is.
+/// A random value in the `consent` of an event. It can be written as JSON, and read by the model.
 private indirect enum Said {
     case text(String)
     case list([Said])
@@ -249,7 +249,7 @@ private indirect enum Said {
         return "\"\(parts)\""
     }
 
-    /// Of a list of purposes.
+    /// The purposes of a valid list, or nil.
     var purposes: Set<String>? {
         guard case .list(let items) = self else { return nil }
         var found: Set<String> = []
@@ -264,9 +264,9 @@ private indirect enum Said {
     var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 }
 
-@Suite("The router's own form, held against a slow model")
+@Suite("Events of type consent, compared with a simple model")
 struct OwnFormModelTests {
-    /// nil: it makes no sense.
+    /// Returns the expected action, or nil if the statement is invalid.
     private func expected(_ members: [(name: String, value: Said)]) -> ConsentAction.Act? {
         let said = Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.value) })
         if said["withdrawn"]?.bool == true { return .withdraw(nil) }
@@ -291,7 +291,7 @@ struct OwnFormModelTests {
         return denied.isEmpty ? nil : .refuse(denied.sorted())
     }
 
-    @Test("says what the model says, whatever stands there", arguments: 0..<4)
+    @Test("any content is read as by the model", arguments: 0..<4)
     func random(seed: UInt64) {
         var chance = Seeded(state: seed)
         let ear = Ear()

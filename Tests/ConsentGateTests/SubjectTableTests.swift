@@ -7,7 +7,7 @@ import Testing
 @Suite("A table of subjects") struct SubjectTableTests {
     private func key(_ number: Int, group: UInt64) -> SubjectKey { SubjectKey(high: UInt64(number), low: group) }
 
-    @Test("takes as many as it says, and finds each and no other", arguments: [0, 1, 17, 1000, 40_000])
+    @Test("a table takes as many subjects as it promises, and finds each of them and no other", arguments: [0, 1, 17, 1000, 40_000])
     func all(room: Int) {
         var random = Seeded(state: UInt64(room))
         let table = SubjectTable(room: room)
@@ -18,7 +18,7 @@ import Testing
         #expect(keys.enumerated().allSatisfy { table.number(of: $1) == ($0 < table.room ? UInt32($0) : nil) })
     }
 
-    @Test("finds those that had to go on to other groups, from the last one to the first", arguments: [0, UInt64.max])
+    @Test("subjects that overflow into other groups are found, also from the last group to the first", arguments: [0, UInt64.max])
     func crowd(group: UInt64) {
         let table = SubjectTable(room: 20)
         defer { table.deallocate() }
@@ -28,7 +28,7 @@ import Testing
         #expect(table.number(of: key(1, group: UInt64.max / 2)) == nil)
     }
 
-    @Test("changes the number of whom it has, and of nobody else")
+    @Test("changing a number affects only that subject, and only if it is in the table")
     func change() {
         let table = SubjectTable(room: 8)
         defer { table.deallocate() }

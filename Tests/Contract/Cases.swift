@@ -1,5 +1,5 @@
-// The file beside an adapter that brings it to its outcomes, and the way from settings to an instance: through the same
-// checks that routes.json goes through.
+// Reads the cases of an adapter: a file with the settings and events that lead to each outcome. The settings of a case pass the same
+// checks as those in routes.json.
 
 import Configuration
 import Document
@@ -9,13 +9,13 @@ import PluginHost
 
 struct Case {
     var name: String
-    /// JSON.
+    /// The settings of the provider, as JSON.
     var settings: [String: Any]
     var expects: String
     var events: [String]
-    /// What standard output is while it runs; nil: nothing that matters.
+    /// The target of standard output during the case. It is nil if the target does not matter.
     var output: String?
-    /// A file that has one more line for each event that has arrived at the destination; nil: it cannot be looked at.
+    /// A file that gets one line for each event that arrives at the destination. It is nil if there is no such file.
     var arrives: String?
 
     static let kinds = ["delivered", "rejected", "retry", "unknown", "fault", "closed", "partial", "refused"]
@@ -29,7 +29,7 @@ struct Case {
 struct Cases {
     var all: [Case]
 
-    /// Without a file there is one case: no settings, delivered.
+    /// Reads the cases. Without a file there is one case: a provider without settings, which must deliver.
     static func read(_ file: String?, folder: String) throws -> Cases {
         guard let file else {
             return Cases(all: [Case(name: "without settings", settings: [:], expects: "delivered", events: Case.events)])
@@ -60,11 +60,11 @@ struct Cases {
             })
     }
 
-    /// The one that everything else is tried with.
+    /// The case whose settings and events all other checks use.
     var good: Case? { all.first { $0.expects == "delivered" && $0.output == nil } }
 }
 
-/// routes.json with one provider of these settings, as the router reads it.
+/// Returns the plan of a provider with these settings, read from a routes.json like in the router.
 func plan(_ module: String, _ settings: [String: Any], _ folders: ModuleFolders) throws -> ProviderPlan {
     var provider = settings
     provider["plugin"] = module

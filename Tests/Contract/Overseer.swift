@@ -1,4 +1,4 @@
-// Runs the checks in a child, repeats what it reports, and says so when it dies or says nothing any more.
+// Runs the checks in a child process and prints its report. If the child dies or stops reporting, the check that it ran has failed.
 
 import Foundation
 import Glibc
@@ -6,13 +6,13 @@ import Glibc
 struct Overseer {
     let patience: Int
 
-    /// The exit code: 0 when every check passed.
+    /// Returns the exit code, which is 0 if every check passed.
     func run(_ arguments: [String]) -> Int32 {
         let folder = NSTemporaryDirectory() + "switchyard-contract-" + UUID().uuidString
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let words = ["--patience", "\(patience)", "--child"] + arguments.map(absolute)
-        // The child works there.
+        // The child inherits this working folder.
         _ = FileManager.default.changeCurrentDirectoryPath(folder)
         guard let (child, report) = spawn(words) else {
             print("FAILED  the checks could not be started: \(String(cString: strerror(errno)))")
@@ -27,8 +27,8 @@ struct Overseer {
             failures += 1
             let end = status & 0x7f
             let why =
-                isQuiet ? "the module keeps the thread" : end != 0 ? "the module died of signal \(end)" : "the module ended the process"
-            print("FAILED  \(current): \(why); the rest was not tried")
+                isQuiet ? "the module does not return" : end != 0 ? "the module died of signal \(end)" : "the module ended the process"
+            print("FAILED  \(current): \(why); the remaining checks were not run")
         }
         print("\(passed) passed, \(failures) failed")
         return failures == 0 && passed > 0 ? 0 : 1
@@ -38,7 +38,7 @@ struct Overseer {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
-    /// The child and the descriptor on which it reports; its standard output is nobody's.
+    /// Starts the child. Returns its process id and the descriptor of its reports. Its standard output is discarded.
     private func spawn(_ arguments: [String]) -> (pid_t, Int32)? {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { return nil }
@@ -51,7 +51,7 @@ struct Overseer {
         posix_spawn_file_actions_adddup2(&actions, ends[1], Report.descriptor)
         let words = ([CommandLine.arguments[0]] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
-        // One line says how it died; a page on where is for its author's own debugger.
+        // One line about its end is enough. A backtrace helps only the author of the module.
         setenv("SWIFT_BACKTRACE", "enable=no", 0)
         var child = pid_t()
         let error = posix_spawn(&child, "/proc/self/exe", &actions, nil, words, environ)
@@ -60,7 +60,7 @@ struct Overseer {
         return error == 0 ? (child, ends[0]) : nil
     }
 
-    /// Repeats the lines of the child until it ends or is quiet for too long; the check that was begun and not ended.
+    /// Prints the lines of the child until it ends or is silent for too long. `current` is the check that has begun and not ended.
     private func listen(_ descriptor: Int32) -> (passed: Int, failed: Int, current: String?, isQuiet: Bool) {
         var (passed, failed) = (0, 0)
         var current: String?
@@ -94,12 +94,12 @@ extension String {
     func dropping(_ prefix: String) -> String? { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil }
 }
 
-/// What the child tells its overseer, a line at a time.
+/// The lines that the child reports to its overseer.
 enum Report {
-    /// Above the standard ones, which belong to the module.
+    /// The descriptor of the reports. The standard descriptors belong to the module.
     static let descriptor: Int32 = 3
 
-    /// Within a long check the module has ended what it was called for.
+    /// The line that says, during a long check, that the module still makes progress.
     static let alive = "alive"
     static func goesOn() { write(alive) }
     static func begin(_ check: String) { write("begin \(check)") }

@@ -1,13 +1,13 @@
-// What a module leaves behind in its process and in the working folder: memory, descriptors, threads, children and files.
+// Finds what a module leaves in its process and in the working folder: memory, descriptors, threads, children and files.
 
 import CPlatform
 import Foundation
 import Glibc
 import Platform
 
-/// What grows where something is never given back.
+/// The resources in use. They grow if a module never releases something.
 struct Footprint {
-    /// Of the allocator, in use; 0 under a sanitizer, which has one of its own.
+    /// The bytes that the allocator has in use. It is 0 under a sanitizer, which has an allocator of its own.
     var memory: Int
     var descriptors: Int
     var threads: Int
@@ -19,7 +19,7 @@ struct Footprint {
             children: childCount)
     }
 
-    /// By the system's own calls, which keep nothing, so that looking is not what grows.
+    /// Returns the names in a folder. It uses only system calls that keep no memory, so that the measurement itself does not grow.
     private static func names(_ folder: String) -> [String] {
         guard let stream = opendir(folder) else { return [] }
         defer { closedir(stream) }
@@ -43,30 +43,30 @@ struct Footprint {
     }
 }
 
-/// Repeats something and compares what it has come to after each part of it. The first part may fill caches and start what stays. Of
-/// the others each must have grown for a leak: what is given back late, or is twice as large once, has not.
+/// Compares the resources in use after each part of a repetition. The first part may fill caches and start things that stay. There is a
+/// leak only if each of the other parts has grown. So a late release, or a single growth, is not a leak.
 struct Growth {
     static let parts = 6
     private var marks: [Footprint] = []
 
     mutating func mark() { marks.append(.now()) }
 
-    /// What is never given back, in words; `turns` is how often each part did it.
+    /// Returns a message about what is never released, or nil if there is no leak. `turns` is the number of repetitions in each part.
     func leak(turns: Int, withMemory: Bool) -> String? {
         func least(_ size: (Footprint) -> Int) -> Int { zip(marks, marks.dropFirst()).map { size($1) - size($0) }.min() ?? 0 }
         var leaks: [String] = []
         let memory = least(\.memory)
-        // Eight bytes each time are less than the smallest piece that the allocator gives.
+        // Eight bytes in each turn are less than the smallest allocation.
         if withMemory, memory >= 8 * turns { leaks.append("at least \(memory) bytes of memory") }
         for (name, count) in [("descriptors", least(\.descriptors)), ("threads", least(\.threads)), ("children", least(\.children))]
         where count > 0 {
             leaks.append("at least \(count) \(name)")
         }
-        return leaks.isEmpty ? nil : "\(leaks.joined(separator: " and ")) are not given back with each \(turns) of them"
+        return leaks.isEmpty ? nil : "\(leaks.joined(separator: " and ")) are not released after each \(turns) repetitions"
     }
 }
 
-/// What was there before an instance was made, so that what it makes is seen.
+/// The files, descriptors and children at one moment. A comparison with a later moment shows what an instance has made.
 struct Dependencies {
     private var files: [String: String]
     private var open: Set<String>
@@ -87,12 +87,12 @@ struct Dependencies {
             })
     }
 
-    /// What is there now and was not, or has changed.
+    /// Returns a message about something that is new, has changed or was removed since then. It returns nil if there is nothing.
     func news(_ folder: String) -> String? {
         let now = Dependencies(folder)
         if let name = now.files.keys.sorted().first(where: { files[$0] != now.files[$0] }) { return "it wrote \(name)" }
         if let name = files.keys.sorted().first(where: { now.files[$0] == nil }) { return "it removed \(name)" }
-        // A wake-up, a timer, a pipe or a pair of sockets of its own is no connection.
+        // An event descriptor, a timer, a pipe or a private pair of sockets is not a connection.
         let targets = now.open.subtracting(open).filter { !$0.contains(" socket:") || isConnection($0) }
             .map { $0.drop { $0 != " " }.dropFirst() }.filter { target in
                 target.hasPrefix("socket:") || target.hasPrefix("/") && !target.hasPrefix("/proc/") && !target.contains(".so")
@@ -102,7 +102,7 @@ struct Dependencies {
     }
 }
 
-/// Whether the socket of that number is one of the network, or has a peer with a name.
+/// Returns true if the socket with that number is a network socket, or its own or its peer's address has a name.
 private func isConnection(_ descriptor: String) -> Bool {
     guard let number = Int32(descriptor.prefix { $0 != " " }) else { return false }
     var address = sockaddr_un()
@@ -115,7 +115,7 @@ private func isConnection(_ descriptor: String) -> Bool {
     return isNamed && (address.sun_family != sa_family_t(AF_UNIX) || size > MemoryLayout<sa_family_t>.size)
 }
 
-/// A file that has one line for each event that has arrived.
+/// A file that gets one line for each event that arrives at the destination.
 final class Destination {
     private let path: String
     private var offset = 0
@@ -123,7 +123,7 @@ final class Destination {
 
     init(_ path: String) { self.path = path }
 
-    /// How many lines have come since this was asked last.
+    /// Returns the number of lines that have come since the last call.
     func arrived() -> Int {
         guard let file = FileHandle(forReadingAtPath: path) else { return 0 }
         defer { try? file.close() }

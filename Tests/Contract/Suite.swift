@@ -1,4 +1,4 @@
-// The checks, in the child process. Each is announced before it is tried, so that the overseer knows which one never ended.
+// The checks, which run in the child process. Each check is announced before it runs, so that the overseer knows which one never ended.
 
 import Delivery
 import Foundation
@@ -12,7 +12,7 @@ struct Broken: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// What became of a delivery, and how often.
+/// Collects the outcomes of a delivery, which must be exactly one.
 final class Ending: Sendable {
     private let outcomes = Monitor<[BatchOutcome]>([])
     func put(_ outcome: BatchOutcome) {
@@ -38,7 +38,7 @@ final class Suite {
     let folder = FileManager.default.currentDirectoryPath
     private var seen: Set<String> = []
     private var isStuck = false
-    /// Every instance that was made; what they say after their end is counted.
+    /// All instances that were made. At the end, their stray completions are counted.
     private var instances: [ModuleInstance] = []
 
     init(module: String, casesFile: String?, patience: Int) {
@@ -55,7 +55,7 @@ final class Suite {
             Report.passed(name)
         } catch {
             Report.failed(name, "\(error)")
-            // What holds one delivery for ever would hold each of the following.
+            // A module that never ends one delivery would also block the following checks.
             if "\(error)".hasPrefix("it was not ended") { isStuck = true }
         }
     }
@@ -70,19 +70,19 @@ final class Suite {
                 atPath: modules, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
             let name = (file as NSString).lastPathComponent
             try FileManager.default.createSymbolicLink(atPath: modules + "/" + name, withDestinationPath: file)
-            guard let installed = folders.installed().first else { throw Broken("\(file) is no shared library, named .so") }
+            guard let installed = folders.installed().first else { throw Broken("\(file) is not a shared library named *.so") }
             _ = try installed.state.get()
             found = try folders.module(installed.name)
         }
         check("its cases can be read") { cases = try Cases.read(casesFile, folder: folder) }
         guard let module = found, let cases else { return }
-        check("it says what it does, and in which version") {
+        check("its description has a summary and a version") {
             if module.description.summary.isEmpty { throw Broken("its summary is empty") }
             if module.description.version.isEmpty { throw Broken("its version is empty") }
         }
-        // Before anything else, so that nothing is there yet.
+        // This comes before all other checks, so that the folder is still empty.
         for one in cases.all where one.expects != "refused" {
-            check("\(one.name): to make it and to close it writes nothing, connects to nothing and starts nothing") {
+            check("\(one.name): create and destroy write nothing, connect to nothing and start nothing") {
                 let before = Dependencies(folder)
                 let instance = try make(module, folders, one.settings)
                 let made = before.news(folder)
@@ -95,16 +95,16 @@ final class Suite {
         if let good = cases.good {
             deliveries(module, folders, good)
         } else {
-            Report.note("no case expects 'delivered': deliveries were not tried")
+            Report.note("no case expects 'delivered': deliveries were not checked")
         }
-        check("nothing is said once an instance was destroyed") {
+        check("no delivery is completed twice or after destroy") {
             let strays = instances.reduce(0) { $0 + $1.strayCompletions }
-            if strays > 0 { throw Broken("\(strays) completions were of no delivery that was under way") }
+            if strays > 0 { throw Broken("\(strays) completions were for no delivery under way") }
         }
         let missing = Case.kinds.filter { !seen.contains($0) && $0 != "refused" }
         Report.note(
             "outcomes seen: \(seen.sorted().joined(separator: ", "))"
-                + (missing.isEmpty ? "" : "; no case brought it to \(missing.joined(separator: ", "))"))
+                + (missing.isEmpty ? "" : "; no case led to \(missing.joined(separator: ", "))"))
     }
 
     // MARK: - Settings
@@ -118,12 +118,12 @@ final class Suite {
                 } catch is ConfigurationFaults {
                     return
                 }
-                throw Broken("the schema lets them pass")
+                throw Broken("the schema accepts them")
             }
         }
-        check("settings that are no settings are refused or taken, without a crash") {
+        check("invalid settings are refused or accepted without a crash") {
             for text in WrongSettings.texts {
-                // Refused is as good as taken.
+                // Both results are allowed.
                 if let instance = try? module.make(settings: Secret(Array(text.utf8)), name: "out", log: { _, _ in }) { instance.close() }
             }
         }
@@ -140,13 +140,13 @@ final class Suite {
         return instance
     }
 
-    /// Closes the instance and waits for the threads that it had beyond `threads` to end, as destroy does.
+    /// Closes the instance and waits until there are no more than `threads` threads, since destroy must end those of the instance.
     private func destroy(_ instance: ModuleInstance, threads: Int) throws {
         instance.close()
         let until = Clock.system.now() + .seconds(patience)
         // The kernel lists a thread for a moment longer than a join takes.
         while Footprint.now().threads > threads {
-            guard Clock.system.now() < until else { throw Broken("a thread of it goes on after it was destroyed") }
+            guard Clock.system.now() < until else { throw Broken("one of its threads still runs after destroy") }
             usleep(1000)
         }
     }
@@ -158,7 +158,7 @@ final class Suite {
         let before = Array(batch.bytes)
         let ending = Ending()
         _ = destination?.arrived()
-        // Looked at in the call that says so: what arrives after it was not delivered by then.
+        // The file is read inside the completion: an event that arrives later was not delivered at that moment.
         let arrived = Monitor(0)
         nonisolated(unsafe) let destination = destination
         instance.deliver(lent: batch, attempt: attempt) { outcome in
@@ -168,7 +168,7 @@ final class Suite {
         let outcome = try ending.wait(patience)
         if destination != nil, kind(of: outcome, lines.count) == "delivered" {
             let count = arrived.withLock { $0 }
-            if count < lines.count { throw Broken("\(lines.count) events were called delivered, and \(count) had arrived") }
+            if count < lines.count { throw Broken("\(lines.count) events were reported as delivered, but only \(count) had arrived") }
         }
         guard batch.bytes.elementsEqual(before) else { throw Broken("it changed the events that it was lent") }
         if let senseless = senseless(outcome) { throw Broken(senseless) }
@@ -203,7 +203,7 @@ final class Suite {
     }
 
     private func kind(of outcome: BatchOutcome, _ count: Int) -> String {
-        // What holds for each event holds for the batch, however it was said.
+        // If all events have the same outcome, it is the outcome of the batch, no matter how the module reported it.
         let kinds = Set((0..<count).map { kind(of: outcome.events[$0] ?? outcome.batch) })
         return kinds.count > 1 ? "partial" : kinds.first ?? kind(of: outcome.batch)
     }
@@ -219,7 +219,7 @@ final class Suite {
         }
     }
 
-    /// The host takes an outcome that makes no sense for unknown, and says so.
+    /// Returns the message of the host if it took an invalid outcome for unknown. It returns nil if all outcomes were valid.
     private func senseless(_ outcome: BatchOutcome) -> String? {
         for case .unknown(let answer) in [outcome.batch] + outcome.events.values where answer.message.hasPrefix("the module ") {
             return answer.message
@@ -281,7 +281,7 @@ final class Suite {
             _ = try deliver(instance, [#"{"a":"\#(String(repeating: "x", count: max(0, size)))"}"#])
         }
         check("an empty batch is ended") { _ = try deliver(instance, []) }
-        check("twelve hundred batches one after the other are delivered, and what they took is given back") {
+        check("1200 batches in sequence are delivered, and their resources are released") {
             var growth = Growth()
             let turns = 1200 / Growth.parts
             for _ in 0..<Growth.parts {
@@ -293,7 +293,7 @@ final class Suite {
             }
             if let leak = growth.leak(turns: turns, withMemory: true) { throw Broken(leak) }
         }
-        check("as many batches at once as it says it takes are each ended") {
+        check("as many batches at once as its concurrency allows are all ended") {
             let endings = (0..<module.description.concurrency).map { _ in Ending() }
             for ending in endings {
                 instance.deliver(lent: OwnBatch(good.events, arrival: Clock.system.wall()), attempt: 1) { ending.put($0) }
@@ -311,12 +311,12 @@ final class Suite {
                 let outcome = try ending.wait(patience)
                 if let senseless = senseless(outcome) { throw Broken(senseless) }
                 let kind = kind(of: outcome.batch)
-                // Nobody flushes again, and what was delivered is where it belongs or is not.
+                // A flush is not repeated, so it must succeed.
                 guard kind == "delivered" else { throw Broken("it was \(kind): \(words(outcome.batch))") }
             }
         }
         check("two instances deliver side by side") { try sideBySide(module, folders, good) }
-        check("it can be closed while a delivery is under way, which is ended once") {
+        check("it can be closed while a delivery is under way, and the delivery is ended once") {
             let threads = Footprint.now().threads
             let other = try make(module, folders, good.settings)
             let ending = Ending()
@@ -325,14 +325,14 @@ final class Suite {
             _ = try ending.wait(patience)
             guard ending.count == 1, other.strayCompletions == 0 else { throw Broken("it was ended more than once") }
         }
-        check("it can be closed twice, and at once after it was made, and made again") {
+        check("it can be closed immediately after it was made, closed twice, and made again") {
             for _ in 0..<10 {
                 let other = try make(module, folders, good.settings)
                 other.close()
                 other.close()
             }
         }
-        check("sixty instances that deliver and are closed give back what they took") {
+        check("60 instances that deliver and are closed release their resources") {
             var growth = Growth()
             let turns = 60 / Growth.parts
             for _ in 0..<Growth.parts {
@@ -345,14 +345,14 @@ final class Suite {
                 }
                 growth.mark()
             }
-            // The host's side of an instance is kept for the life of the process, so its memory says nothing.
+            // The host's part of an instance lives as long as the process, so the memory must not be compared.
             if let leak = growth.leak(turns: turns, withMemory: false) { throw Broken(leak) }
         }
-        check("it is closed, its threads have ended, and every delivery was ended exactly once") {
+        check("it can be closed, its threads end, and every delivery was ended exactly once") {
             try destroy(instance, threads: threads)
             instance.close()
             guard instance.strayCompletions == 0 else {
-                throw Broken("\(instance.strayCompletions) completions were of no delivery that was under way")
+                throw Broken("\(instance.strayCompletions) completions were for no delivery under way")
             }
         }
     }

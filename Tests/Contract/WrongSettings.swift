@@ -1,4 +1,4 @@
-// Settings that are wrong in each way that a module's own schema forbids.
+// Makes wrong settings: one for each way in which settings can violate the module's own schema.
 
 import Plans
 
@@ -6,7 +6,7 @@ struct WrongSettings {
     var way: String
     var settings: [String: Any]
 
-    /// Each is the good settings with one fault put in.
+    /// Returns copies of the good settings, each with one fault.
     static func all(of rules: SettingsSchema.ObjectRules, good: [String: Any]) -> [WrongSettings] {
         var result: [WrongSettings] = []
         func put(_ way: String, _ name: String, _ value: Any?) {
@@ -27,7 +27,7 @@ struct WrongSettings {
         case .string(let rules):
             var ways: [(String, Any)] = [("a number", 7), ("a list", ["x"])]
             if rules.format != .plain { ways += [("without a unit", "12"), ("of an unknown unit", "12 parsecs")] }
-            if !rules.oneOf.isEmpty { ways.append(("none of its choices", "none of the choices")) }
+            if !rules.oneOf.isEmpty { ways.append(("not one of its choices", "none of the choices")) }
             return ways
         case .number(let rules):
             var ways: [(String, Any)] = [("text", "seven"), ("an object", ["x": 1])]
@@ -43,6 +43,6 @@ struct WrongSettings {
         }
     }
 
-    /// What create must survive although no router would hand it over: it refuses or makes an instance, and does not crash.
+    /// Settings that a router never passes to create. It must still survive them: it refuses them or makes an instance.
     static let texts = ["", "{", "null", "[]", "7", #"{"a":"#, "{}", "\u{0}", String(repeating: "[", count: 1000)]
 }

@@ -1,6 +1,6 @@
 /*
- * Appends its batches to out.ndjson in the working folder, and breaks the contract in the way that -D asks for (see contract.sh). The
- * contract must say so, and must say nothing of the module without any.
+ * Appends its batches to out.ndjson in the working folder, and breaks the contract in the way that -D selects (see contract.sh). The
+ * contract must find that, and it must find no fault in the module without -D.
  */
 #include "switchyard_plugin.h"
 
@@ -43,7 +43,7 @@ static void *create(const switchyard_host *host, switchyard_bytes settings, char
 }
 
 #if defined AFTER || defined STAYS
-/* Goes on after destroy. */
+/* Runs on after destroy. */
 static void *late(void *instance) {
   const switchyard_host *host = instance;
   while (!destroyed) usleep(1000);
@@ -62,7 +62,7 @@ struct later {
   switchyard_bytes text;
 };
 
-/* Sends what was called delivered. */
+/* Writes the events that were already reported as delivered. */
 static void *send_later(void *raw) {
   struct later *later = raw;
   usleep(20000);

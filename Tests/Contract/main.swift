@@ -1,7 +1,7 @@
-// The contract: holds a built module against what every adapter promises. `switchyard-contract lib.so [CASES.json]`
+// The contract: checks that a built module keeps what every adapter promises. `switchyard-contract lib.so [CASES.json]`
 //
-// The checks run in a child process, so that a module that crashes, exits or hangs fails one of them and not the account.
-// Standard output gets one line for each check and the sum, and nothing that a module writes.
+// The checks run in a child process. If a module crashes, exits or hangs, one check fails, and the report is still complete up to there.
+// Standard output gets one line for each check, notes, and the sum. It never gets anything that a module writes to its standard output.
 
 import Foundation
 import Glibc
@@ -9,13 +9,13 @@ import Glibc
 let usage = """
     Usage: switchyard-contract [--patience SECONDS] LIBRARY.so [CASES.json]
 
-    Holds a built provider module against the contract. CASES.json brings it to its outcomes:
+    Checks a built provider module against the contract. CASES.json lists settings and events that lead to each outcome:
       {"cases": [{"settings": {"path": "${dir}/out"}, "expects": "delivered"},
                  {"settings": {"path": "/dev/full"}, "expects": "retry", "events": [{"event": "a"}]}]}
-    ${dir} is an empty folder, ${http} the address in SWITCHYARD_CONTRACT_HTTP. "expects" is delivered, rejected, retry, unknown, fault,
-    closed, partial, or refused when no instance is to be made. "output" names what standard output is: a file such as /dev/full, or
-    "left", a pipe without a reader. "arrives" names a file at the destination that has one more line for each event that has arrived: an
-    event that is called delivered must be there at that moment.
+    ${dir} is an empty folder. ${http} is the address in SWITCHYARD_CONTRACT_HTTP. "expects" is delivered, rejected, retry, unknown, fault,
+    closed, partial, or refused if create must refuse the settings. "output" is the target of standard output: a file such as /dev/full,
+    or "left" for a pipe without a reader. "arrives" is a file at the destination that gets one line for each event that arrives: when an
+    event is reported as delivered, its line must already be there.
 
     """
 

@@ -1,5 +1,5 @@
-# Answers every request with the status that its path names, /reset by closing the connection, and /keep/PATH with 200 once its body
-# stands in the file of that path, which must lie among the temporary files. Writes its address to a file.
+# Answers each request with the status in its path. For /reset it closes the connection. For /keep/PATH it appends the body to that file,
+# which must be in the folder for temporary files, and then answers 200. It writes its own address to a file.
 import http.server, os, sys, tempfile
 
 

@@ -4,7 +4,7 @@ import Glibc
 import Platform
 import Testing
 
-/// A folder that goes when its test does.
+/// A folder that is removed at the end of its test.
 private final class Folder {
     let path: String
     init(_ tail: String = "") {
@@ -38,7 +38,7 @@ private func readAll(_ number: Int32) -> String {
 
 @Suite("The control socket")
 struct ControlServerTests {
-    @Test("answers what it is asked, is for its owner alone, and goes with its router")
+    @Test("answers requests, is for its owner alone, and is removed with its router")
     func answers() throws {
         let folder = Folder()
         let server = try ControlServer(folder: folder.path) { request, answer in
@@ -56,7 +56,7 @@ struct ControlServerTests {
         #expect(throws: ControlFault.self) { try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/status")) }
     }
 
-    @Test("takes a body, and gives back another")
+    @Test("receives a body and returns another one")
     func bodies() throws {
         let folder = Folder()
         let server = try ControlServer(folder: folder.path) { request, answer in
@@ -69,13 +69,13 @@ struct ControlServerTests {
         server.close()
     }
 
-    /// What happened in a folder, one name after the other.
+    /// Watches a folder for new names.
     private final class FolderEvents {
         private let number = inotify_init1(Int32(IN_NONBLOCK))
         init(_ folder: String) { #expect(inotify_add_watch(number, folder, UInt32(IN_CREATE | IN_MOVED_TO)) >= 0) }
         deinit { close(number) }
 
-        /// Whether a file came to its name complete, by a rename, or was made under it; by its name.
+        /// Returns the new names. The value is true if a complete file was renamed to the name, and false if the file was made under it.
         func names() -> [String: Bool] {
             var bytes = [UInt8](repeating: 0, count: 4096)
             var names: [String: Bool] = [:]
@@ -95,7 +95,7 @@ struct ControlServerTests {
         }
     }
 
-    @Test("has its name only when it takes connections, so whoever waits for the name can connect at once")
+    @Test("gets its name only when it takes connections, so a client that waits for the name can connect at once")
     func namedWhenReady() throws {
         let folder = Folder()
         let events = FolderEvents(folder.path)
@@ -106,7 +106,7 @@ struct ControlServerTests {
         server.close()
     }
 
-    @Test("takes the place of one that a killed router left behind")
+    @Test("replaces a socket that a killed router left behind")
     func leftBehind() throws {
         let folder = Folder()
         let first = try ControlServer(folder: folder.path) { _, answer in answer(Response(200, "first")) }
@@ -128,16 +128,16 @@ struct ControlServerTests {
         server.close()
     }
 
-    @Test("is not kept from others by those who say nothing, and ends them when their time is up")
+    @Test("serves others while some clients are silent, and closes silent connections when their time is up")
     func silent() throws {
-        // The shorter a time, the sooner they are ended; with the shortest a busy machine ends the one that asks, too.
+        // With a short time, silent connections end sooner. But on a busy machine the shortest time also ends the client that asks.
         for patience in [50, 1000, 20_000] {
             let folder = Folder()
             let server = try ControlServer(folder: folder.path, patience: .milliseconds(patience)) { _, answer in
                 answer(Response(200, "ok"))
             }
             server.start()
-            // More than it serves at once: the last ones wait until the first have had their time.
+            // These are more than it serves at once. The last ones wait until the time of the first ones is up.
             let silent = (0..<40).map { _ in connection(server.path) }
             let answer = try? ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/"), patience: .seconds(600))
             let said = readAll(silent[0])
@@ -150,7 +150,7 @@ struct ControlServerTests {
         }
     }
 
-    @Test("serves others while an answer takes long, and takes one that nobody waits for any more")
+    @Test("serves others while an answer takes long, and accepts an answer for a client that has gone")
     func slowAnswer() throws {
         let folder = Folder()
         let held = Monitor<[@Sendable (Response) -> Void]>([])
@@ -178,7 +178,7 @@ struct ControlServerTests {
         server.close()
     }
 
-    @Test("survives nonsense")
+    @Test("survives random bytes")
     func nonsense() throws {
         let folder = Folder()
         let server = try ControlServer(folder: folder.path) { _, answer in answer(Response(200, "ok")) }

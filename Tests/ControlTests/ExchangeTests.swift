@@ -2,7 +2,7 @@ import Testing
 
 @testable import Control
 
-/// A request given in pieces of this size.
+/// Reads a request in pieces of this size.
 private func read(_ text: String, pieces: Int = 1) -> RequestReader.Progress {
     var reader = RequestReader()
     let bytes = Array(text.utf8)
@@ -25,7 +25,7 @@ struct ExchangeTests {
     }
 
     @Test(
-        "that makes no sense is refused",
+        "that is invalid is refused",
         arguments: [
             "\r\n\r\n", "GET\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/2\r\n\r\n", "get / HTTP/1.1\r\n\r\n", "GET status HTTP/1.1\r\n\r\n",
             "GET / HTTP/1.1 \r\n\r\n", "\u{0}\u{1}\u{2}\n\n",
@@ -38,7 +38,7 @@ struct ExchangeTests {
         #expect(response.status == 400)
     }
 
-    @Test("has a body that is long enough for a piece of a file, and ends where its length says", arguments: [1000, 16384])
+    @Test("may have a body as long as a piece of a file, and ends where its length says", arguments: [1000, 16384])
     func body(size: Int) {
         let body = String(repeating: "x", count: Request.mostBody)
         let text = "POST / HTTP/1.1\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
@@ -46,7 +46,7 @@ struct ExchangeTests {
         #expect(read(String(text.dropLast()), pieces: size) == .more)
     }
 
-    @Test("is bounded: a head without end, a body too long, a length that is none, a body without one")
+    @Test("is limited: an endless head, a body that is too long, an invalid length and a body without a length are refused")
     func bounds() {
         func status(_ text: String) -> Int? {
             if case .refused(let response) = read(text, pieces: 100) { response.status } else { nil }

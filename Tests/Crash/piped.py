@@ -1,4 +1,4 @@
-"""Stories with events on standard input: --acks says how far the router has come, and the next run is fed from there on."""
+"""Stories with events on standard input: --acks says which events are acknowledged, and the next run continues after them."""
 
 import os
 import selectors
@@ -11,7 +11,7 @@ from story import PATIENCE, Failed, Story
 class Piped(Story):
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
-        self.last_acked = 0  # the greatest number that was acknowledged; all before it were too
+        self.last_acked = 0  # the greatest acknowledged number; all smaller numbers are acknowledged too
 
     def acknowledged(self):
         return range(1, self.last_acked + 1)
@@ -37,12 +37,12 @@ class Piped(Story):
     def feed_the_rest(self):
         self.begin()
         if not self.feed(self.highest + 100, PATIENCE) or self.last_acked < self.highest:
-            raise Failed(f"the last run acknowledged {self.last_acked} of {self.highest} within {PATIENCE} s, {self.errors()}")
+            raise Failed(f"the last run acknowledged {self.last_acked} of {self.highest} within {PATIENCE} s; {self.errors()}")
         self.process.stdin.close()
         os.close(self.acks)
 
     def feed(self, end, moment):
-        """Sends the events with these numbers; what is acknowledged meanwhile is noted. False: the router ended."""
+        """Sends the events up to `end` and notes the acknowledgements meanwhile. Returns False if the router ended."""
         number, pending, stdin, acks = self.first, b"", self.process.stdin, self.acks
         stop = time.monotonic() + moment
         with selectors.DefaultSelector() as selector:
@@ -75,7 +75,7 @@ class Piped(Story):
                     return True
 
     def hear(self):
-        """Notes what was acknowledged. True: there will be no more."""
+        """Reads and notes acknowledgements. Returns True at the end of the pipe."""
         try:
             more = os.read(self.acks, 1 << 16)
         except BlockingIOError:
@@ -84,6 +84,6 @@ class Piped(Story):
         for line in lines:
             acked = self.first + int(line) - 1
             if acked < self.last_acked or acked > self.highest:
-                raise Failed(f"acknowledges line {int(line)}, which is event {acked}, behind {self.last_acked} or not sent yet ({self.highest})")
+                raise Failed(f"acknowledges line {int(line)}, which is event {acked}; expected an event from {self.last_acked} to {self.highest}")
             self.last_acked = acked
         return not more

@@ -1,7 +1,7 @@
-"""Stories with events over HTTP: several clients post at once, and what was answered 200 is acknowledged.
+"""Stories with events over HTTP: several clients post at the same time, and an answer 200 acknowledges the events.
 
-An event whose request got no answer, or was put off, is sent again, in this run or the next; which client sends it, and beside which
-others, is up to chance. A router that is neither killed nor told to end owes every request an answer.
+An event whose request got no answer, or 429 or 503, is sent again, in this run or the next. The client and the other events of the request
+are chosen at random. A router that is neither killed nor told to end must answer every request.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ class Posted(Story):
         super().__init__(*arguments, **options)
         self.lock = threading.Lock()
         self.answered = set()
-        self.open = []  # sent, and not answered with 200
+        self.open = []  # events that were sent and not answered with 200
         self.clients = []
         self.failure = None
 
@@ -38,7 +38,7 @@ class Posted(Story):
     # The router's side
 
     def begin(self, end):
-        """Starts a router, and clients that post until the event with the number `end` is reached and nothing is open."""
+        """Starts a router, and clients that post up to the event `end` and leave no event open."""
         self.end, self.is_ending = end, False
         self.start(stdin=open(os.devnull, "rb"))
         if end is not None:
@@ -54,7 +54,7 @@ class Posted(Story):
             if told and ended:
                 return int(port)
             time.sleep(0.002)
-        raise Failed(f"run {self.run_number} does not listen, {self.errors()}")
+        raise Failed(f"run {self.run_number} does not listen; {self.errors()}")
 
     def live(self, moment, most):
         self.begin(self.highest + most if most else None)
@@ -77,7 +77,7 @@ class Posted(Story):
             self.start_clients()
             self.join_clients()
         if self.open:
-            raise Failed(f"the last run left {len(self.open)} events without 200 within {PATIENCE} s, {self.errors()}")
+            raise Failed(f"the last run left {len(self.open)} events without 200 within {PATIENCE} s; {self.errors()}")
         self.is_ending = True
         self.process.send_signal(signal.SIGTERM)
 
@@ -103,12 +103,12 @@ class Posted(Story):
             self.failure = failure
         except (OSError, http.client.HTTPException) as error:
             if not self.is_ending:
-                self.failure = Failed(f"run {self.run_number} gave no answer: {error!r}, {self.errors()}")
+                self.failure = Failed(f"run {self.run_number} gave no answer: {error!r}; {self.errors()}")
         finally:
             connection.close()
 
     def take(self, count):
-        """The numbers of the next request: those that are open come first."""
+        """Returns the numbers of the next request. Open events come first."""
         with self.lock:
             numbers, self.open = self.open[:count], self.open[count:]
             while len(numbers) < count and self.highest < self.end:
@@ -132,7 +132,7 @@ class Posted(Story):
                 else:
                     self.open += numbers
         if status == 200 and b'"accepted":%d,' % len(numbers) not in said:
-            raise Failed(f"run {self.run_number} took not all of {numbers}: {said.decode()}")
+            raise Failed(f"run {self.run_number} did not accept all of {numbers}: {said.decode()}")
         if status in (429, 503):
             time.sleep(0.005)
         elif status != 200:

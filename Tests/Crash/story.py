@@ -1,7 +1,7 @@
-"""A story: one state folder, the routers that live and die on it, and the judgement of what they delivered.
+"""A story: one state folder, the runs of the router that use it, and the check of what they delivered.
 
-How events come to a router, and which of them it acknowledged, is known to `piped.py` and `posted.py`; the rest is told here. The
-same seed gives the same lanes and the same scenes; where a kill falls is up to the machine.
+`piped.py` and `posted.py` feed the events and note which of them were acknowledged. This file does the rest. The same seed gives the same
+lanes and the same scenes, but the machine decides at which point of the program a kill arrives.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ class Failed(Exception):
 
 
 class Story:
-    is_ordered = True  # whether events reach the router in the order of their numbers
+    is_ordered = True  # True if events reach the router in the order of their numbers
 
     def __init__(self, router, seed, kills, planted=False):
         self.router, self.seed, self.kills, self.planted = router, seed, kills, planted
@@ -47,27 +47,27 @@ class Story:
         self.lanes = self.pick_lanes()
         self.is_encrypted = self.chance.random() < 0.25
         self.run_number = 0
-        self.highest = 0  # the greatest number that was ever sent
-        self.sent_in = {}  # by number: the runs that it was sent in
+        self.highest = 0  # the greatest number that was sent
+        self.sent_in = {}  # for each number, the runs in which it was sent
         self.killed = set()  # the runs that were killed
         self.write_configuration()
 
-    # What a way of feeding says of itself
+    # The parts that depend on how events are fed
 
     def sources(self):
-        """The members of routes.json that it needs."""
+        """Returns additional members of routes.json."""
         return {}
 
     def live(self, moment, most):
-        """Feeds events until `moment` seconds have passed or `most` were acknowledged, and then leaves the router as it is."""
+        """Feeds events until `moment` seconds have passed or `most` events were acknowledged. The router keeps running."""
         raise NotImplementedError
 
     def hear_out(self):
-        """Notes what the router said before it died; that counts."""
+        """Notes the acknowledgements that the router gave before it was killed. They count."""
         raise NotImplementedError
 
     def feed_the_rest(self):
-        """Sends what was not acknowledged and some more, until all is, and then lets the router end."""
+        """Sends the events that were not acknowledged and some more until all are acknowledged, and then lets the router end."""
         raise NotImplementedError
 
     def acknowledged(self):
@@ -94,7 +94,7 @@ class Story:
                 queue["durability"] = "power"
             batch = {"events": self.chance.choice([1, 7, 500]), "bytes": "20KB", "wait": self.chance.choice(["1ms", "20ms"])}
             if self.planted:
-                # Nothing leaves before the router ends by itself, so that there is always something to forget.
+                # No batch leaves before the router ends, so that the spools always contain rows to delete.
                 queue["memory"], batch = "4MB", {"events": 10_000, "bytes": "1MB", "wait": "1h"}
             delivery = {"queue": queue, "batch": batch, "retry": {"first": "1ms", "most": "5ms"}}
             path = self.folder + "/out/${env:RUN}-" + kind
@@ -121,7 +121,7 @@ class Story:
                 stdout=subprocess.DEVNULL, stderr=errors, env={**os.environ, "RUN": f"{self.run_number:05}"}, **options)
 
     def event(self, number):
-        # The same number is the same event, also when it is sent again.
+        # The same number always gives the same event.
         pad = "x" * (40_000 if number % 500 == 0 else (10, 10, 300, 300, 2000)[number * 7919 % 5])
         return json.dumps({"n": number, "messageId": f"m-{number}", "type": "track", "event": "counted", "pad": pad}).encode() + b"\n"
 
@@ -138,7 +138,7 @@ class Story:
 
     def errors(self):
         with open(f"{self.folder}/errors-{self.run_number}", errors="replace") as file:
-            return "it said: " + file.read()[-2000:]
+            return "its messages: " + file.read()[-2000:]
 
     # The story
 
@@ -153,21 +153,21 @@ class Story:
         self.judge()
 
     def play(self):
-        """One scene, which ends with a kill."""
+        """Plays one scene, which ends with a kill."""
         scene = self.chance.random()
         if scene < 0.6:
             self.live(self.chance.choice([0.01, 0.05, 0.2]) * self.chance.random(), 5000)
-        elif scene < 0.85:  # while it takes up what is left
+        elif scene < 0.85:  # a kill while the router reads what an earlier run left
             self.live(0.05 * self.chance.random(), 0)
-        else:  # while it ends
+        else:  # a kill while the router ends
             self.live(0.1 * self.chance.random(), 5000)
             self.terminate()
         if self.process.poll() is not None and self.process.returncode not in (0, 69, -signal.SIGTERM):
-            raise Failed(f"run {self.run_number} ended with {self.process.returncode}, {self.errors()}")
+            raise Failed(f"run {self.run_number} ended with {self.process.returncode}; {self.errors()}")
         self.kill()
 
     def play_planted(self):
-        """The planted bug: the rows of the spools are gone."""
+        """Plays one scene with the planted bug: it deletes the rows of the spools."""
         self.live(PATIENCE, 100)
         self.kill()
         for path in glob.glob(f"{self.folder}/state/spool-*.sqlite"):
@@ -175,29 +175,29 @@ class Story:
                 file.execute("DELETE FROM batches")
 
     def finish(self):
-        """The last run takes up what is left, gets some more events, and ends by itself."""
+        """The last run delivers what earlier runs left and some more events, and ends without a kill."""
         try:
             self.feed_the_rest()
             code = self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            raise Failed(f"the last run did not end, {self.errors()}")
-        # A router from whose spools rows were taken says so, and ends with 69.
+            raise Failed(f"the last run did not end; {self.errors()}")
+        # A router whose spools lost rows reports it and ends with 69. So does a run whose program rejected events.
         if code != (69 if "exec" in self.lanes or self.planted else 0) and code != 0:
-            raise Failed(f"the last run ended with {code}, {self.errors()}")
+            raise Failed(f"the last run ended with {code}; {self.errors()}")
 
     def judge(self):
         for kind in self.lanes:
             self.judge_lane(kind)
 
     def judge_lane(self, kind):
-        copies = {}  # by number: the runs that delivered it, and its bytes
+        copies = {}  # for each number, the runs that delivered it, and its bytes
         for run in range(1, self.run_number + 1):
             path = f"{self.folder}/out/{run:05}-{kind}"
             if not os.path.exists(path):
                 continue
             with open(path, "rb") as file:
                 lines = file.read().split(b"\n")
-            # The line that a kill cut off is no delivery; it is sent again.
+            # A line that a kill cut off is not a delivery. The event is sent again.
             if lines.pop() and run not in self.killed:
                 raise Failed(f"{kind}: run {run} left a torn line")
             before = 0
@@ -205,12 +205,12 @@ class Story:
                 event = json.loads(line)
                 number = event["n"]
                 if event["messageId"] != f"m-{number}":
-                    raise Failed(f"{kind}: event {number} came with the messageId {event['messageId']}")
+                    raise Failed(f"{kind}: event {number} arrived with the messageId {event['messageId']}")
                 runs, bytes = copies.setdefault(number, ([], line))
                 if bytes != line:
-                    raise Failed(f"{kind}: event {number} came in two forms")
+                    raise Failed(f"{kind}: event {number} arrived in two forms")
                 if self.is_ordered and kind in ("process", "power") and not runs and number < before:
-                    raise Failed(f"{kind}: run {run} delivered event {number} behind {before}")
+                    raise Failed(f"{kind}: run {run} delivered event {number} after {before}")
                 if not runs:
                     before = number
                 runs.append(run)
@@ -224,7 +224,7 @@ class Story:
             raise Failed(f"{kind}: {len(lost)} acknowledged events are lost, the first is {lost[0]}, sent in {self.sent_in.get(lost[0])}")
 
     def judge_repeats(self, kind, number, runs):
-        """Each time it was sent it may have been stored, and each run delivers what is stored once, unless that is known to be done."""
+        """Checks the repeated deliveries of an event. Each sending may have stored one copy, and a run delivers each stored copy at most once."""
         sent = self.sent_in[number]
         for run in set(runs):
             stored = sum(1 for sending in sent if sending <= run)

@@ -13,7 +13,7 @@ private final class Folder {
     deinit { try? FileManager.default.removeItem(atPath: path) }
     var file: String { path + "/x.sqlite" }
     var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
-    /// As a kill would leave them: whoever has them open does nothing any more.
+    /// Copies the files as a kill leaves them. Later writes to an open file do not reach the copy.
     func copy() throws -> Folder {
         let copy = Folder()
         for name in files where !name.hasSuffix("-shm") {
@@ -63,7 +63,7 @@ private func damage(_ folder: Folder) throws -> Damage? {
 
 @Suite("A file with a proof")
 struct ProvenFileTests {
-    /// A file after a kill: 20 rows were acknowledged, 10 of them stand in the log only.
+    /// Returns a folder after a kill: 20 rows were acknowledged, and 10 of them are only in the log.
     private func killed() throws -> Folder {
         let folder = Folder()
         var file = try made(folder)
@@ -74,7 +74,7 @@ struct ProvenFileTests {
         return try folder.copy()
     }
 
-    @Test("has after a kill all that was acknowledged, and goes on")
+    @Test("has everything that was acknowledged after a kill, and works on")
     func whole() throws {
         let folder = try killed()
         let warned = Monitor<[String]>([])
@@ -86,7 +86,7 @@ struct ProvenFileTests {
         #expect(warned.withLock { $0 } == [])
     }
 
-    @Test("notices every damage to its log that costs a transaction, with numbers, and changes nothing of it")
+    @Test("notices all damage to its log that costs a transaction, counts the loss, and does not change the log")
     func log() throws {
         let sound = try killed()
         let size = sound.bytes("x.sqlite-wal").count
@@ -102,7 +102,7 @@ struct ProvenFileTests {
             let log = folder.bytes("x.sqlite-wal")
             switch try open(folder) {
             case .open(let file): #expect(try file.database.number("SELECT count(*) FROM rows") == 20)
-            case .absent: Issue.record("it is there")
+            case .absent: Issue.record("the file counts as absent")
             case .damaged(let damage):
                 noticed += 1
                 let loss = try #require(damage.losses(kept: [7: damage.proof?[7].left ?? 0])?.first)
@@ -117,7 +117,7 @@ struct ProvenFileTests {
         #expect(try damage(folder)?.losses(kept: [7: 10]) == [.init(key: 7, expected: 20, lost: 10, again: 0)])
     }
 
-    @Test("notices that the main file is missing, empty, of one byte, without tables, or another one")
+    @Test("notices that the main file is missing, too short, or another file")
     func main() throws {
         let sound = try killed()
         for data in [nil, Data(), Data([1]), Data(count: 99)] {
@@ -130,7 +130,7 @@ struct ProvenFileTests {
         let log = try sound.copy()
         log.remove("x.sqlite")
         log.remove("x.witness")
-        #expect(try #require(try damage(log)).losses(kept: [:]) == nil, "a log alone tells that there was something")
+        #expect(try #require(try damage(log)).losses(kept: [:]) == nil, "a log alone shows that there was a file")
         let other = Folder()
         try made(other).close()
         let folder = try sound.copy()
@@ -140,7 +140,7 @@ struct ProvenFileTests {
         #expect(found.isOther && found.losses(kept: [7: 5]) == [.init(key: 7, expected: 20, lost: 20, again: 0)])
     }
 
-    @Test("takes a damaged witness for a word that there was a file: without one, or with an empty one, it is damaged and not new")
+    @Test("with a damaged witness is damaged and not new, even if the main file is missing, empty, without tables or without a proof")
     func unreadableWitness() throws {
         let sound = try killed()
         try #require(try opened(sound)).close()
@@ -168,7 +168,7 @@ struct ProvenFileTests {
         }
     }
 
-    @Test("whose witness is damaged is told of also when nothing was written to it yet, for its log may have gone")
+    @Test("warns about a damaged witness even if nothing was written yet, since the log may be lost")
     func newWithUnreadableWitness() throws {
         let folder = Folder()
         try made(folder).close()
@@ -178,7 +178,7 @@ struct ProvenFileTests {
         #expect(warned.withLock { $0.count == 1 && $0[0].contains("x.witness: is damaged, so nobody can tell") })
     }
 
-    @Test("says once that a witness was not there, or was damaged, and makes a new one")
+    @Test("warns once about a missing or damaged witness, and creates a new one")
     func witness() throws {
         for data in [nil, Data(), Data(repeating: 7, count: 8192)] {
             let folder = try killed()
@@ -194,7 +194,7 @@ struct ProvenFileTests {
         }
     }
 
-    @Test("is never taken for an older form, a newer one, or a file of another program because of a flipped bit in its head")
+    @Test("with a flipped bit in its header is never taken for a file of an older or newer format or of another program")
     func marks() throws {
         let sound = try killed()
         let file = try #require(try opened(sound))
@@ -211,7 +211,7 @@ struct ProvenFileTests {
         }
     }
 
-    @Test("refuses what a newer version wrote, also when its main file is looked at without a witness")
+    @Test("of a newer version is refused, with and without its witness")
     func newer() throws {
         let folder = Folder()
         let next = FileFormat(application: format.application, version: 4, tables: format.tables, provenSince: 2)
@@ -219,7 +219,7 @@ struct ProvenFileTests {
         for _ in 0..<2 {
             do {
                 _ = try open(folder)
-                Issue.record("it was taken")
+                Issue.record("the file was accepted")
             } catch {
                 #expect(error.kind == .foreign && error.description.contains("newer version (format 4, not 3)"))
             }
@@ -227,7 +227,7 @@ struct ProvenFileTests {
         }
     }
 
-    @Test("of an older form is turned into the new one as it is, and never goes back")
+    @Test("of an older format is converted without changes to its rows, and never goes back")
     func upgrade() throws {
         let folder = Folder()
         let old = try Database(folder.file)
@@ -244,7 +244,7 @@ struct ProvenFileTests {
         #expect(try damage(folder) != nil)
     }
 
-    @Test("that is destroyed on purpose raises no alarm, wherever a kill cuts it off")
+    @Test("that is destroyed on purpose counts as absent, wherever a kill interrupts the destruction")
     func destroys() throws {
         let sound = try killed()
         let place = sound.path + "/x.witness"
@@ -267,13 +267,13 @@ struct ProvenFileTests {
         #expect(sound.files == [])
     }
 
-    @Test("that is destroyed while a rebuild is cut off does not come back by what the rebuild had made, wherever a kill cuts that off")
+    @Test("that is destroyed after an interrupted rebuild does not come back from the draft, wherever a kill interrupts the destruction")
     func destroysRebuilt() throws {
         let sound = try killed()
         let file = try #require(try opened(sound))
         file.close()
         rename(sound.file, sound.file + ".rebuilt")
-        // The rebuild without a kill gives the file.
+        // If the file is not destroyed, the next opening finishes the rebuild.
         let whole = try sound.copy()
         var record = file.proof.record(format.application)
         record.sequence -= 1
@@ -294,16 +294,16 @@ struct ProvenFileTests {
         }
     }
 
-    @Test("that is destroyed needs no room for that: the witness that is there says so")
+    @Test("is destroyed without more disk space, since the existing witness is overwritten")
     func destroysInPlace() throws {
         let sound = try killed()
-        // Whoever makes a new file stumbles over this.
+        // This folder makes it impossible to create a new witness.
         try FileManager.default.createDirectory(atPath: sound.path + "/x.witness.new", withIntermediateDirectories: false)
         try ProvenFile.destroy(sound.file)
         #expect(sound.files == ["x.witness.new"])
     }
 
-    @Test("is rebuilt from what can be read, with the damaged one aside, and told of before, wherever a kill cuts it off")
+    @Test("is rebuilt from what can be read, and the damaged file is kept and reported, wherever a kill interrupts the rebuild")
     func rebuilds() throws {
         for isMissing in [false, true] {
             let folder = try killed()
@@ -333,14 +333,14 @@ struct ProvenFileTests {
             try add(1, to: file)
             #expect(try opened(folder.copy())?.proof[7].came == (isMissing ? 1 : 11))
             #expect(folder.files.contains(isMissing ? "x.sqlite.damaged-5-wal" : "x.sqlite.damaged-5"))
-            // Cut off before the old file went: it is found damaged again, and all is done again.
+            // A kill before the old file is set aside: the file is found damaged again, and the rebuild is repeated.
             for state in states {
                 #expect(try damage(state.copy()) != nil)
                 #expect(try rebuild(state) { _ in }.proof[7].came == (isMissing ? 0 : 10))
                 #expect(!state.files.contains("x.sqlite.rebuilt"))
             }
         }
-        // Cut off when the old file was aside and the new one not yet in its place.
+        // A kill after the old file is set aside and before the new one is in its place.
         let folder = try killed()
         folder.remove("x.sqlite-wal")
         let witness = folder.bytes("x.witness")

@@ -10,7 +10,7 @@ struct RowChecksumTests {
         Array(text.utf8).withUnsafeBytes { cchecksum_hash($0.baseAddress, $0.count, seed) }
     }
 
-    @Test("is XXH64, with the values that its specification and its reference give")
+    @Test("is XXH64, with the values of its specification and its reference implementation")
     func reference() {
         #expect(hash("") == 0xef46_db37_51d8_e999)
         #expect(hash("a") == 0xd24e_c4f1_a98c_6e5b)
@@ -81,7 +81,7 @@ struct RowChecksumTests {
         }
     }
 
-    @Test("is the same whether it is fed with values or with the columns of a row that holds them")
+    @Test("is the same for values and for the columns of a row that holds them")
     func columns() throws {
         let database = try Database(":memory:")
         try database.run("CREATE TABLE x (a INTEGER, b TEXT, c BLOB, d); INSERT INTO x VALUES (-5, 'text', x'00ff', NULL)")
@@ -101,7 +101,7 @@ struct RowChecksumTests {
         #expect(sum { $0.add(0...3, of: row) } != fed)
     }
 
-    @Test("is the same for an empty value that has an address and for one that has none, as SQLite gives it")
+    @Test("is the same for an empty value with an address and without one, as SQLite gives it")
     func empty() throws {
         let database = try Database(":memory:")
         try database.run("CREATE TABLE x (a TEXT, b BLOB); INSERT INTO x VALUES ('', x'')")

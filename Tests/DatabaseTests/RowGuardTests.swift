@@ -14,7 +14,7 @@ private let tables = [
     GuardedTable("parts", key: ["thing", "number"], ["body"], mayLoseDamaged: true),
 ]
 
-/// A file with guarded rows that goes when its test does.
+/// A file with guarded rows. It is removed at the end of its test.
 private final class Guarded {
     let path = NSTemporaryDirectory() + "switchyard-\(UUID().uuidString).sqlite"
     let database: Database
@@ -41,7 +41,7 @@ private final class Guarded {
         unlink(path)
     }
 
-    /// Runs it in one transaction with what the proof says of it.
+    /// Runs the SQL and updates the proof in one transaction.
     func write(_ sql: String = "") throws(StorageFault) {
         let before = proof
         rows.begin()
@@ -57,7 +57,7 @@ private final class Guarded {
         }
     }
 
-    /// Behind the back of the guard: without its triggers.
+    /// Runs the SQL on another connection, which has no triggers.
     func damage(_ sql: String) throws {
         let other = try Database(path)
         defer { other.close() }
@@ -79,9 +79,9 @@ private let filled = """
     INSERT INTO parts VALUES (1, 1, x'aa', NULL), (1, 2, 'text', NULL), (2, 1, NULL, NULL)
     """
 
-@Suite("The guard of rows")
+@Suite("The row guard")
 struct RowGuardTests {
-    @Test("finds every row as it was written, however rows came, changed and left")
+    @Test("finds every row as it was written, however rows were inserted, changed and deleted")
     func whole() throws {
         let file = try Guarded()
         #expect(file.verdict == nil)
@@ -100,7 +100,7 @@ struct RowGuardTests {
     }
 
     @Test(
-        "finds each column of each row that changed, a row that came, went or was put elsewhere, and one without a checksum",
+        "finds a changed column, a row that was inserted, deleted or moved, and a row without a checksum",
         arguments: [
             ("UPDATE things SET id = 8 WHERE id = 4", "row 8 of table things is damaged"),
             ("UPDATE things SET name = 'bb' WHERE id = 2", "row 2 of table things is damaged"),
@@ -122,17 +122,17 @@ struct RowGuardTests {
         #expect(file.verdict?.hasPrefix("damaged: ") == true && file.verdict?.hasSuffix(words) == true, "\(file.verdict ?? "")")
     }
 
-    @Test("finds rows of an earlier time, although each of them is whole")
+    @Test("finds rows from an earlier time, although each of them is whole")
     func stale() throws {
         let file = try Guarded()
         try file.write(filled)
         let old = try #require(try file.database.number("SELECT checksum FROM things WHERE id = 1"))
         try file.write("UPDATE things SET weight = 5 WHERE id = 1")
         try file.damage("UPDATE things SET weight = 11, checksum = \(old) WHERE id = 1")
-        #expect(file.verdict == "damaged: holds rows of an earlier time")
+        #expect(file.verdict == "damaged: holds rows from an earlier time")
     }
 
-    @Test("finds an index that has lost an entry, or has another one")
+    @Test("finds an index that has lost an entry or has wrong entries")
     func index() throws {
         for sql in [
             "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'weight IS NOT NULL', 'weight IS NOT NULL AND weight <> 13') WHERE name = 'heavy'",
@@ -141,7 +141,7 @@ struct RowGuardTests {
             let file = try Guarded()
             try file.write(filled)
             try file.damage(sql)
-            // With the changed condition the index is built anew, and then the condition is what it was.
+            // The index is built again with the changed definition. Then the old definition is restored.
             let other = try Database(file.path)
             try other.run("REINDEX heavy")
             try other.run(
@@ -154,15 +154,15 @@ struct RowGuardTests {
             let rows = try RowGuard(again, application: application, tables)
             do throws(StorageFault) {
                 try rows.verify()
-                Issue.record("it was taken for whole")
+                Issue.record("the file was taken for whole")
             } catch {
-                #expect(error.kind == .damaged && error.description.hasSuffix("index heavy is not that of its table"), "\(error)")
+                #expect(error.kind == .damaged && error.description.hasSuffix("index heavy does not match its table"), "\(error)")
             }
             again.close()
         }
     }
 
-    @Test("lets no write make a damaged row look whole: a change of one fails, and so does a removal where damaged rows must stay")
+    @Test("lets no write make a damaged row look whole: a change fails, and so does a deletion if damaged rows must stay")
     func noLaundering() throws {
         let file = try Guarded()
         try file.write(filled)
@@ -182,7 +182,7 @@ struct RowGuardTests {
         #expect(file.verdict == "damaged: table things: 1 of its 4 rows are gone")
     }
 
-    @Test("gives the rows of an older form their checksums, and counts them")
+    @Test("gives the rows of an older format their checksums, and counts them")
     func fill() throws {
         let file = try Guarded()
         try file.damage("INSERT INTO things (name) SELECT value FROM json_each('[\"x\",\"y\",\"z\"]')")

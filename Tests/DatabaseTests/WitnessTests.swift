@@ -18,7 +18,7 @@ struct WitnessTests {
             counts: (0..<counts).map { WitnessRecord.Count(key: UInt64($0 + 1), came: sequence + Int64($0), gone: Int64($0)) })
     }
 
-    @Test("gives back the last record that was written, also one that was opened again, and is closed to others")
+    @Test("returns the last record that was written, even after it is opened again, and is private to its owner")
     func writes() throws {
         let folder = Folder()
         let path = Witness.path(beside: folder.path + "/spool-x.sqlite")
@@ -42,7 +42,7 @@ struct WitnessTests {
         #expect(attributes[.posixPermissions] as? Int == 0o600 && attributes[.size] as? Int == 2 * Witness.slotSize)
     }
 
-    @Test("falls back to the record before when the last one was cut off anywhere, and says so when both are damaged")
+    @Test("falls back to the previous record if the last write was cut off anywhere, and is damaged if both records are")
     func torn() throws {
         let folder = Folder()
         let path = folder.path + "/x.witness"
@@ -69,14 +69,14 @@ struct WitnessTests {
         }
     }
 
-    @Test("puts together what is more than a slot can hold, and loses none of it")
+    @Test("sums up the counts that do not fit into a slot, and loses none of them")
     func many() throws {
         let folder = Folder()
         let path = folder.path + "/x.witness"
         let many = record(3, 1000)
         _ = try Witness(path, making: many)
         guard case .found(let found) = Witness.look(path) else {
-            Issue.record("it is not found")
+            Issue.record("the witness is not found")
             return
         }
         #expect(found.counts.count == Witness.mostCounts && found.counts.last?.key == 0)
@@ -84,14 +84,14 @@ struct WitnessTests {
         #expect(found.counts.reduce(0) { $0 + $1.gone } == many.counts.reduce(0) { $0 + $1.gone })
     }
 
-    @Test("follows no link, and replaces one")
+    @Test("does not follow a link, and replaces it")
     func links() throws {
         let folder = Folder()
         let path = folder.path + "/x.witness"
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: folder.path + "/elsewhere")
         if case .damaged = Witness.look(path) {} else { Issue.record("a link was followed") }
         #expect(throws: StorageFault.self) { try Witness(path) }
-        // Making a new one replaces the link itself.
+        // A new witness replaces the link itself.
         _ = try Witness(path, making: record(0))
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/elsewhere"))
         #expect(Witness.look(path) == .found(record(0)))

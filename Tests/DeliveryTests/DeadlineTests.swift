@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-@Suite("A delivery has a deadline")
+@Suite("The deadline of a delivery")
 struct DeadlineTests {
     private func hasty(_ events: Int = 1, abandon: Int = 3, ordered: Bool = true) -> DeliveryPlan {
         var plan = plan(events: events, ordered: ordered)
@@ -15,11 +15,11 @@ struct DeadlineTests {
         return plan
     }
 
-    @Test("past which the batch is unknown and sent again")
+    @Test("makes the batch unknown, and the batch is sent again")
     func expires() {
         let bench = Bench(hasty())
         bench.take(["a", "b"], at: 0)
-        #expect(bench.deadline == nil, "nothing is under way")
+        #expect(bench.deadline == nil, "nothing is in flight")
         #expect(bench.step(at: 0) == "deliver a")
         #expect(bench.deadline == 5000)
         #expect(bench.expire(at: 4999) == [])
@@ -30,7 +30,7 @@ struct DeadlineTests {
         #expect(bench.account() == "2 taken, 1 delivered, 1 waiting")
     }
 
-    @Test("and is not past it when it was ended in time")
+    @Test("does nothing if the call ends in time")
     func inTime() {
         let bench = Bench(hasty())
         bench.take(["a"], at: 0)
@@ -42,7 +42,7 @@ struct DeadlineTests {
         #expect(bench.laneAccount.abandoned == 0)
     }
 
-    @Test("unless it is zero")
+    @Test("does not exist if it is zero")
     func none() {
         var plan = hasty()
         plan.deadline = .zero
@@ -80,7 +80,7 @@ struct DeadlineTests {
         #expect(bench.step(at: 5001) == "deliver b attempt 2")
     }
 
-    @Test("after so many calls that never ended the lane stops, and its events are kept, also those to come")
+    @Test("after a number of calls that never end the lane stops, and its events are kept, including later ones")
     func stops() {
         let bench = Bench(hasty(abandon: 2))
         bench.take(["a", "b"], at: 0)
@@ -92,20 +92,20 @@ struct DeadlineTests {
             bench.expire(at: 10_001) == [
                 "bury a unknown \(stopped) 2", "bury b undelivered \(stopped) 0", "stopped \(stopped)",
             ])
-        #expect(bench.step(at: 10_001) == "wait", "not even to be closed, while it may still end what it holds")
+        #expect(bench.step(at: 10_001) == "wait", "the provider is not even closed, since it may still end what it holds")
         #expect(bench.take(["c"], at: 20_000) == ["bury c undelivered \(stopped) 0"])
-        #expect(bench.hasRoom(for: 1 << 40), "a stopped lane holds up no source")
+        #expect(bench.hasRoom(for: 1 << 40), "a stopped lane makes no source wait")
         #expect(bench.complete(.init(.delivered), index: 1, at: 20_001) == [])
         #expect(bench.account() == "3 taken, 1 unknown, 2 undelivered, 0 waiting")
         #expect(bench.laneAccount.abandoned == 2 && bench.laneAccount.late == 1)
-        #expect(!bench.isOver, "the burials are still to be carried out")
+        #expect(!bench.isOver, "the burials are not carried out yet")
         for _ in 0..<3 { bench.buried() }
         #expect(bench.isOver)
         bench.state.drain()
         #expect(bench.step(at: 20_002) == "end")
     }
 
-    @Test("a call that was ended after all counts no longer against its lane")
+    @Test("a call that ends late no longer counts against its lane")
     func forgives() {
         let bench = Bench(hasty(abandon: 2))
         bench.take(["a"], at: 0)
@@ -119,7 +119,7 @@ struct DeadlineTests {
         #expect(bench.laneAccount.abandoned == 5 && bench.laneAccount.late == 5)
     }
 
-    @Test("a call that does not return stops its lane after as many deadlines, and is joined by no other")
+    @Test("a call that does not return stops its lane after the same number of deadlines, and no other call joins it")
     func stuck() {
         let bench = Bench(hasty())
         bench.take(["a", "b"], at: 0)
@@ -128,10 +128,10 @@ struct DeadlineTests {
         #expect(bench.deadline == 10_000)
         #expect(bench.expire(at: 10_000) == [])
         #expect(bench.expire(at: 15_000).last?.hasPrefix("stopped the module holds 3 calls") == true)
-        #expect(bench.laneAccount.abandoned == 1, "the events were with it once")
+        #expect(bench.laneAccount.abandoned == 1, "the events were handed to it once")
     }
 
-    @Test("a call that ended its delivery but does not return stops its lane as well")
+    @Test("a call that ends its delivery but does not return also stops its lane")
     func stuckAfterwards() {
         let bench = Bench(hasty())
         bench.take(["a", "b"], at: 0)
@@ -142,7 +142,7 @@ struct DeadlineTests {
         #expect(bench.account() == "2 taken, 1 delivered, 1 undelivered, 0 waiting")
     }
 
-    @Test("a call that returned in time does not count, however long nothing follows")
+    @Test("a call that returned in time does not count, even if nothing follows for a long time")
     func returned() {
         let bench = Bench(hasty())
         bench.take(["a"], at: 0)
@@ -152,7 +152,7 @@ struct DeadlineTests {
         for time: Int64 in [5000, 10_000, 15_000, 20_000] { #expect(bench.expire(at: time) == []) }
     }
 
-    @Test("a batch past retry.for goes to the dead letters instead of back to the queue")
+    @Test("a batch past retry.for becomes a dead letter and does not return to the queue")
     func expiresForGood() {
         var plan = hasty()
         plan.retry.total = .milliseconds(5000)
@@ -162,7 +162,7 @@ struct DeadlineTests {
         #expect(bench.expire(at: 5000) == ["bury a unknown no answer within 5s 1"])
     }
 
-    @Test("a flush that does not end keeps the lane from ending no longer than that")
+    @Test("a flush that does not end delays the end of the lane only until the deadline")
     func flush() {
         let bench = Bench(hasty())
         bench.state.drain()
@@ -173,7 +173,7 @@ struct DeadlineTests {
         #expect(bench.step(at: 5100) == "end")
     }
 
-    @Test("closing a stopped provider, which ends what it holds, is no late answer")
+    @Test("a delivery that ends because its stopped provider is closed is no late answer")
     func closing() {
         let bench = Bench(hasty(abandon: 1))
         bench.take(["a"], at: 0)

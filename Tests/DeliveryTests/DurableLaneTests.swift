@@ -7,7 +7,7 @@ import Testing
 @testable import Admission
 @testable import Delivery
 
-/// A provider that keeps what it gets, and holds its answers until it is told.
+/// A provider that keeps what it gets. If it is holding, it gives no answers.
 private final class Sink: Provider, Sendable {
     private struct State {
         var lines: [String] = []
@@ -70,7 +70,7 @@ private final class Counter: Sendable {
 
 @Suite("A durable lane")
 struct DurableLaneTests {
-    @Test("delivers everything in order, from a queue that memory cannot hold, and leaves an empty spool")
+    @Test("delivers everything in order from a queue that is larger than memory, and leaves an empty spool")
     func delivers() {
         let store = MemoryStore()
         let sink = Sink()
@@ -104,7 +104,7 @@ struct DurableLaneTests {
         lane.waitForEnd()
     }
 
-    @Test("that is given up leaves what waits to the next one, which delivers it first")
+    @Test("that is given up leaves its waiting events to the next lane, which delivers them first")
     func resumes() {
         let store = MemoryStore()
         let first = lane(Sink(holds: true), store)
@@ -126,7 +126,7 @@ struct DurableLaneTests {
         #expect(store.events.isEmpty)
     }
 
-    @Test("survives a disk that fails: it says so once, and acknowledges when it can store again")
+    @Test("survives a disk that fails: it reports this once, and acknowledges when it can store again")
     func survives() {
         let store = MemoryStore()
         store.fail(SpoolFault(.failed, "no disk"))

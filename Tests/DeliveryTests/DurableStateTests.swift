@@ -17,7 +17,7 @@ private func durable(
     return plan
 }
 
-/// A lane state and its store, one step at a time.
+/// A lane state and its store. A test runs them one step at a time.
 private final class Desk {
     let bench: Bench
     let store: MemoryStore
@@ -37,7 +37,8 @@ private final class Desk {
         return carryOut(bench.state.take(&parcel, receipt, at: instant(time)))
     }
 
-    /// What the thread that has the store does next: `commit +a,b -1 ~c`, `read a b`, `tidy`, `wait`, `close`.
+    /// Carries out the next step of the thread that has the store, and describes it: `commit +a,b -1 ~c`, `read a b`, `tidy`, `wait`,
+    /// `close`.
     func disk(at time: Int64 = 0) -> String {
         switch bench.state.diskStep(at: instant(time)) {
         case .commit(let work):
@@ -72,7 +73,7 @@ private final class Desk {
         }
     }
 
-    /// Until the store has nothing to do.
+    /// Runs steps until the store has nothing to do.
     func settle(at time: Int64 = 0) {
         while true {
             let step = disk(at: time)
@@ -91,7 +92,7 @@ private final class Desk {
     func giveUp() { _ = bench.giveUp("time is up") }
 }
 
-@Suite("A durable lane decides")
+@Suite("The state of a durable lane")
 struct DurableStateTests {
     @Test("stores every event before it is acknowledged or delivered")
     func storesFirst() {
@@ -104,7 +105,7 @@ struct DurableStateTests {
         #expect(desk.bench.step(at: 0) == "deliver a b")
     }
 
-    @Test("what gathers during one commit goes with the next")
+    @Test("stores events that gather during one commit with the next commit")
     func groups() {
         let desk = Desk(durable(events: 10))
         for event in ["a", "b", "c"] { _ = desk.take([event]) }
@@ -112,7 +113,7 @@ struct DurableStateTests {
         #expect(desk.acknowledged == 3)
     }
 
-    @Test("removes what was delivered, and rewrites a row to what is left of it")
+    @Test("removes delivered events, and rewrites a row to the events that are left of it")
     func removes() {
         let desk = Desk(durable(events: 3))
         _ = desk.take(["a", "b", "c"])
@@ -127,7 +128,7 @@ struct DurableStateTests {
         #expect(desk.store.events.isEmpty)
     }
 
-    @Test("a row stays until its dead letter has been kept, and for good when it could not be")
+    @Test("keeps a row until its dead letter is kept, and for good if the letter cannot be kept")
     func keepsUntilBuried() {
         let desk = Desk(durable(events: 1))
         _ = desk.take(["a"])
@@ -150,7 +151,7 @@ struct DurableStateTests {
         #expect(other.store.events == ["b"])
     }
 
-    @Test("memory stays bounded: rows that find no room are let go and read back in order")
+    @Test("keeps memory bounded: rows that do not fit leave memory and are read back in order")
     func readsBack() {
         let desk = Desk(durable(memory: 8))
         for event in ["aa", "bb", "cc", "dd", "ee", "ff"] {
@@ -173,7 +174,7 @@ struct DurableStateTests {
         #expect(desk.store.events.isEmpty)
     }
 
-    @Test("an earlier run's events come first, with their attempts, and are in the account as resumed")
+    @Test("delivers the events of an earlier run first, with their attempts, and counts them as resumed")
     func resumes() {
         let store = MemoryStore()
         let first = Desk(durable(events: 1), store: store)
@@ -192,7 +193,7 @@ struct DurableStateTests {
         #expect(second.bench.account() == "1 taken, 3 waiting")
     }
 
-    @Test("a removal that could not be stored is stored later, so that the next run does not send again what was delivered")
+    @Test("commits a failed removal later, so that the next run does not send delivered events again")
     func removesAgain() {
         let store = MemoryStore()
         let desk = Desk(durable(events: 1), store: store)
@@ -224,7 +225,7 @@ struct DurableStateTests {
         #expect(desk.bench.step(at: 0) == "deliver bb")
     }
 
-    @Test("a full disk acknowledges nothing, says so once, and still removes what was delivered so that room comes back")
+    @Test("acknowledges nothing on a full disk, reports this once, and still removes delivered events to free space")
     func survivesFull() {
         let desk = Desk(durable(events: 1))
         _ = desk.take(["a"])
@@ -242,7 +243,7 @@ struct DurableStateTests {
         #expect(desk.bench.step(at: 100_000) == "deliver b")
     }
 
-    @Test("what cannot be recorded for want of room waits on the lane's clock, however often it is woken, and is told once")
+    @Test("waits on its clock if a full disk prevents a record, even if it is woken often, and reports this once")
     func waitsToRecord() {
         let desk = Desk(durable(events: 1))
         _ = desk.take(["a", "b"])
@@ -259,7 +260,7 @@ struct DurableStateTests {
         #expect(desk.store.events == ["b"])
     }
 
-    @Test("while what was confirmed cannot be recorded for want of room, nothing more is handed over, and it goes on when it can")
+    @Test("hands nothing over while a full disk prevents the record of deliveries, and continues afterwards")
     func handsNothingOver() {
         var plan = durable(events: 1)
         plan.ordered = false
@@ -274,7 +275,7 @@ struct DurableStateTests {
         #expect(desk.bench.step(at: 0) == "wait")
         _ = desk.bench.complete(.init(.delivered), index: 0, at: 0)
         #expect(desk.bench.step(at: 0) == "wait")
-        #expect(desk.disk() == "wait", "what is new to be recorded does not begin it again")
+        #expect(desk.disk() == "wait", "a new record does not start another attempt")
         #expect(desk.disk(at: 100_000) == "commit -2 failed")
         #expect(desk.bench.step(at: 100_000) == "wait")
         desk.store.fail(nil)
@@ -282,7 +283,7 @@ struct DurableStateTests {
         #expect(desk.bench.step(at: 300_000) == "deliver c")
     }
 
-    @Test("a lane that ends while nothing can be recorded does not try for ever")
+    @Test("does not try for ever if it ends while nothing can be recorded")
     func endsUnrecorded() {
         let desk = Desk(durable(events: 1))
         _ = desk.take(["a", "b"])
@@ -297,7 +298,7 @@ struct DurableStateTests {
         #expect(steps.last?.hasPrefix("close") == true && steps.count <= 4, "\(steps)")
     }
 
-    @Test("says where each event that is left of a rewritten row stood in the rows as they were, also after one that failed")
+    @Test("names the place of each event that is left of a rewritten row, also after a rewrite that failed")
     func placesOfWhatIsLeft() throws {
         let store = MemoryStore()
         let first = Desk(durable(events: 2), store: store)
@@ -327,7 +328,7 @@ struct DurableStateTests {
         #expect(store.events == ["d"])
     }
 
-    @Test("what cannot be recorded for want of room does not keep a lane that has ended from its end")
+    @Test("ends even if a full disk prevents records")
     func endsWithoutRecords() {
         let desk = Desk(durable(events: 1))
         _ = desk.take(["a"])
@@ -348,7 +349,7 @@ struct DurableStateTests {
         #expect(desk.disk(at: 300_000).hasPrefix("close"))
     }
 
-    @Test("what cannot be destroyed for want of room waits on the lane's clock, and does not keep a lane from its end")
+    @Test("waits on its clock if a full disk prevents a sweep, and ends nevertheless")
     func waitsToSweep() {
         let desk = Desk(durable(events: 1), check: SecondCheck(ConsentRecords(), levels: RunNames()) {})
         let full = SpoolFault(.full, "no room")
@@ -359,7 +360,7 @@ struct DurableStateTests {
         #expect(desk.disk() == "sweep")
         #expect(desk.bench.describe(desk.bench.state.sweepFailed(full, at: instant(0))) == ["storing sweeps no room"])
         #expect(desk.disk() == "wait")
-        #expect(desk.bench.step(at: 0) == "deliver a", "the rest goes on, and makes room")
+        #expect(desk.bench.step(at: 0) == "deliver a", "the other acts continue and free space")
         _ = desk.bench.complete(.init(.delivered), at: 0)
         #expect(desk.disk() == "commit -1")
         desk.bench.state.drain()
@@ -374,7 +375,7 @@ struct DurableStateTests {
         #expect(desk.disk(at: 300_000).hasPrefix("close"))
     }
 
-    @Test("what cannot be read for want of room, since a damaged row is to be put aside first, waits on the lane's clock")
+    @Test("waits on its clock if rows cannot be read because a full disk prevents setting a damaged row aside")
     func waitsToRead() {
         let desk = Desk(durable(events: 1, memory: 8))
         for event in ["aa", "bb", "cc", "dd"] {
@@ -388,7 +389,7 @@ struct DurableStateTests {
         #expect(desk.disk(at: 100_000).hasPrefix("read "))
     }
 
-    @Test("a full disk is over when something new could be stored, and not when something could be removed")
+    @Test("ends the report of a full disk when new rows could be stored, and not when rows could be removed")
     func toldOnce() {
         let desk = Desk(durable(events: 1))
         _ = desk.take(["a"])
@@ -400,13 +401,13 @@ struct DurableStateTests {
         _ = desk.bench.complete(.init(.delivered), at: 0)
         #expect(desk.disk() == "commit -1")
         #expect(desk.disk() == "wait", "nothing is tried again at once")
-        #expect(desk.disk(at: 100_000) == "commit +b failed", "the same is not told again")
+        #expect(desk.disk(at: 100_000) == "commit +b failed", "the same fault is not reported again")
         desk.store.fail(nil)
         #expect(desk.disk(at: 300_000) == "commit +b; storing again")
         #expect(desk.acknowledged == 2)
     }
 
-    @Test("a disk that can be read and not written to is told once, too")
+    @Test("reports only once that a disk can be read but not written to")
     func readsWell() {
         let desk = Desk(durable(events: 1, memory: 8))
         for event in ["aa", "bb", "cc", "dd"] {
@@ -424,7 +425,7 @@ struct DurableStateTests {
         #expect(desk.disk(at: 100_000).hasSuffix("; storing again"))
     }
 
-    @Test("what has no room on disk waits, and drop_newest drops it", arguments: [DeliveryPlan.Queue.Full.block, .dropNewest])
+    @Test("makes events wait for disk space, or drops them with drop_newest", arguments: [DeliveryPlan.Queue.Full.block, .dropNewest])
     func fullBudget(full: DeliveryPlan.Queue.Full) {
         let desk = Desk(durable(events: 1, disk: 6, full: full))
         for event in ["aa", "bb"] {
@@ -435,10 +436,10 @@ struct DurableStateTests {
         guard full == .dropNewest else { return }
         #expect(desk.take(["cc"]) == ["dropping"])
         #expect(desk.bench.account() == "3 taken, 1 dropped, 2 waiting")
-        #expect(desk.acknowledged == 3, "a drop is a fate that the plan asks for")
+        #expect(desk.acknowledged == 3, "a drop is a fate that the plan demands")
     }
 
-    @Test("drop_oldest makes room on disk from the front")
+    @Test("drop_oldest drops the oldest events on disk")
     func dropsOldest() {
         let desk = Desk(durable(events: 1, memory: 4, disk: 9, full: .dropOldest))
         for event in ["aa", "bb", "cc", "dd", "ee"] {
@@ -450,7 +451,7 @@ struct DurableStateTests {
         #expect(desk.bench.account() == "5 taken, 2 dropped, 3 waiting")
     }
 
-    @Test("when time is up everything stays on disk, and the next run has it")
+    @Test("leaves everything on disk when time is up, and the next run has it")
     func leaves() {
         let store = MemoryStore()
         let desk = Desk(durable(events: 1), store: store)
@@ -466,7 +467,7 @@ struct DurableStateTests {
         #expect(store.events == ["a", "b", "c"])
     }
 
-    @Test("a lane that spills stays in memory while that has room, and stores what it had there when it ends, in order")
+    @Test("that spills uses memory while it has space, and at its end stores what it has there, in order")
     func spills() {
         let store = MemoryStore()
         let desk = Desk(durable(events: 1, memory: 8, full: .spill), store: store)
@@ -476,14 +477,14 @@ struct DurableStateTests {
         #expect(desk.disk() == "commit +e")
         #expect(store.events == ["e"])
         _ = desk.take(["f"])
-        #expect(desk.disk() == "commit +f", "behind what is on disk")
+        #expect(desk.disk() == "commit +f", "after the events on disk")
         desk.giveUp()
         desk.settle()
         #expect(store.events == ["a", "b", "c", "d", "e", "f"])
         #expect(desk.bench.laneAccount.totalWaiting == 6)
     }
 
-    @Test("a lane that spills never lets what comes back from disk pass an open batch in memory")
+    @Test("that spills never lets events from disk pass an open batch in memory")
     func spillKeepsOrder() {
         let desk = Desk(durable(events: 3, memory: 8, full: .spill))
         _ = desk.take(["a", "b", "c", "d"])
@@ -494,7 +495,7 @@ struct DurableStateTests {
         #expect(desk.bench.step(at: 0) == "deliver d")
     }
 
-    @Test("what a lane that spills has in memory goes before what comes to the disk later, however young its batch")
+    @Test("that spills delivers events in memory before later events on disk, even if their batch is young")
     func memoryGoesFirst() {
         var plan = durable(events: 3, memory: 8, full: .spill)
         plan.batch.wait = .seconds(1000)
@@ -508,7 +509,7 @@ struct DurableStateTests {
         #expect(desk.bench.step(at: 0) == "deliver c d e")
     }
 
-    @Test("a row that was made of several is whole on disk again when its rewriting fails")
+    @Test("restores all rows of a joined row when its rewriting fails")
     func rewritesAgain() {
         let store = MemoryStore()
         let first = Desk(durable(events: 1), store: store)
@@ -528,7 +529,7 @@ struct DurableStateTests {
         #expect(store.events.isEmpty)
     }
 
-    @Test("a batch that was cut to a plan which has been replaced is cut anew")
+    @Test("cuts a batch again that was cut to the limits of an earlier plan")
     func cutsAnew() {
         let desk = Desk(durable(events: 4))
         _ = desk.take(["a", "b", "c", "d"])
@@ -544,7 +545,7 @@ struct DurableStateTests {
         #expect(desk.store.events.isEmpty)
     }
 
-    @Test("an event that is larger than what the module takes is given up, and the lane goes on")
+    @Test("gives up an event that is larger than the module takes, and continues")
     func givesUpLarge() {
         var plan = durable(events: 5)
         plan.batch.bytes = 10
@@ -568,7 +569,7 @@ struct DurableStateTests {
 struct BreakerTests {
     private var busy: BatchOutcome { BatchOutcome(.retry(Answer("busy"), after: nil)) }
 
-    @Test("opens after so many failures in a row, lets one batch probe at a time, and closes with the first success")
+    @Test("opens after a number of failures in a row, lets one batch probe at a time, and closes with the first success")
     func opens() {
         var plan = plan(events: 1, ordered: false)
         plan.breaker = 2
@@ -585,7 +586,7 @@ struct BreakerTests {
         for _ in 0..<3 { #expect(bench.step(at: 50_001).hasPrefix("deliver")) }
     }
 
-    @Test("is not opened by events that are refused")
+    @Test("is not opened by refused events")
     func ignoresRefusals() {
         var plan = plan(events: 1)
         plan.breaker = 1
@@ -596,7 +597,7 @@ struct BreakerTests {
         #expect(!bench.isBreakerOpen)
     }
 
-    @Test("that is open over an empty queue wakes nobody")
+    @Test("that is open over an empty queue wakes no thread")
     func sleeps() {
         var plan = plan(events: 1)
         plan.breaker = 1

@@ -1,4 +1,4 @@
-// Parcels, plans and a lane state whose clock the test turns.
+// Parcels, plans and a lane state whose clock the test controls.
 
 import Plans
 import Platform
@@ -10,7 +10,7 @@ import Testing
 @testable import Delivery
 @testable import Events
 
-/// A parcel of these events, as the gate would have filled it.
+/// Returns a parcel of these events, as the gate would fill it.
 func parcel(_ events: [String], route: UInt16 = 0, immediate: Bool = false, level: UInt8 = EntryLevel.none, arrival: Int64 = 5)
     -> Parcel
 {
@@ -44,7 +44,7 @@ func plan(events: Int = 500, bytes: Int = 1_000_000, wait: Duration = .milliseco
     return plan
 }
 
-/// A lane state with the texts of what it hands out, easier to hold against a table.
+/// A lane state that describes its steps and effects as text, which is easy to compare with a table.
 final class Bench {
     var state: LaneState
     var log: [String] = []
@@ -60,12 +60,12 @@ final class Bench {
         return describe(state.take(&parcel, at: instant(time)))
     }
 
-    /// What is given up at its deadline.
+    /// Describes what is given up at its deadline.
     func expire(at time: Int64) -> [String] { describe(state.expire(at: instant(time))) }
     /// The next deadline in milliseconds.
     var deadline: Int64? { state.nextDeadline.map { $0.nanoseconds / 1_000_000 } }
 
-    /// The next step: `deliver a b`, `wait`, `wait 100`, `flush`, `end`.
+    /// Describes the next step: `deliver a b`, `wait`, `wait 100`, `flush`, `end`.
     func step(at time: Int64) -> String {
         switch state.next(at: instant(time)) {
         case .deliver(let token, let batch, let attempt):
@@ -78,17 +78,17 @@ final class Bench {
         }
     }
 
-    /// The outcome of the last delivery, or of the one at `index`.
+    /// Reports the outcome of the last delivery, or of the delivery at `index`, and describes the effects.
     func complete(_ outcome: BatchOutcome, index: Int? = nil, at time: Int64) -> [String] {
         let place = index ?? tokens.count - 1
         guard tokens.indices.contains(place) else {
-            Issue.record("nothing was handed over that could end")
+            Issue.record("no delivery is in flight that could end")
             return []
         }
         return describe(state.completed(tokens[place], outcome, at: instant(time)))
     }
 
-    /// The provider says, while it is asked nothing, that its destination is gone.
+    /// Reports that the destination is gone while nothing is being delivered.
     func leave(_ words: String) -> [String] { describe(state.leave(Answer(words))) }
 
     func describe(_ effects: [LaneState.Effect]) -> [String] {
@@ -112,7 +112,7 @@ final class Bench {
         }
     }
 
-    /// Those that were asked for and have not been carried out.
+    /// The burials that were demanded and are not carried out yet.
     private var burials: [Burial] = []
 
     private func begin(_ burial: Burial) -> String {
@@ -120,7 +120,7 @@ final class Bench {
         return "bury \(texts(burial.batch).joined(separator: " ")) \(burial.reason.rawValue) \(burial.answer.message) \(burial.attempts)"
     }
 
-    /// The oldest burial has been carried out.
+    /// Reports that the oldest burial has been carried out.
     func buried(lost: Int = 0, at time: Int64 = 0) {
         let fault = lost == 0 ? nil : SpoolFault(.full, "no room for letters")
         guard !burials.isEmpty else {
@@ -139,7 +139,7 @@ final class Bench {
     func hasRoom(for bytes: Int) -> Bool { state.hasRoom(for: bytes) }
     func giveUp(_ message: String) -> [String] { describe(state.giveUp(Answer(message))) }
 
-    /// The account as one line, checked to balance.
+    /// Returns the account as one line.
     func account() -> String {
         let account = state.account
         let fates = LaneAccount.Fate.allCases.filter { account.total($0) > 0 }.map { "\(account.total($0)) \($0.rawValue)" }

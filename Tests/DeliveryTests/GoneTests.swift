@@ -1,4 +1,4 @@
-// A lane whose spool is taken away while it runs.
+// A lane whose spool is removed or moved away while it runs.
 
 import Plans
 import Platform
@@ -24,7 +24,7 @@ struct GoneTests {
         let bench: Bench
         let store = MemoryStore()
         var acknowledged = 0
-        /// What it finds when it looks.
+        /// True if the check of the place finds the files.
         var isThere = true
 
         init(_ plan: DeliveryPlan = durable()) { bench = Bench(plan, contents: SpoolContents()) }
@@ -38,7 +38,7 @@ struct GoneTests {
             return tell(bench.state.take(&parcel, receipt, at: instant(0)))
         }
 
-        /// Everything that the store has to do, and what it tells of it.
+        /// Carries out all steps of the store, and describes their effects.
         func settle() -> [String] {
             var said: [String] = []
             for _ in 0..<100 {
@@ -85,7 +85,7 @@ struct GoneTests {
         #expect(line.bench.laneAccount.lost == 2)
     }
 
-    @Test("still delivers what it has, and what is left at the end is lost and told so")
+    @Test("still delivers what it has, and reports what is left at the end as lost")
     func losesRest() {
         let line = Line()
         _ = line.take(["a", "b"])
@@ -95,15 +95,15 @@ struct GoneTests {
         #expect(line.bench.describe(line.bench.state.storeGone(removed, at: instant(0))) == ["gone \(removed)"])
         #expect(line.bench.step(at: 0) == "deliver a")
         _ = line.bench.complete(.init(.delivered), at: 0)
-        #expect(line.settle() == [], "that it can be recorded again would say nothing")
-        #expect(line.store.events == ["b"], "where the files were only moved, nothing is sent again")
+        #expect(line.settle() == [], "a report that recording works again would say nothing")
+        #expect(line.store.events == ["b"], "if the files were only moved, nothing is sent again")
         _ = line.bench.giveUp("time is up")
         #expect(
             line.settle() == ["damaged an event that waited is lost with the files of its queue, unless those were only moved"])
         #expect(line.bench.account() == "2 taken, 1 delivered, 1 damaged, 0 waiting")
     }
 
-    @Test("looks for it before it calls what is left kept for the next run, whether anybody else has noticed or not")
+    @Test("checks the files before it reports that the rest waits for the next run, even if nobody has noticed the loss")
     func looksAtTheEnd() {
         for isThere in [true, false] {
             let line = Line()
@@ -116,7 +116,7 @@ struct GoneTests {
         }
     }
 
-    @Test("that spills loses also what was in memory alone when its time is up")
+    @Test("that spills also loses what is only in memory when its time is up")
     func spills() {
         let line = Line(durable(full: .spill))
         _ = line.take(["a", "b"])

@@ -9,7 +9,7 @@ struct LaneStateTests {
     private let busy = BatchOutcome(.retry(Answer("busy"), after: nil))
     private let bad = BatchOutcome(.rejected(Answer(code: 400, "bad")))
 
-    @Test("a batch leaves when it has as many events as it may have")
+    @Test("a batch leaves when it has the maximum number of events")
     func leavesOnEvents() {
         let bench = Bench(plan(events: 2))
         bench.take(["a"], at: 0)
@@ -21,7 +21,7 @@ struct LaneStateTests {
         #expect(bench.account() == "3 taken, 1 delivered, 2 waiting")
     }
 
-    @Test("a batch leaves when its bytes are full, and one event alone may be larger")
+    @Test("a batch leaves when it has the maximum number of bytes, and a single event may be larger")
     func leavesOnBytes() {
         let bench = Bench(plan(bytes: 6))
         bench.take(["aa", "bb", "cc", "dddddddd", "e"], at: 0)
@@ -44,7 +44,7 @@ struct LaneStateTests {
         #expect(bench.step(at: 105) == "deliver a b")
     }
 
-    @Test("a batch with an immediate event leaves at once, with what was there before it")
+    @Test("a batch with an immediate event leaves at once, with the events that came before it")
     func leavesAtOnce() {
         let bench = Bench()
         bench.take(["a"], at: 0)
@@ -52,12 +52,12 @@ struct LaneStateTests {
         #expect(bench.step(at: 1) == "deliver a error")
     }
 
-    @Test("where order is kept nothing passes a retry")
+    @Test("in an ordered lane nothing passes a retry")
     func orderedWaitsForRetry() {
         let bench = Bench(plan(events: 1))
         bench.take(["a", "b"], at: 0)
         #expect(bench.step(at: 0) == "deliver a")
-        #expect(bench.step(at: 0) == "wait", "one in flight")
+        #expect(bench.step(at: 0) == "wait", "one batch is in flight")
         #expect(bench.complete(busy, at: 10) == ["failing busy"])
         let wait = bench.step(at: 10)
         #expect(wait.hasPrefix("wait ") && wait != "wait")
@@ -66,7 +66,7 @@ struct LaneStateTests {
         #expect(bench.step(at: 1011) == "deliver b")
     }
 
-    @Test("where order is not kept others go on while one waits, as many at once as the provider takes")
+    @Test("in an unordered lane other batches continue during a retry, as many at once as the provider takes")
     func unorderedPassesRetry() {
         let bench = Bench(plan(events: 1, ordered: false), concurrency: 2)
         bench.take(["a", "b", "c"], at: 0)
@@ -79,7 +79,7 @@ struct LaneStateTests {
         #expect(bench.step(at: 1200) == "deliver a attempt 2")
     }
 
-    @Test("the wait between retries is anything up to a bound that doubles up to a most")
+    @Test("the wait between retries is random below a bound that doubles up to a maximum")
     func backoffGrows() {
         var random = RandomSource(seed: 3)
         let backoff = Backoff(plan: plan().retry)
@@ -99,7 +99,7 @@ struct LaneStateTests {
         #expect(bench.step(at: 10) == "wait 7010")
     }
 
-    @Test("the same failure is told once, another one again")
+    @Test("the same failure is reported once, and another failure is reported again")
     func tellsOnce() {
         let bench = Bench()
         bench.take(["a"], immediate: true, at: 0)
@@ -111,7 +111,7 @@ struct LaneStateTests {
         #expect(bench.complete(.init(.retry(Answer("full"), after: nil)), at: 40_001) == ["failing full"])
     }
 
-    @Test("a batch that was tried for retry.for goes to the dead letters")
+    @Test("a batch that was tried for the time of retry.for becomes dead letters")
     func expires() {
         let bench = Bench()
         bench.take(["a", "b"], immediate: true, at: 0)
@@ -122,7 +122,7 @@ struct LaneStateTests {
         #expect(bench.account() == "2 taken, 2 expired, 0 waiting")
     }
 
-    @Test("a fault of the configuration is probed for ever and its events are kept")
+    @Test("a fault of the configuration is probed for ever, and its events are kept")
     func faultsDoNotExpire() {
         let bench = Bench()
         bench.take(["a"], immediate: true, at: 0)
@@ -136,7 +136,7 @@ struct LaneStateTests {
         #expect(bench.account() == "1 taken, 1 waiting")
     }
 
-    @Test("a refused batch is halved until the bad event stands alone, and order is kept")
+    @Test("a refused batch is halved until the bad event is alone, and order is kept")
     func halves() {
         let bench = Bench(plan(events: 5))
         bench.take(["a", "b", "X", "c", "d"], at: 0)
@@ -158,7 +158,7 @@ struct LaneStateTests {
         #expect(bench.account() == "5 taken, 4 delivered, 1 rejected, 0 waiting")
     }
 
-    @Test("single events fare on their own: delivered, refused, and tried again in their order")
+    @Test("single events have outcomes of their own: delivered, refused, and tried again in their order")
     func partialOutcomes() {
         let bench = Bench(plan(events: 5))
         bench.take(["a", "b", "c", "d", "e"], at: 0)
@@ -172,7 +172,7 @@ struct LaneStateTests {
         #expect(bench.account() == "5 taken, 4 delivered, 1 rejected, 0 waiting")
     }
 
-    @Test("a batch of which some events must wait is no recovery")
+    @Test("a batch in which some events must wait is no recovery")
     func partialIsNoRecovery() {
         let bench = Bench(plan(events: 2))
         bench.take(["a", "b"], at: 0)
@@ -184,7 +184,7 @@ struct LaneStateTests {
         #expect(bench.complete(.init(.delivered), at: 4001) == ["recovered 2"])
     }
 
-    @Test("events that a provider refused one by one are not halved but given up")
+    @Test("events that a provider refused individually are given up without halving")
     func eventVerdictsAreFinal() {
         let bench = Bench(plan(events: 3))
         bench.take(["a", "b", "c"], at: 0)
@@ -203,7 +203,7 @@ struct LaneStateTests {
         #expect(bench.account() == "1 taken, 1 delivered, 0 waiting")
     }
 
-    @Test("a destination that is gone ends the lane; what comes later is counted, not kept")
+    @Test("a destination that is gone ends the lane; later events are counted, not kept")
     func closes() {
         let bench = Bench(plan(events: 1))
         bench.take(["a", "b"], at: 0)
@@ -214,7 +214,7 @@ struct LaneStateTests {
         #expect(bench.account() == "3 taken, 3 undelivered, 0 waiting")
     }
 
-    @Test("draining sends what is open without waiting for its age, then flushes, then ends")
+    @Test("draining sends open batches without waiting for their age, then flushes, then ends")
     func drains() {
         let bench = Bench()
         bench.take(["a"], at: 0)
@@ -228,13 +228,13 @@ struct LaneStateTests {
         #expect(bench.step(at: 1) == "end")
     }
 
-    @Test("when time is up what is left goes to the dead letters, also what a provider still holds")
+    @Test("when time is up the rest becomes dead letters, including events in flight")
     func givesUp() {
         let bench = Bench(plan(events: 1))
         bench.take(["a", "b"], at: 0)
         _ = bench.step(at: 0)
         #expect(bench.giveUp("time is up") == ["bury a unknown time is up 1", "bury b undelivered time is up 0"])
-        #expect(!bench.isOver, "the burials are still to be carried out")
+        #expect(!bench.isOver, "the burials are not carried out yet")
         bench.buried()
         bench.buried(lost: 1)
         #expect(bench.isOver)
@@ -254,7 +254,7 @@ struct LaneStateTests {
         #expect(!bench.hasRoom(for: 6))
     }
 
-    @Test("drop_newest drops what comes, drop_oldest what waited longest but not what is in the provider's hands")
+    @Test("drop_newest drops new events, and drop_oldest drops the oldest waiting events but not those in flight")
     func dropsWhenFull() {
         var newest = plan(events: 1)
         newest.queue.memory = 4
@@ -289,13 +289,13 @@ struct LaneStateTests {
         }
     }
 
-    @Test("while the source is busy small batches gather, until they are worth a delivery, urgent or old")
+    @Test("while the source is busy small batches gather until they are large enough, urgent or old")
     func gathers() {
         var plan = plan(events: 1)
         plan.queue.memory = 40
         let bench = Bench(plan)
         bench.take(["aaa"], at: 0)
-        #expect(bench.needsAttention(at: 0), "an idle source will not look in again")
+        #expect(bench.needsAttention(at: 0), "an idle source will not call the lane again")
         bench.state.isSourceBusy = true
         #expect(!bench.needsAttention(at: 0))
         bench.take(["bbbbb"], at: 0)
@@ -310,7 +310,7 @@ struct LaneStateTests {
         #expect(slow.needsAttention(at: 1))
     }
 
-    @Test("an event that does not wait takes those along that came behind it before the batch has left")
+    @Test("an event that does not wait takes later events along if they come before the batch leaves")
     func urgentStays() {
         let bench = Bench()
         bench.take(["a"], immediate: true, at: 0)
@@ -330,7 +330,7 @@ struct LaneStateTests {
         #expect(bench.laneAccount[.rejected] == [0, 1])
     }
 
-    @Test("any interleaving keeps the account in balance and order in an ordered lane", arguments: 0..<200)
+    @Test("any order of events keeps the account balanced, and keeps order in an ordered lane", arguments: 0..<200)
     func interleavings(seed: UInt64) {
         var random = RandomSource(seed: seed)
         func roll(_ sides: UInt64) -> UInt64 { random.next() % sides }

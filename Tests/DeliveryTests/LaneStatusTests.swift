@@ -10,7 +10,7 @@ extension Bench {
 
 @Suite("The status of a lane")
 struct LaneStatusTests {
-    @Test("tells the rate of the last ten seconds, and forgets what came before")
+    @Test("has the rate of the last ten seconds, and forgets earlier events")
     func rate() {
         var rate = Rate()
         #expect(rate.perSecond(at: instant(0)) == 0)
@@ -21,10 +21,10 @@ struct LaneStatusTests {
         #expect(rate.perSecond(at: instant(10_100)) == 5, "the first second is too long ago")
         #expect(rate.perSecond(at: instant(30_000)) == 0)
         rate.note(20, at: instant(60_000))
-        #expect(rate.perSecond(at: instant(60_001)) == 2, "nothing of an earlier round is left")
+        #expect(rate.perSecond(at: instant(60_001)) == 2, "no count of an earlier round is left")
     }
 
-    @Test("tells what waits, what is under way, what failed last and when, and how the breaker stands")
+    @Test("has what waits, what is in flight, the last failure and its time, and the state of the breaker")
     func failing() {
         var plan = plan()
         plan.breaker = 2
@@ -46,11 +46,11 @@ struct LaneStatusTests {
         _ = bench.complete(BatchOutcome(.delivered), at: 1300)
         status = bench.status(at: 1300)
         #expect(status.events == 0 && status.breaker == .closed && status.attempts == 0 && status.oldest == nil)
-        #expect(status.lastError == Answer("busy"), "the last error stays told")
+        #expect(status.lastError == Answer("busy"), "the last error stays in the status")
         #expect(status.rate == 0.2)
     }
 
-    @Test("a new provider owes nothing for the old one's failures: what waits is sent to it at once")
+    @Test("a new provider starts without failures: waiting events are sent to it at once")
     func newProvider() {
         var plan = plan()
         plan.breaker = 1
@@ -60,13 +60,13 @@ struct LaneStatusTests {
         _ = bench.complete(BatchOutcome(.retry(Answer("down"), after: .seconds(50))), at: 100)
         #expect(bench.step(at: 200) == "wait 50100")
         bench.state.adopt(plan, concurrency: nil, isNewProvider: false)
-        #expect(bench.step(at: 200) == "wait 50100", "a plan alone changes no provider")
+        #expect(bench.step(at: 200) == "wait 50100", "a change of the plan is no change of the provider")
         bench.state.adopt(plan, concurrency: 1, isNewProvider: true)
         #expect(bench.step(at: 200) == "deliver a")
         #expect(bench.status(at: 200).breaker == .closed)
     }
 
-    @Test("another plan holds for what comes from then on")
+    @Test("a new plan applies to events that come after it")
     func newPlan() {
         let bench = Bench(plan(events: 2))
         bench.take(["a", "b"], at: 0)

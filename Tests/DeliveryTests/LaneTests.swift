@@ -7,7 +7,7 @@ import Testing
 @testable import Admission
 @testable import Delivery
 
-/// A provider that a test holds by the reins.
+/// A provider that a test controls.
 private final class Puppet: Provider, @unchecked Sendable {
     typealias Done = @Sendable (BatchOutcome) -> Void
     private struct State: ~Copyable {
@@ -61,7 +61,7 @@ private final class Puppet: Provider, @unchecked Sendable {
     func leave() { state.withLock { $0.closedHandler }?(Answer("left")) }
 }
 
-/// A provider whose call does not return before the test lets it.
+/// A provider whose call does not return until the test permits it.
 private final class Trap: Provider, Sendable {
     private let state = Monitor((calls: 0, isOpen: false))
     var calls: Int { state.withLock { $0.calls } }
@@ -109,7 +109,7 @@ private final class Fixture {
     }
 }
 
-/// Farther off than anything takes that is not broken, counted from when it is asked for.
+/// A time later than any correct test takes, counted from when it is asked for.
 private var soon: Platform.Instant { Clock.system.now() + .seconds(600) }
 
 @Suite("A lane")
@@ -133,7 +133,7 @@ struct LaneTests {
         #expect(lane.account.total(.delivered) == 100)
     }
 
-    @Test("is not over as long as somebody is being told what became of its events")
+    @Test("is not over while the fate of its events is still being reported")
     func tellsBeforeItIsOver() {
         let fixture = Fixture()
         let provider = Puppet()
@@ -154,7 +154,7 @@ struct LaneTests {
         #expect(lane.isOver)
     }
 
-    @Test("makes its source wait while it is full and lets it go on when there is room")
+    @Test("makes its source wait while it is full, and lets it continue when there is space")
     func blocks() {
         var plan = plan(events: 1, wait: .zero)
         plan.queue.memory = 4
@@ -170,7 +170,7 @@ struct LaneTests {
             }
         }
         provider.waitForDelivery()
-        // Two events of two bytes fill the queue; the third is kept out until the provider moves.
+        // Two events of two bytes fill the queue. The third waits until the provider takes one.
         #expect(taken.withLock { $0 } <= 2)
         provider.completeAll(.init(.delivered))
         source.join()
@@ -179,7 +179,7 @@ struct LaneTests {
         #expect(provider.delivered.flatMap { $0 } == (0..<9).map(String.init))
     }
 
-    @Test("keeps refused events with the provider's answer in a file for the owner alone")
+    @Test("keeps refused events with the provider's answer in a file that only the owner can read")
     func buries() throws {
         let fixture = Fixture()
         let provider = Puppet(script: [.init(.rejected(Answer(code: 422, "no \"such\" thing\u{1b}[2J")))])
@@ -199,7 +199,7 @@ struct LaneTests {
         #expect((folder[.posixPermissions] as? Int) == 0o700)
     }
 
-    @Test("says so and counts what is lost when dead letters cannot be kept")
+    @Test("reports and counts what is lost when dead letters cannot be kept")
     func losesLoudly() throws {
         let fixture = Fixture()
         try FileManager.default.createDirectory(atPath: fixture.deadLetterFile, withIntermediateDirectories: true)
@@ -212,7 +212,7 @@ struct LaneTests {
         #expect(fixture.said.withLock { $0.contains { $0.contains("cannot be opened: Is a directory; events lost: 1") } })
     }
 
-    @Test("sets aside what is no file of dead letters, and says so")
+    @Test("sets aside a file that holds no dead letters, and reports this")
     func mendsDeadLetters() throws {
         let fixture = Fixture()
         try FileManager.default.createDirectory(atPath: fixture.folder + "/state", withIntermediateDirectories: true)
@@ -243,7 +243,7 @@ struct LaneTests {
         #expect(!FileManager.default.fileExists(atPath: fixture.folder + "/elsewhere"))
     }
 
-    @Test("keeps also what comes after it was given up")
+    @Test("also keeps events that come after it was given up")
     func keepsLateEvents() throws {
         let fixture = Fixture()
         let lane = fixture.lane(Puppet())
@@ -284,7 +284,7 @@ struct LaneTests {
         #expect(lane.account.total(.delivered) == 0, "a late completion changes nothing")
     }
 
-    @Test("whose provider keeps its thread is stopped at its deadline, and its events are kept")
+    @Test("is stopped at its deadline if its provider blocks its thread, and its events are kept")
     func stopsOnStuckThread() throws {
         let fixture = Fixture()
         var plan = plan(wait: .zero)
@@ -300,11 +300,11 @@ struct LaneTests {
         #expect(try String(contentsOfFile: fixture.deadLetterFile, encoding: .utf8).split(separator: "\n").count == 1)
         provider.open()
         lane.waitForClose(until: soon)
-        #expect(provider.calls == 1, "a call that does not return is joined by no other")
+        #expect(provider.calls == 1, "no other call joins a call that does not return")
         #expect(lane.account.late == 1)
     }
 
-    @Test("that hangs does not delay another")
+    @Test("whose provider hangs does not delay another lane")
     func independent() {
         let fixture = Fixture()
         let hanging = fixture.lane(Puppet(hangs: true))

@@ -1,4 +1,4 @@
-// What a lane does with dead letters that cannot be kept, by its plan.
+// What a lane does with dead letters that cannot be kept, as its plan demands.
 
 import Database
 import Foundation
@@ -21,7 +21,7 @@ private func blocking(memory: Int = 1000, full: DeliveryPlan.Queue.Full = .block
     return plan
 }
 
-/// A bench whose first event was refused and could not be kept.
+/// Returns a bench whose first event was refused and could not be kept.
 private func heldBench(_ plan: DeliveryPlan = blocking(), contents: SpoolContents? = nil) -> Bench {
     let bench = Bench(plan, contents: contents)
     bench.take(["a", "b"], at: 0)
@@ -33,7 +33,7 @@ private func heldBench(_ plan: DeliveryPlan = blocking(), contents: SpoolContent
 
 @Suite("A lane whose dead letters block")
 struct LetterStateTests {
-    @Test("hands nothing over until they are kept, and tries that again on its clock")
+    @Test("hands nothing over until they are kept, and tries again on its clock")
     func holds() {
         let bench = heldBench()
         let step = bench.step(at: 0)
@@ -44,7 +44,7 @@ struct LetterStateTests {
         #expect(bench.step(at: again - 1).hasPrefix("wait "))
         #expect(bench.step(at: again + 1) == "bury a rejected no 1")
         bench.buried(lost: 1, at: again + 1)
-        #expect(bench.step(at: again + 1).hasPrefix("wait "), "the event is not handed out again")
+        #expect(bench.step(at: again + 1).hasPrefix("wait "), "the event is not handed over again")
         #expect(bench.step(at: 100_000) == "bury a rejected no 1")
         bench.buried(at: 100_000)
         #expect(bench.account() == "2 taken, 1 rejected, 1 waiting")
@@ -52,7 +52,7 @@ struct LetterStateTests {
         #expect(bench.step(at: 100_000) == "deliver b")
     }
 
-    @Test("and that keeps order hands over nothing behind one that is on its way to them")
+    @Test("and that keeps order hands nothing over while a dead letter is being kept")
     func ordered() {
         var plan = blocking()
         plan.ordered = true
@@ -65,7 +65,7 @@ struct LetterStateTests {
         #expect(bench.step(at: 0) == "deliver b")
     }
 
-    @Test("is full as a queue is whose provider takes nothing, so that its source waits")
+    @Test("is full like any queue whose provider takes nothing, so that its source waits")
     func fills() {
         let bench = heldBench(blocking(memory: 4))
         #expect(bench.heldBytes == 4)
@@ -74,7 +74,7 @@ struct LetterStateTests {
         #expect(bench.step(at: 0).hasPrefix("wait "), "it does not end while it holds them")
     }
 
-    @Test("in memory tries them once more when its time is up, and counts as lost what cannot be kept")
+    @Test("tries once more when its time is up if its queue is in memory, and counts what cannot be kept as lost")
     func endsInMemory() {
         let bench = heldBench()
         #expect(bench.giveUp("time is up") == ["bury a rejected no 1", "bury b undelivered time is up 0"])
@@ -88,7 +88,7 @@ struct LetterStateTests {
         #expect(bench.heldBytes == 0)
     }
 
-    @Test("on disk leaves them there when its time is up, also while they are just being tried")
+    @Test("leaves them on disk when its time is up, also during an attempt to keep them")
     func endsOnDisk() {
         for isTrying in [false, true] {
             var plan = blocking()
@@ -109,13 +109,13 @@ struct LetterStateTests {
             #expect(bench.laneAccount.lost == 0)
             #expect(bench.heldBytes == 0)
             guard case .check = bench.state.diskStep(at: instant(0)), case .close = bench.state.diskStep(at: instant(0)) else {
-                Issue.record("something is still to be stored or removed")
+                Issue.record("there is still something to store or remove")
                 return
             }
         }
     }
 
-    @Test("that spills stores those that are in memory only when it ends")
+    @Test("stores those that are only in memory when it ends, if it spills")
     func endsSpilling() {
         var plan = blocking(full: .spill)
         plan.queue.disk = 1 << 30
@@ -129,7 +129,7 @@ struct LetterStateTests {
         #expect(bench.account() == "2 taken, 2 waiting")
     }
 
-    @Test("loses them when a new plan says so")
+    @Test("loses them when a new plan demands it")
     func adopts() {
         let bench = heldBench()
         var plan = blocking()
@@ -154,7 +154,7 @@ struct LetterWordsTests {
         ).lost
     }
 
-    @Test("are told once, with whether they are lost or held, and once more with the number of the lost when they can be kept again")
+    @Test("are reported once as lost or held, and once more with the number of lost ones when they can be kept again")
     func tells() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let path = folder + "/dead-letters.sqlite"
@@ -179,7 +179,7 @@ struct LetterWordsTests {
         DeadLetters(path: path, clock: .system, warn: { line in said.withLock { $0.append(line) } })
     }
 
-    @Test("that a person takes away from a run are no loss, but where their file is missing or empty at the start they are told of")
+    @Test("are no loss if a person removes them during a run, but a missing or empty file at the start is reported")
     func takenAway() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let path = folder + "/dead-letters.sqlite"
@@ -190,12 +190,12 @@ struct LetterWordsTests {
             #expect(bury(first, [event], isLost: true) == 0)
             try FileManager.default.moveItem(atPath: path, toPath: path + "-" + event)
         }
-        // Whatever notices it first.
+        // It does not matter which call notices the removal first.
         first.checkPlace()
         #expect(bury(first, ["c", "d"], isLost: true) == 0)
         #expect(!first.damage.isFound && said.withLock { $0 } == [])
         #expect(deadLetters(in: path).count == 2)
-        for event in ["a", "b"] { #expect(deadLetters(in: path + "-" + event).count == 1, "it has gone with all that it held") }
+        for event in ["a", "b"] { #expect(deadLetters(in: path + "-" + event).count == 1, "the removed file holds all its letters") }
         first.reopen()
         for isThere in [true, false] {
             if isThere {
@@ -213,7 +213,7 @@ struct LetterWordsTests {
         }
     }
 
-    @Test("whose file turns out to be damaged in a run are told, set aside, and kept again at once")
+    @Test("are set aside and reported if their file turns out to be damaged in a run, and new ones are kept at once")
     func damagedInARun() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let path = folder + "/dead-letters.sqlite"
@@ -222,7 +222,7 @@ struct LetterWordsTests {
         let shell = try Database(path, makes: false)
         try shell.run("UPDATE letters SET route = 'a' WHERE id = 1")
         shell.close()
-        #expect(try letters.expire { _, _ in 0 }.events == 1, "the one that is whole is too old")
+        #expect(try letters.expire { _, _ in 0 }.events == 1, "the undamaged letter is too old")
         #expect(letters.damage == (true, 1) && said.withLock { $0.count == 1 && $0[0].contains("1 of 2 dead letters are lost") })
         #expect(bury(letters, ["c"], isLost: true) == 0)
         #expect(deadLetters(in: path).count == 1)

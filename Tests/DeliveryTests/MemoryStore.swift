@@ -1,4 +1,4 @@
-// A spool in memory that outlives its lane, and fails or waits when a test says so.
+// A spool in memory that outlives its lane, and that fails or blocks when a test demands it.
 
 import Admission
 import ConsentGate
@@ -10,7 +10,7 @@ final class MemoryStore: SpoolStore, Sendable {
         var rows: [SpoolRow] = []
         var lastRow: Int64 = 0
         var fault: SpoolFault?
-        /// Whether not even what makes room finds room.
+        /// True if even commits that free space fail because the disk is full.
         var failsRecords = false
         var commits = 0
         var isHeld = false

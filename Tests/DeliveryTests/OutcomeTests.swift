@@ -1,4 +1,4 @@
-// What a lane makes of outcomes that are of some events only, of a provider that asks for a pause, and of what may have arrived.
+// What a lane does with outcomes of single events, with pauses that a provider asks for, and with events that may have arrived.
 
 import Plans
 import Platform
@@ -11,7 +11,7 @@ import Testing
 struct MixedOutcomeTests {
     private func rejected(_ words: String) -> Outcome { .rejected(Answer(code: 400, words)) }
 
-    @Test("the rest of a mixed outcome that is refused is halved until the bad event stands alone")
+    @Test("the refused rest of a mixed outcome is halved until the bad event is alone")
     func restIsHalved() {
         let bench = Bench(plan(events: 6))
         bench.take(["own", "a", "b", "X", "c", "d"], at: 0)
@@ -21,7 +21,7 @@ struct MixedOutcomeTests {
             let step = bench.step(at: 0)
             guard step.hasPrefix("deliver ") else { break }
             let events = step.dropFirst(8).split(separator: " ").map(String.init)
-            // The adapter refuses one event by itself, and the vendor refuses every request that has the other.
+            // The adapter refuses one event itself, and the vendor refuses every request that has the other bad event.
             let own = events.firstIndex(of: "own").map { [$0: rejected("own")] } ?? [:]
             if events.contains("X") {
                 buried += bench.complete(.init(rejected("bad"), events: own), at: 0)
@@ -35,7 +35,7 @@ struct MixedOutcomeTests {
         #expect(bench.account() == "6 taken, 4 delivered, 2 rejected, 0 waiting")
     }
 
-    @Test("a rest that is refused in the same words as an event of its own is halved all the same")
+    @Test("a refused rest is halved even if an event of its own was refused in the same words")
     func sameWords() {
         let bench = Bench(plan(events: 3))
         bench.take(["own", "a", "b"], at: 0)
@@ -44,7 +44,7 @@ struct MixedOutcomeTests {
         #expect(bench.step(at: 0) == "deliver a")
     }
 
-    @Test("a rest of one event that is refused is given up")
+    @Test("a refused rest of one event is given up")
     func singleRest() {
         let bench = Bench(plan(events: 2))
         bench.take(["a", "b"], at: 0)
@@ -54,7 +54,7 @@ struct MixedOutcomeTests {
     }
 
     @Test(
-        "a rest that waits goes on as one batch, in its order",
+        "a rest that must wait continues as one batch, in its order",
         arguments: [Outcome.retry(Answer("x"), after: nil), .unknown(Answer("x")), .fault(Answer("x"))])
     func restWaits(_ rest: Outcome) {
         let bench = Bench(plan(events: 5))
@@ -65,7 +65,7 @@ struct MixedOutcomeTests {
         #expect(bench.account() == "5 taken, 1 delivered, 1 rejected, 3 waiting")
     }
 
-    @Test("a rest that is closed ends the lane, with what some events came to by themselves")
+    @Test("a rest that is closed ends the lane, after the events with outcomes of their own")
     func restIsClosed() {
         let bench = Bench(plan(events: 5))
         bench.take(["a", "b", "c", "d", "e"], at: 0)
@@ -79,7 +79,7 @@ struct MixedOutcomeTests {
         #expect(bench.heldBytes == 0)
     }
 
-    @Test("a closed batch ends the lane also where every event has an outcome of its own")
+    @Test("a closed batch ends the lane even if every event has an outcome of its own")
     func closedWithoutRest() {
         let bench = Bench(plan(events: 1))
         bench.take(["a", "b"], at: 0)
@@ -88,7 +88,7 @@ struct MixedOutcomeTests {
         #expect(bench.account() == "2 taken, 1 delivered, 1 undelivered, 0 waiting")
     }
 
-    @Test("on disk what was not settled stays when the rest is closed")
+    @Test("events on disk that are not settled stay there when the rest is closed")
     func restIsClosedOnDisk() {
         let bench = Bench(plan(events: 3), contents: SpoolContents())
         bench.take(["a", "b", "c"], at: 0)
@@ -111,7 +111,7 @@ struct PauseTests {
         return bench
     }
 
-    @Test("nothing is handed over before that time, neither the batch nor what waits behind it")
+    @Test("nothing is handed over before that time, neither the batch nor the batches after it")
     func pausesTheLane() {
         let bench = lane()
         #expect(bench.step(at: 0) == "deliver 0")
@@ -122,7 +122,7 @@ struct PauseTests {
         #expect(bench.step(at: 7010) == "deliver 1")
     }
 
-    @Test("what comes in meanwhile waits too, also what is immediate")
+    @Test("new events wait too, including immediate ones")
     func immediateWaits() {
         let bench = lane(1)
         _ = bench.step(at: 0)
@@ -131,7 +131,7 @@ struct PauseTests {
         #expect(bench.step(at: 20) == "wait 7010")
     }
 
-    @Test("another request that was under way neither ends the pause nor makes it shorter, and counts as no further failure")
+    @Test("another delivery in flight neither ends nor shortens the pause, and counts as no further failure")
     func othersUnderWay() {
         var plan = plan(events: 1, ordered: false)
         plan.breaker = 2
@@ -145,7 +145,7 @@ struct PauseTests {
         #expect(bench.step(at: 7010).hasPrefix("deliver "))
     }
 
-    @Test("an answer that comes later can make it longer")
+    @Test("a later answer can make it longer")
     func longer() {
         let bench = lane()
         _ = (bench.step(at: 0), bench.step(at: 0))
@@ -154,7 +154,7 @@ struct PauseTests {
         #expect(bench.step(at: 1010) == "wait 7020")
     }
 
-    @Test("what is said of single events pauses only these")
+    @Test("a pause for single events delays only these events")
     func singleEvents() {
         let bench = Bench(plan(events: 2, ordered: false))
         bench.take(["a", "b", "c", "d"], at: 0)
@@ -166,7 +166,7 @@ struct PauseTests {
         #expect(bench.step(at: 7010) == "deliver b attempt 2")
     }
 
-    @Test("what is said of a whole batch holds where every event has an outcome of its own, too")
+    @Test("a pause for a whole batch applies even if every event has an outcome of its own")
     func wholeBatchWithoutRest() {
         let bench = Bench(plan(events: 1, ordered: false))
         bench.take(["a", "b"], at: 0)
@@ -185,7 +185,7 @@ struct PauseTests {
         #expect(bench.step(at: 3_600_010) == "deliver 0 attempt 2")
     }
 
-    @Test("a new provider owes no pause, neither one that was asked for nor one that the old one asks for late")
+    @Test("a new provider has no pause, neither an earlier one nor one that the old provider asks for late")
     func newProvider() {
         let bench = lane()
         _ = (bench.step(at: 0), bench.step(at: 0))
@@ -194,12 +194,12 @@ struct PauseTests {
         #expect(bench.step(at: 20) == "deliver 0")
         _ = bench.complete(busy(7000), index: 1, at: 30)
         #expect(bench.step(at: 30) == "deliver 2")
-        #expect(bench.step(at: 2000) == "wait", "two are under way")
+        #expect(bench.step(at: 2000) == "wait", "two batches are in flight")
         _ = bench.complete(.init(.delivered), at: 2000)
         #expect(bench.step(at: 2000) == "deliver 1 attempt 2")
     }
 
-    @Test("a plan that changes without the provider leaves it as it is")
+    @Test("a change of the plan alone does not change it")
     func samePlan() {
         let bench = lane()
         _ = bench.step(at: 0)
@@ -208,7 +208,7 @@ struct PauseTests {
         #expect(bench.step(at: 20) == "wait 7010")
     }
 
-    @Test("the status tells for how long")
+    @Test("the status has the remaining time")
     func status() {
         let bench = lane()
         _ = bench.step(at: 0)
@@ -225,7 +225,7 @@ struct UnknownTests {
     private let lost = BatchOutcome(.unknown(Answer("reset")))
     private let bad = BatchOutcome(.rejected(Answer("bad")))
 
-    /// A lane whose one batch has come to these outcomes, one after the other, and what the last one led to.
+    /// Runs a lane whose only batch gets these outcomes, one after the other. Returns the effects of the last one as well.
     private func tried(_ outcomes: [BatchOutcome], events: [String] = ["a"], at times: [Int64]) -> (bench: Bench, last: [String]) {
         let bench = Bench(plan(events: events.count))
         bench.take(events, at: 0)
@@ -237,7 +237,7 @@ struct UnknownTests {
         return (bench, last)
     }
 
-    @Test("an event that is given up after retry.for is unknown, whichever of its attempts was")
+    @Test("an event that is given up after retry.for is unknown if any of its attempts was unknown")
     func expired() {
         #expect(tried([lost, lost], at: [0, 60_000]).last == ["bury a unknown reset 2"])
         #expect(tried([lost, busy], at: [0, 60_000]).last == ["bury a unknown busy 2"])
@@ -245,7 +245,7 @@ struct UnknownTests {
         #expect(tried([busy, busy], at: [0, 60_000]).last == ["bury a expired busy 2"])
     }
 
-    @Test("an event that is left over when the lane ends is unknown when one of its attempts was")
+    @Test("an event that is left over when the lane ends is unknown if one of its attempts was unknown")
     func leftOver() {
         let (bench, _) = tried([lost, busy], at: [0, 10_000])
         bench.take(["b"], at: 10_000)
@@ -253,13 +253,13 @@ struct UnknownTests {
         #expect(bench.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
     }
 
-    @Test("it stays so when the batch is halved, and of each half")
+    @Test("both halves of a halved batch stay unknown")
     func halved() {
         let (bench, _) = tried([lost, bad], events: ["a", "b"], at: [0, 10_000])
         #expect(bench.giveUp("time is up") == ["bury a unknown time is up 0", "bury b unknown time is up 0"])
     }
 
-    @Test("in a mixed outcome it is of the events that it was said of, and of no other")
+    @Test("in a mixed outcome only the events with that outcome become unknown")
     func mixed() {
         let bench = Bench(plan(events: 3))
         bench.take(["a", "b", "c"], at: 0)
@@ -268,7 +268,7 @@ struct UnknownTests {
         #expect(Set(bench.giveUp("time is up")) == ["bury a c undelivered busy 1", "bury b unknown busy 1"])
     }
 
-    @Test("a delivery that was given up at its deadline is unknown for good")
+    @Test("a delivery that is given up at its deadline stays unknown")
     func deadline() {
         var plan = plan(events: 1)
         plan.deadline = .milliseconds(100)
@@ -281,7 +281,7 @@ struct UnknownTests {
         #expect(bench.giveUp("time is up") == ["bury a unknown busy 2"])
     }
 
-    @Test("when a provider's destination is gone, what is in its hands ends first, and what waits is not delivered")
+    @Test("after a provider's destination is gone, deliveries in flight end first and waiting events are not delivered")
     func closed() {
         for isOneRefused in [true, false] {
             let bench = Bench(plan(events: 1, ordered: false), concurrency: 2)
@@ -300,7 +300,7 @@ struct UnknownTests {
         }
     }
 
-    @Test("and where that does not end, its deadline does")
+    @Test("a delivery in flight to a destination that is gone ends at its deadline at the latest")
     func closedWhileHanging() {
         var plan = plan(events: 1)
         plan.deadline = .milliseconds(100)
@@ -312,7 +312,7 @@ struct UnknownTests {
         #expect(bench.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
     }
 
-    @Test("but not where another provider has taken its place meanwhile")
+    @Test("a destination that is gone does not end the lane if another provider has taken its place")
     func closedAndReplaced() {
         let bench = Bench(plan(events: 1))
         bench.take(["a", "b"], at: 0)
@@ -323,20 +323,20 @@ struct UnknownTests {
         #expect(bench.step(at: 1) == "deliver b")
     }
 
-    @Test("what a provider refused is refused, and what it took is delivered, whatever came before")
+    @Test("refused events are refused, and taken events are delivered, whatever happened before")
     func settled() {
         #expect(tried([lost, bad], at: [0, 10_000]).last.first == "bury a rejected bad 2")
         #expect(tried([lost, .init(.delivered)], at: [0, 10_000]).bench.account() == "1 taken, 1 delivered, 0 waiting")
     }
 
-    @Test("another provider at its place does not make it unsaid")
+    @Test("a new provider does not change that an event is unknown")
     func newProvider() {
         let (bench, _) = tried([lost], at: [0])
         bench.state.adopt(bench.state.plan, concurrency: nil, isNewProvider: true)
         #expect(bench.giveUp("time is up") == ["bury a unknown time is up 0"])
     }
 
-    @Test("of a lane that spills, what could not be stored at the end is told apart too")
+    @Test("in a lane that spills, events that could not be stored at the end are also told apart")
     func unstored() {
         var spilling = plan(events: 1, ordered: false)
         spilling.queue.full = .spill

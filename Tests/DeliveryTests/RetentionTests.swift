@@ -1,4 +1,4 @@
-// What waits for too long is destroyed.
+// Events that wait for too long are destroyed.
 
 import Plans
 import Platform
@@ -20,7 +20,7 @@ import Testing
         return plan
     }
 
-    /// Does what the thread of the store does until it has nothing to do.
+    /// Carries out the steps of the store's thread until it has nothing to do.
     private func work(_ bench: Bench, _ store: MemoryStore, at time: Int64) {
         while true {
             switch bench.state.diskStep(at: instant(time)) {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("destroys what is older when it falls due, by the shorter of what provider and route say, and nothing sooner")
+    @Test("destroys events when they are due, by the shorter time of provider and route, and none earlier")
     func memory() {
         let bench = Bench(plan(.seconds(100)))
         bench.state.adopt(routeRetention: [1: 10_000_000_000], at: instant(0))
@@ -45,7 +45,7 @@ import Testing
             bench.take([text], route: route, arrival: 0, at: 0)
         }
         #expect(bench.step(at: 0) == "deliver a b")
-        // Of single events, so that the lane goes on.
+        // The retry is for single events, so that the lane continues.
         let again = Outcome.retry(Answer("busy"), after: .seconds(1000))
         _ = bench.complete(.init(.delivered, events: [0: again, 1: again]), at: 1)
         #expect(bench.step(at: 1) == "deliver c d")
@@ -59,7 +59,7 @@ import Testing
         #expect(bench.heldBytes == 0)
     }
 
-    @Test("hands over nothing that is too old, though nobody looked in between")
+    @Test("hands over no event that is too old, even without a search before")
     func handOver() {
         let bench = Bench(plan(.seconds(10)))
         bench.take(["a"], arrival: 0, at: 0)
@@ -68,7 +68,7 @@ import Testing
         #expect(bench.account() == "2 taken, 1 aged, 1 waiting")
     }
 
-    @Test("reaches what is on disk, at the start and later, and leaves nothing of it there")
+    @Test("reaches events on disk, at the start and later, and leaves none of them there")
     func disk() {
         let store = MemoryStore()
         var bench = Bench(plan(nil, disk: true), contents: store.contents)
@@ -91,7 +91,7 @@ import Testing
         #expect(bench.account() == "0 taken, 6 aged, 0 waiting")
     }
 
-    @Test("that a reload brings, or makes shorter, holds at once")
+    @Test("takes effect at once if a reload introduces or shortens it")
     func reload() {
         let bench = Bench(plan(nil))
         bench.take(["a", "b"], arrival: 0, at: 0)
@@ -105,7 +105,7 @@ import Testing
         #expect(bench.account() == "2 taken, 2 aged, 0 waiting")
     }
 
-    @Test("of a route holds on when the provider's goes")
+    @Test("of a route stays in force when the provider's retention is removed")
     func routeStays() {
         let bench = Bench(plan(.seconds(10)))
         bench.state.adopt(routeRetention: [1: 50_000_000_000], at: instant(0))
@@ -118,7 +118,7 @@ import Testing
         #expect(bench.account() == "2 taken, 2 aged, 0 waiting")
     }
 
-    @Test("looks no more often than a hundredth of it, however many fall due one by one")
+    @Test("searches at intervals of at least a hundredth of it, even if events are due one by one")
     func pauses() {
         let bench = Bench(plan(.seconds(100)))
         bench.take(["z", "z"], arrival: 0, at: 0)
@@ -127,6 +127,6 @@ import Testing
         _ = bench.step(at: 200)
         #expect(bench.step(at: 100_000) == "wait 101000")
         #expect(bench.step(at: 101_000) == "wait 102000")
-        #expect(bench.account() == "102 taken, 100 aged, 2 waiting", "two are in the provider's hands")
+        #expect(bench.account() == "102 taken, 100 aged, 2 waiting", "two are in flight")
     }
 }

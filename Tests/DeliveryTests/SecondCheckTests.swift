@@ -1,4 +1,4 @@
-// What waited is asked about once more at the hand-over.
+// Events that waited are checked again at their hand-over.
 
 import Plans
 import Platform
@@ -9,13 +9,13 @@ import Testing
 @testable import Delivery
 @testable import Judging
 
-/// Two routes, for analytics and for operations, and a lane in front of which events of subjects wait.
+/// Two routes, for analytics and for operations, and a lane in which the events of subjects wait.
 private final class Yard {
     let records = ConsentRecords()
     let levels = RunNames()
     let bench: Bench
     private let check: SecondCheck
-    /// Whether whoever looks at the clock finds it behind.
+    /// True if the clock is found to be behind.
     let isClockBehind = Monitor(false)
 
     init(_ change: (inout ConsentPlan) -> Void = { _ in }) {
@@ -44,12 +44,12 @@ private final class Yard {
         check.adopt(Ruleset(plan, numbers: numbers, records: records, levels: levels).consent)
     }
 
-    /// Subjects are told apart by the lengths of their events' texts.
+    /// Sets what is on record of a subject. Subjects differ in the length of their events' texts.
     func say(_ length: UInt64, _ terms: ConsentTerms...) { records.set(SubjectKey(high: length, low: 7), terms) }
 }
 
 @Suite("The second check") struct SecondCheckTests {
-    @Test("destroys what its subject has refused since, and hands over the rest")
+    @Test("destroys events whose subject has refused since, and hands over the rest")
     func refused() {
         let yard = Yard()
         yard.say(1, ConsentTerms(level: "standard"))
@@ -62,7 +62,7 @@ private final class Yard {
         #expect(yard.bench.heldBytes == 0)
     }
 
-    @Test("goes by what the route demands: one purpose, or a level")
+    @Test("demands what the route demands: one purpose, or a level")
     func narrower() {
         let yard = Yard()
         yard.bench.take(["a", "b", "c"], route: 0, at: 0)
@@ -72,7 +72,7 @@ private final class Yard {
         #expect(yard.bench.account() == "6 taken, 3 withdrawn, 3 waiting")
     }
 
-    @Test("is passed again before every retry")
+    @Test("is made again before every retry")
     func retries() {
         let yard = Yard()
         yard.say(1, ConsentTerms(level: "standard"))
@@ -84,14 +84,14 @@ private final class Yard {
         #expect(yard.bench.account() == "3 taken, 3 withdrawn, 0 waiting")
     }
 
-    @Test("lets pass of whom nothing is on record, since they were admitted by what they said themselves")
+    @Test("lets events pass if nothing is on record, since they were admitted by their own statement")
     func unknown() {
         let yard = Yard()
         yard.bench.take(["a", "b", "c"], at: 0)
         #expect(yard.bench.step(at: 0) == "deliver a b c")
     }
 
-    @Test("counts a refusal also where the consent beside it is too old to count")
+    @Test("counts a refusal even if the consent on record with it is too old")
     func oldRefusal() {
         let yard = Yard { $0.minimumVersion = "2" }
         yard.bench.take(["a", "bb", "ccc"], at: 0)
@@ -100,7 +100,7 @@ private final class Yard {
         #expect(yard.bench.step(at: 0) == "deliver bb ccc")
     }
 
-    @Test("holds back, and destroys nothing, while nobody can tell")
+    @Test("holds events back, and destroys none, while the records cannot be read")
     func unreadable() {
         let yard = Yard()
         yard.say(1, .withdrawn)
@@ -112,7 +112,7 @@ private final class Yard {
         #expect(yard.bench.step(at: 1000) == "deliver bb")
     }
 
-    @Test("looks at the clock each time, though no event comes in")
+    @Test("checks the clock each time, even if no event comes in")
     func clock() {
         let yard = Yard()
         yard.say(1, .withdrawn)
@@ -123,7 +123,7 @@ private final class Yard {
         #expect(yard.bench.step(at: 1000) == "deliver bb")
     }
 
-    @Test("asks for the level that an event was admitted under, whatever its route demands")
+    @Test("demands the level under which an event was admitted, whatever its route demands")
     func raised() {
         let yard = Yard()
         yard.say(1, ConsentTerms(level: "essential"))
@@ -134,7 +134,7 @@ private final class Yard {
         #expect(yard.bench.step(at: 0) == "deliver bb c")
     }
 
-    @Test("goes on asking for what a route demanded that a reload took away")
+    @Test("still demands what a route demanded that a reload removed")
     func reloads() {
         let yard = Yard()
         yard.say(1, ConsentTerms(level: "essential"))
@@ -144,7 +144,7 @@ private final class Yard {
         #expect(yard.bench.step(at: 0) == "deliver bb ccc")
     }
 
-    @Test("asks for all there is where the plan no longer has what the route demanded")
+    @Test("demands everything if the plan no longer has what the route demanded")
     func lostWords() {
         let yard = Yard()
         yard.say(1, ConsentTerms(level: "essential"))
@@ -159,7 +159,7 @@ private final class Yard {
         #expect(yard.bench.step(at: 0) == "deliver bb ccc")
     }
 
-    @Test("asks of a route that nobody knows any more for all that any route demands")
+    @Test("demands what all routes together demand if a route is unknown")
     func unknownRoute() {
         let yard = Yard()
         yard.say(1, ConsentTerms(granted: ["operations"]))

@@ -1,4 +1,4 @@
-// What a withdrawal destroys of a lane.
+// What a withdrawal destroys in a lane.
 
 import Foundation
 import Plans
@@ -12,7 +12,7 @@ import Testing
 @testable import Delivery
 @testable import Judging
 
-/// A check by which what a subject may do is yes or no; subjects are told apart by the lengths of their events' texts.
+/// A check that allows a subject everything or nothing. Subjects differ in the length of their events' texts.
 private final class Subjects {
     let records = ConsentRecords()
     let check: SecondCheck
@@ -33,7 +33,7 @@ private final class Subjects {
     func withdraw(_ length: UInt64) { records.set(SubjectKey(high: length, low: 7), [.withdrawn]) }
     func consent(_ length: UInt64) { records.set(SubjectKey(high: length, low: 7), [ConsentTerms(level: "all")]) }
 
-    /// With a receipt that is not finished; the events of these tests came in at 5.
+    /// Withdraws with a receipt that is not finished. The events of these tests came in at 5.
     func withdraw(_ length: UInt64, receipt: Int64, purposes: [String]? = nil, at time: Int64 = 5) {
         withdraw(length)
         check.ban(receipt, [SubjectKey(high: length, low: 7)], purposes: purposes, until: time)
@@ -47,7 +47,7 @@ private final class Subjects {
         bench.describe(bench.state.sweep(at: instant(time)) { _ in })
     }
 
-    @Test("destroys what waits in memory, wherever it waits, and counts what is in the provider's hands")
+    @Test("destroys all events that wait in memory, and counts those in flight")
     func memory() {
         let bench = Bench(plan(events: 2), check: subjects.check)
         bench.take(["a", "bb", "c", "dd", "e", "ff"], at: 0)
@@ -65,7 +65,7 @@ private final class Subjects {
         #expect(bench.heldBytes == 0)
     }
 
-    @Test("reaches what came in before the withdrawal, also when the person has consented again, and nothing that came in later")
+    @Test("reaches events from before the withdrawal, even if the person has consented again, and no later events")
     func consentingAgain() {
         let bench = Bench(plan(events: 2), check: subjects.check)
         bench.take(["a", "bb"], at: 0)
@@ -81,7 +81,7 @@ private final class Subjects {
         #expect(bench.step(at: 400) == "deliver c")
     }
 
-    @Test("that is carried out leaves in force what another one of the same person bars")
+    @Test("leaves the ban of another withdrawal of the same person in force after it ends")
     func twoOfOnePerson() {
         let bench = Bench(plan(events: 1), check: subjects.check)
         bench.take(["a"], at: 0)
@@ -92,7 +92,7 @@ private final class Subjects {
         #expect(bench.account() == "1 taken, 1 withdrawn, 0 waiting")
     }
 
-    @Test("of one purpose reaches only what demands it, also when that was granted again", arguments: ["p", "of no level"])
+    @Test("for one purpose reaches only events that demand this purpose, even if it was granted again", arguments: ["p", "of no level"])
     func onePurpose(_ purpose: String) {
         let bench = Bench(plan(events: 1), check: subjects.check)
         bench.take(["a"], at: 0)
@@ -101,7 +101,7 @@ private final class Subjects {
         #expect(sweep(bench, at: 1) == ["swept \(purpose == "p" ? 1 : 0)"])
     }
 
-    @Test("is followed by nothing that the provider gives back: it is destroyed, and no dead letter")
+    @Test("leads to the destruction of refused events that the provider gives back, and to no dead letter")
     func backFromTheProvider() {
         for outcome in [Outcome.rejected(Answer("no")), .retry(Answer("busy"), after: nil), .unknown(Answer("reset"))] {
             let subjects = Subjects()
@@ -115,7 +115,7 @@ private final class Subjects {
         }
     }
 
-    @Test("is followed by no dead letter when the lane is given up")
+    @Test("leads to no dead letter of a refused event when the lane is given up")
     func givenUp() {
         let bench = Bench(plan(events: 1), check: subjects.check)
         bench.take(["a", "bb", "c", "dd"], at: 0)
@@ -125,7 +125,7 @@ private final class Subjects {
         #expect(bench.account() == "4 taken, 2 undelivered, 2 withdrawn, 0 waiting")
     }
 
-    @Test("is followed by no dead letter that was on its way then, and tells of it")
+    @Test("reports and destroys refused events that are on their way to the dead letters")
     func letterOnItsWay() throws {
         let path = FileManager.default.temporaryDirectory.path + "/switchyard-\(UUID().uuidString).sqlite"
         defer { for companion in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + companion) } }
@@ -140,7 +140,7 @@ private final class Subjects {
         #expect(try letters.sweep(subjects.check, RunNames(["a", "b"])).events == 2)
     }
 
-    @Test("tells of what was destroyed at the moment of its hand-over, once")
+    @Test("reports events that were destroyed at their hand-over, once")
     func untold() {
         let bench = Bench(plan(events: 1), check: subjects.check)
         bench.take(["a", "bb"], at: 0)
@@ -150,7 +150,7 @@ private final class Subjects {
         #expect(sweep(bench, at: 202) == ["swept 0"])
     }
 
-    @Test("without a ledger is over at once")
+    @Test("ends at once if there is no ledger")
     func noLedger() {
         let bench = Bench()
         bench.take(["a"], at: 0)
@@ -166,7 +166,7 @@ private final class Subjects {
         return plan
     }
 
-    /// Does what the thread of the store does until it has nothing to do; what came of it.
+    /// Carries out the steps of the store's thread until it has nothing to do. Returns the effects.
     private func work(_ bench: Bench, _ store: MemoryStore, at time: Int64) -> [String] {
         var log: [String] = []
         while true {
@@ -185,7 +185,7 @@ private final class Subjects {
         }
     }
 
-    @Test("reaches what is stored, what is not stored yet and what came back, and is over when the disk has nothing of it")
+    @Test("reaches events that are stored, are not stored yet or came back, and ends when the disk has none of them")
     func disk() {
         let store = MemoryStore()
         let bench = Bench(durable(), contents: store.contents, check: subjects.check)
@@ -210,7 +210,7 @@ private final class Subjects {
         #expect(store.contents.events == 0 && bench.heldBytes == 0)
     }
 
-    @Test("settles those who wait for their events to be stored, also when nothing of them is left to be stored")
+    @Test("settles the receipts of destroyed events, even if none of their events is left to be stored")
     func receipts() {
         let store = MemoryStore()
         let bench = Bench(durable(), contents: store.contents, check: subjects.check)
@@ -224,7 +224,7 @@ private final class Subjects {
         #expect(work(bench, store, at: 0).contains("acknowledge 1"))
     }
 
-    @Test("leaves nothing on disk of what is in the provider's hands, or was read and waits for its batch to fill")
+    @Test("leaves no events on disk that are in flight, or that were read and wait for their batch to fill")
     func inHands() {
         let store = MemoryStore()
         let bench = Bench(durable(), contents: store.contents, check: subjects.check)
@@ -243,7 +243,7 @@ private final class Subjects {
         #expect(store.events == ["bb"] && bench.account() == "3 taken, 2 withdrawn, 1 waiting")
     }
 
-    @Test("is not over by what the store answers that it was asked before")
+    @Test("does not end with the store's answer to an earlier request")
     func staleAnswer() {
         let store = MemoryStore()
         let bench = Bench(durable(), contents: store.contents, check: subjects.check)
@@ -259,7 +259,7 @@ private final class Subjects {
         #expect(asksToSweep(at: 1))
     }
 
-    @Test("that the end of the lane cuts off is told as such")
+    @Test("that is cut off by the end of the lane is reported as such")
     func cutOff() {
         let store = MemoryStore()
         let bench = Bench(durable(), contents: store.contents, check: subjects.check)

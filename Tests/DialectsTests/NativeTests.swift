@@ -37,7 +37,7 @@ import Testing
             ]
         ),
         ("[{\"a\":\"\\x\"},{\"b\":2}]", ["8: an escape that JSON does not have, found 0x78 'x'", "{\"b\":2}"]),
-        ("[{\"n\":NaN,\"a\":01},{\"b\":2}]", ["15: a number must not begin with 0, found 0x31 '1' behind it", "{\"b\":2}"]),
+        ("[{\"n\":NaN,\"a\":01},{\"b\":2}]", ["15: a number must not begin with 0, found 0x31 '1' after it", "{\"b\":2}"]),
     ])
     func loseABadEventAloneAndSayWhere(_ body: String, _ results: [String]) {
         let translated = translate(body, Native())

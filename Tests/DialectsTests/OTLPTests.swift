@@ -33,7 +33,7 @@ import Testing
                     + "\(resource),\"scope\":{\"name\":\"other\"}"))
     }
 
-    /// length-delimited field
+    /// Returns a length-delimited field.
     private func field(_ number: UInt8, _ bytes: [UInt8]) -> [UInt8] {
         precondition(bytes.count < 128 * 128)
         let count = bytes.count < 128 ? [UInt8(bytes.count)] : [UInt8(bytes.count & 127) | 128, UInt8(bytes.count >> 7)]
@@ -48,19 +48,19 @@ import Testing
         let translated = translate(request([good, bad, good]), OTLPLogs(.protobuf))
         #expect(translated.lines.count == 2)
         try #require(translated.results.count == 3)
-        #expect(translated.results[1] == "15: a field is longer than what encloses it")
+        #expect(translated.results[1] == "15: a field is longer than its message")
         #expect(translated.refusal == nil)
     }
 
     @Test(
         arguments: [
-            ([0x0a, 0x05, 0x12], "1: a field is longer than what encloses it"),
-            ([0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], "1: a field is longer than what encloses it"),
+            ([0x0a, 0x05, 0x12], "1: a field is longer than its message"),
+            ([0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], "1: a field is longer than its message"),
             ([0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0], "1: a number has more than 64 bits"),
             ([0x08, 0x80], "1: the message ends inside a number"), ([0x09, 1, 2], "1: the message ends inside a field"),
-            ([0x0f], "0: a field has a type that there is not"), ([0x02, 0], "0: a field has a number that there is not"),
-            ([0x13, 0x08, 1], "3: a group does not end"), ([0x14], "0: a group ends that did not begin"),
-            ([0x08, 1], "0: a field has another type than its number"),
+            ([0x0f], "0: a field has an unknown type"), ([0x02, 0], "0: a field has an invalid number"),
+            ([0x13, 0x08, 1], "3: a group does not end"), ([0x14], "0: a group ends without a beginning"),
+            ([0x08, 1], "0: a field has the wrong type for its number"),
         ] as [([UInt8], String)])
     func aHostileFrameIsRefusedWithItsPlace(_ body: [UInt8], _ refusal: String) {
         #expect(translate(body, OTLPLogs(.protobuf)).refusal == refusal)

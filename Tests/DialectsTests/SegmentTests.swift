@@ -16,17 +16,17 @@ private let now = "\"receivedAt\":\"2026-11-21T06:00:00.000Z\""
     }
 
     @Test(arguments: [
-        // Of Segment: the client sent it a minute after its call, by a clock that is an hour slow.
+        // The form of Segment. The client sent it a minute after its call, and its clock is an hour slow.
         (
             "{\"timestamp\":\"2026-11-21T04:58:00.000Z\",\"sentAt\":\"2026-11-21T04:59:00.000Z\"}",
             "{\"timestamp\":\"2026-11-21T05:59:00.000Z\",\"originalTimestamp\":\"2026-11-21T04:58:00.000Z\",\(now)}"
         ),
-        // Of RudderStack, with an offset and microseconds.
+        // The form of RudderStack, with an offset and microseconds.
         (
             "{\"sentAt\":\"2026-11-21T07:00:00.000001+01:00\",\"originalTimestamp\":\"2026-11-21T06:59:59.000000+01:00\"}",
             "{\"originalTimestamp\":\"2026-11-21T06:59:59.000000+01:00\",\"timestamp\":\"2026-11-21T05:59:58.999999Z\",\(now)}"
         ),
-        // Corrected already.
+        // The clock was corrected before.
         (
             "{\"timestamp\":\"a\",\"originalTimestamp\":\"b\",\"sentAt\":\"2026-11-21T04:59:00Z\"}",
             "{\"timestamp\":\"a\",\"originalTimestamp\":\"b\",\"sentAt\":\"2026-11-21T04:59:00Z\",\(now)}"
@@ -143,7 +143,7 @@ private let now = "\"receivedAt\":\"2026-11-21T06:00:00.000Z\""
         #expect(!translated.lines.joined().contains("wk-secret"))
     }
 
-    /// The shapes of analytics.js, analytics-node and the JavaScript client of RudderStack, as their sources write them.
+    /// The bodies of analytics.js, analytics-node and the JavaScript client of RudderStack, as their sources write them.
     @Test(arguments: [
         "{\"batch\":[{\"timestamp\":\"2026-11-21T05:59:59.000Z\",\"integrations\":{},\"type\":\"track\",\"event\":\"A\",\"properties\":{},\"context\":{\"page\":{\"path\":\"/\"}},\"messageId\":\"ajs-next-1\",\"anonymousId\":\"a\",\"writeKey\":\"k\",\"userId\":null,\"sentAt\":\"2026-11-21T06:00:00.000Z\",\"_metadata\":{\"bundled\":[],\"unbundled\":[]}}],\"sentAt\":\"2026-11-21T06:00:00.000Z\",\"writeKey\":\"k\"}",
         "{\"batch\":[{\"userId\":\"u\",\"event\":\"A\",\"type\":\"track\",\"properties\":{},\"context\":{\"library\":{\"name\":\"@segment/analytics-node\",\"version\":\"2.1.2\"}},\"timestamp\":\"2026-11-21T05:59:59.000Z\",\"messageId\":\"node-next-1\",\"integrations\":{},\"_metadata\":{\"nodeVersion\":\"20\"}}],\"sentAt\":\"2026-11-21T06:00:00.000Z\",\"writeKey\":\"k\"}",

@@ -1,4 +1,4 @@
-// What the tests of every dialect need: a body in, its lines and faults as Swift values.
+// The common tools of the tests of all dialects. They translate a body and return its lines and faults as Swift values.
 
 import Dialects
 import Events
@@ -10,7 +10,7 @@ let received: Int64 = 1_795_240_800_000_000_000
 
 struct Translated {
     var lines: [String]
-    /// For each event of the body: its line, or its fault as `offset: message`.
+    /// The line or the fault of each event of the body. A fault is written as `offset: message`.
     var results: [String]
     var refusal: String?
     var writeKey: String?
@@ -20,13 +20,13 @@ struct Translated {
 func translate(
     _ body: [UInt8], _ dialect: any Dialect, ip: String? = nil, wanted: [Path] = [], limits: TranslationLimits = TranslationLimits()
 ) -> Translated {
-    // Of exactly its size, so that the address sanitizer sees a read beyond.
+    // The memory has exactly the size of the body, so that the address sanitizer detects a read beyond it.
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: body.count, alignment: 1)
     defer { memory.deallocate() }
     memory.copyBytes(from: body)
     var translator = Translator(wanted: wanted, limits: limits)
     var translation = Translation()
-    // Twice, so that nothing is left over from a body before.
+    // The body is translated twice, to prove that nothing is left over from an earlier body.
     for _ in 0..<2 {
         translator.translate(UnsafeRawBufferPointer(memory), from: dialect, RequestContext(time: received, ip: ip), into: &translation)
     }

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("the published test case holds")
+    @Test("the hash agrees with a published test case")
     func published() {
         // RFC 4231, test case 2.
         #expect(
@@ -36,7 +36,7 @@ import Testing
     private func hash(_ value: String) -> String? { edited(#"{"userId":\#(value)}"#, .hash([path("userId")], key: 0)) }
     private func expected(_ text: String) -> String { #"{"userId":"\#(referenceHMAC(Array("secret".utf8), Array(text.utf8)))"}"# }
 
-    @Test("strings are hashed by the text they stand for, other values as they are written, null and absent stay")
+    @Test("strings are hashed by their decoded text, other values as they are written; null stays, and nothing is added if it is absent")
     func values() {
         #expect(hash(#""user-1""#) == expected("user-1"))
         #expect(hash(#""us\u0065r-1""#) == expected("user-1"))
@@ -53,7 +53,7 @@ import Testing
         #expect(hash("\"\(long)\"") == expected(long))
     }
 
-    @Test("two routes that hash one member get the same digest, under another key another one, in the next event anew")
+    @Test("routes that hash a member with the same key get the same digest, another key gives another digest, and each event its own")
     func shared() {
         var plan = plan(providers: 3)
         plan.routes = (0..<3).map { i in

@@ -7,11 +7,11 @@ import Testing
 @testable import Admission
 @testable import Models
 
-/// Random events and random transforms, against the model.
+/// Compares the edited events with the model, for random events and random transforms.
 @Suite struct SplicePropertyTests {
     private typealias Generator = SpliceGenerator
 
-    @Test("edited events are what the model makes of them, byte for byte where nothing was touched", arguments: [false, true])
+    @Test("edited events are those of the model, byte for byte where nothing was changed", arguments: [false, true])
     func edits(isSpaced: Bool) {
         for seed in 0..<rounds(200) {
             var generator = Generator(random: Seeded(state: UInt64(seed)), isSpaced: isSpaced)
@@ -22,7 +22,7 @@ import Testing
                     $0.providers = i == 2 ? [2, 3] : [i]
                 }
             }
-            // Fields cut before the transforms, in every third plan.
+            // In every third plan, consent cuts fields before the transforms.
             var cut: [Path] = []
             if seed % 3 == 0 {
                 cut = [generator.path(), generator.path()]
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("steps do to events what they do to the model, one after the other, between splices", arguments: [false, true])
+    @Test("a sequence of steps and splices changes events like the model", arguments: [false, true])
     func steps(isSpaced: Bool) {
         for seed in 0..<rounds(300) {
             var generator = Generator(random: Seeded(state: UInt64(seed) + 10_000), isSpaced: isSpaced)

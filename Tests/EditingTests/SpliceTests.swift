@@ -10,7 +10,7 @@ import Testing
         edited(line, .set(members.map { (path($0.0), $0.1) }))
     }
 
-    @Test("an event that no transform touches leaves byte for byte")
+    @Test("an event that no transform changes is delivered byte for byte")
     func untouched() {
         let line = " { \"n\" : 9007199254740993 ,\t\"x\":1E400, \"s\":\"\\u0061\" } "
         #expect(edited(line) == line)
@@ -18,7 +18,7 @@ import Testing
         #expect(edited(line, .hash([path("absent.too")], key: 0)) == line)
     }
 
-    @Test("a dropped member goes with its comma, wherever it stands")
+    @Test("a dropped member is removed with its comma, at any position")
     func drops() {
         #expect(drop(#"{"a":1,"b":2,"c":3}"#, "a") == #"{"b":2,"c":3}"#)
         #expect(drop(#"{"a":1,"b":2,"c":3}"#, "b") == #"{"a":1,"c":3}"#)
@@ -32,7 +32,7 @@ import Testing
         #expect(drop(#"{"x":[{"a":1}],"a":[1,{"b":"}"}]}"#, "a", "x.a") == #"{"x":[{"a":1}]}"#)
     }
 
-    @Test("spaces around what stays stay")
+    @Test("the spaces around the remaining members stay")
     func spaces() {
         #expect(drop(#" { "a" : 1 , "b" : 2 , "c" : 3 } "#, "a") == #" { "b" : 2 , "c" : 3 } "#)
         #expect(drop(#" { "a" : 1 , "b" : 2 , "c" : 3 } "#, "b") == #" { "a" : 1 , "c" : 3 } "#)
@@ -59,7 +59,7 @@ import Testing
         #expect(set("{}", ("a", "{ \"x\" : [1 ,\n 2] }")) == #"{"a":{"x":[1 ,  2]}}"#)
     }
 
-    @Test("missing parents are made, and a parent that is no object becomes one")
+    @Test("missing parents are added, and a parent that is not an object becomes one")
     func parents() {
         #expect(set("{}", ("a.b.c", "1")) == #"{"a":{"b":{"c":1}}}"#)
         #expect(set(#"{"a":{}}"#, ("a.b.c", "1")) == #"{"a":{"b":{"c":1}}}"#)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("transforms follow one another")
+    @Test("each transform works on the result of the previous one")
     func sequence() {
         let (a, ab, ac) = (path("a"), path("a.b"), path("a.c"))
         let line = #"{"a":{"b":1},"z":0}"#
@@ -90,7 +90,7 @@ import Testing
         #expect(edited("{}", .drop([ab]), .set([(ac, "2")]), .hash([a], key: 0)) == #"{"a":"\#(object)"}"#)
     }
 
-    @Test("an event of many members, great depth or great length is edited like any other")
+    @Test("an event with many members, great depth or great length is edited like any other")
     func extremes() {
         let many = (0..<20_000).map { "\"k\($0)\":\($0)" }
         #expect(

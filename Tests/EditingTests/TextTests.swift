@@ -1,4 +1,4 @@
-// The steps of a route that work on text, as the judge does them on the copy of the route.
+// Tests the steps of a route that work on text. The judge applies them to the route's copy of the event.
 
 import Events
 import Judging
@@ -12,7 +12,7 @@ import Testing
 @Suite struct TextTests {
     private let everything = TransformPlan.step(.scrub(Scrub(), in: []))
 
-    @Test func `text is scrubbed as the steps before have left it, in a copy of the route's own`() {
+    @Test func `text is scrubbed after the previous steps, in the route's own copy`() {
         let bench = Bench(
             plan(
                 providers: 3,
@@ -26,19 +26,19 @@ import Testing
         #expect(bench.lines(1) == [#"{"a":"bob@x.org","c":"::2"}"#])
     }
 
-    @Test func `steps follow one another, each on what the one before has left`() throws {
+    @Test func `each step works on the result of the previous one`() throws {
         let mask = try Mask(pattern: "\\[(\\w+)\\]", with: "<\\1>")
         #expect(edited(#"{"a":"bob@x.org"}"#, everything, .step(.mask(mask, in: []))) == #"{"a":"<email>"}"#)
         #expect(edited(#"{"a":"bob@x.org"}"#, .step(.mask(mask, in: [])), everything) == #"{"a":"[email]"}"#)
         #expect(edited(#"{"a":"[x]","b":"[x]"}"#, .step(.mask(mask, in: [path("b")]))) == #"{"a":"[x]","b":"<x>"}"#)
     }
 
-    @Test func `an event without finds leaves byte for byte as it came`() {
+    @Test func `an event without finds is delivered byte for byte`() {
         let line = #"{ "messageId" : "4111111111111111", "a" : "\u0041\/" }"#
         #expect(edited(line, everything) == line)
     }
 
-    @Test func `the id is found where it has come to lie`() throws {
+    @Test func `the id is found at its new position`() throws {
         let bench = Bench(plan(route { $0.transforms = [everything] }), locatesMessageIDs: true)
         #expect(bench.take(#"{"a":"bob@example.com","messageId":"4111111111111111"}"#))
         try #require(!bench.parcels[0].entries.isEmpty)
@@ -48,7 +48,7 @@ import Testing
         #expect(String(decoding: line[start..<start + Int(entry.messageIDCount)], as: UTF8.self) == "4111111111111111")
     }
 
-    @Test func `an event that is rejected is not taken by that route, and counts`() {
+    @Test func `a route withholds an event that it rejects, and other routes deliver it`() {
         let rejecting = TransformPlan.step(.scrub(Scrub(action: .reject), in: []))
         let bench = Bench(plan(providers: 2, route { $0.transforms = [rejecting] }, route { $0.providers = [1] }))
         #expect(bench.verdicts(#"{"a":"::1"}"#) == [.withheld, .admitted])

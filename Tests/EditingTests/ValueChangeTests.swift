@@ -4,9 +4,9 @@ import Testing
 @testable import Admission
 @testable import Models
 
-/// What becomes of one value, at the edges of each rule of docs/transforms.md.
+/// Tests how one value changes, at the edges of each rule of docs/transforms.md.
 @Suite struct ValueChangeTests {
-    /// nil: the member is dropped.
+    /// Returns the changed value. It is nil if the member is dropped.
     private func changed(_ value: String, _ change: ValueChange) -> String? {
         guard let line = edited("{\"v\":\(value)}", .step(.change([path("v")], change))) else { return "held back" }
         return line == "{}" ? nil : String(line.dropFirst(5).dropLast())
@@ -23,7 +23,7 @@ import Testing
     func rounds(value: String, step: String, expected: String) { #expect(changed(value, .round(step)) == expected) }
 
     @Test(
-        "what is no number is dropped by round and bin",
+        "round and bin drop a value that is not a number",
         arguments: ["\"\"", "\" 1\"", "\"0x10\"", "\"1 \"", "true", "[1]", "{}", "1E400", "\"nan\""])
     func noNumber(value: String) {
         #expect(changed(value, .round("1")) == nil)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "a number falls into the range whose upper bound it does not pass",
+        "bin puts a number into the range whose upper bound it does not exceed",
         arguments: [
             ("-0.1", "<0"), ("0", "0-100"), ("100", "0-100"), ("100.5", "101-500"), ("101", "101-500"), ("500", "101-500"), ("501", "500+"),
             ("1e300", "500+"), ("\"-7\"", "<0"), ("-0", "0-100"),
@@ -39,7 +39,7 @@ import Testing
     func bins(value: String, label: String) { #expect(changed(value, .bin(["0", "100", "500"])) == "\"\(label)\"") }
 
     @Test(
-        "a time goes down to the beginning of its unit, also before 1970, and keeps its offset",
+        "a time is rounded down to the beginning of its unit, also before 1970, and keeps its offset",
         arguments: [
             ("-1", ValueChange.TimeUnit.minute, "-60"), ("-60", .minute, "-60"), ("100000000000", .day, "99964800000"),
             ("99999999999", .minute, "99999999960"), ("\"2024-02-29\"", .minute, "\"2024-02-29\""),
@@ -49,14 +49,14 @@ import Testing
     func times(value: String, unit: ValueChange.TimeUnit, expected: String) { #expect(changed(value, .roundTime(unit)) == expected) }
 
     @Test(
-        "what is no time is dropped",
+        "a value that is not a time is dropped",
         arguments: [
             "\"2023-02-29\"", "\"2024-13-01\"", "\"2024-01-01T24:00:00Z\"", "\"2024-01-01T10:00Z\"", "\"2024-01-01T10:00:00\"", "9e15",
             "{}",
         ])
     func noTime(value: String) { #expect(changed(value, .roundTime(.hour)) == nil) }
 
-    @Test("of an address the network stays, whatever it is written as")
+    @Test("an IP address in any notation keeps only its network, and any other value is dropped")
     func addresses() {
         let usual = ValueChange.truncateIP(v4: 24, v6: 48)
         #expect(changed("\"::ffff:10.1.2.3\"", usual) == "\"::ffff:10.1.2.0\"")
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("flatten joins what a scalar cannot hold, and leaves scalars as they are")
+    @Test("flatten joins the values of lists and objects, turns a time into seconds, and keeps other scalars")
     func flattens() {
         #expect(changed(#"{ "a" : [ ] , "b" : { } , "c" : 1.0 }"#, .flatten) == #"{"a" : "","b" : "","c" : 1.0}"#)
         #expect(changed(#"["x",null,{"k":[1,2]}]"#, .flatten) == #""x,null,k:1,k:2""#)
@@ -79,13 +79,13 @@ import Testing
         #expect(changed("[\(deep),2]", .flatten) == "\"2\"")
     }
 
-    @Test("of an object the named members stay, and what is no object is dropped")
+    @Test("pick keeps the named members of an object, and drops a value that is not an object")
     func picks() {
         #expect(changed(#"{"street":"x","city":"y"}"#, .pick(["city"])) == #"{"city":"y"}"#)
         for value in ["\"y\"", "1", "[{}]", "true"] { #expect(changed(value, .pick(["city"])) == nil) }
     }
 
-    @Test("limit counts characters, however they are written, and cuts none in two")
+    @Test("limit counts characters in any notation, and never cuts one in two")
     func limits() {
         #expect(changed(#""\ud83d\ude97\u0041b""#, .limit(1)) == #""\ud83d\ude97""#)
         #expect(changed(#""\ud83d\ude97\u0041b""#, .limit(2)) == #""\ud83d\ude97\u0041""#)

@@ -1,4 +1,4 @@
-// Health, metrics and messages of a router that runs for good.
+// Health, metrics and messages of a router that runs as a service.
 
 import Foundation
 import Glibc
@@ -10,12 +10,12 @@ private let plan = #"""
       "routes": [ { "name": "all", "to": ["out", "a \"b\"\\c"] }, { "name": "none", "events": ["x"], "to": ["out"] } ] }
     """#
 
-@Suite("Looking after a router")
+@Suite("Monitoring a router")
 struct AdminTests {
-    /// Asks over the control socket.
+    /// Sends a request over the control socket.
     private func ask(_ yard: Yard, _ path: String) throws -> (status: Int, body: String) { try ask(yard.path("state/control.sock"), path) }
 
-    /// Asks at a port of this machine, or over a socket.
+    /// Sends a request to a local port or to a Unix socket.
     private func ask(_ place: String, _ path: String) throws -> (status: Int, body: String) {
         let python = Process()
         python.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -29,7 +29,7 @@ struct AdminTests {
         return (Int(text.prefix(3)) ?? 0, String(text.dropFirst(4)))
     }
 
-    @Test("its metrics are as documented, and what Prometheus reads")
+    @Test("the metrics match the documentation and the text format of Prometheus")
     func metrics() throws {
         let yard = try Yard(routes: plan)
         let run = try yard.startRouter()
@@ -52,18 +52,18 @@ struct AdminTests {
         #expect(run.finish().code == 0)
     }
 
-    @Test("is healthy and ready over the control socket, and tells what there is to ask")
+    @Test("the control socket answers health and readiness, and lists its paths")
     func health() throws {
         let yard = try Yard(routes: passThrough)
         let run = try yard.startRouter()
         #expect(try ask(yard, "/healthz") == (200, "ok\n"))
         #expect(try ask(yard, "/readyz") == (200, "ok\n"))
         let missing = try ask(yard, "/nothing")
-        #expect(missing.status == 404 && missing.body.contains("/metrics to GET") && missing.body.contains("/reload to POST"))
+        #expect(missing.status == 404 && missing.body.contains("GET /metrics") && missing.body.contains("POST /reload"))
         #expect(run.finish().code == 0)
     }
 
-    @Test("is not ready while its source waits for room in a lane, but healthy")
+    @Test("a router is healthy but not ready while a lane is full")
     func full() throws {
         let yard = try Yard(
             routes: #"""
@@ -79,7 +79,7 @@ struct AdminTests {
         run.end(by: SIGTERM)
     }
 
-    @Test("answers at the address of admin, but takes no orders there")
+    @Test("the admin address answers, but accepts no commands")
     func address() throws {
         let yard = try Yard(routes: plan)
         let run = try yard.start()
@@ -93,7 +93,7 @@ struct AdminTests {
         #expect(run.finish().code == 0)
     }
 
-    @Test("writes its messages as JSON or logfmt when it is asked to, one a line")
+    @Test("messages can be JSON or logfmt, one per line")
     func messages() throws {
         let yard = try Yard(routes: passThrough)
         let json = try yard.run(["run", "--log", "json"], input: "bad \u{1}\"\n")
@@ -125,11 +125,11 @@ private let asking = """
     print(answer.status, answer.read().decode(), end="")
     """
 
-/// Where the project lies, from this file on.
+/// The folder of the project.
 private let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .path
 
-/// The text form of Prometheus, read strictly.
+/// A strict parser of the text format of Prometheus.
 private struct Exposition {
     struct Wrong: Error { var what: String }
     var families: [String: String] = [:]

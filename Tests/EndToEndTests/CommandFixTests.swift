@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-@Suite("The command, where it once went wrong")
+@Suite("The command, faults that were fixed")
 struct CommandFixTests {
-    // MARK: What only a module can judge
+    // MARK: Settings that only a module can judge
 
-    @Test("check makes each provider, tells the faults of all of them with their places, and connects to nothing")
+    @Test("check creates each provider, reports all faults with their places, and opens no connection")
     func checkMakesProviders() throws {
         let yard = try Yard(
             routes: #"""
@@ -30,13 +30,13 @@ struct CommandFixTests {
         ]
         try #require(check.errorLines.count == places.count, "\(check.errors)")
         for (line, place) in zip(check.errorLines, places) { #expect(line.hasPrefix("routes.json:" + place), "\(line)") }
-        #expect(try yard.run(input: "{}\n").errors == check.errors, "run says the same")
+        #expect(try yard.run(input: "{}\n").errors == check.errors, "run reports the same")
         #expect(try FileManager.default.contentsOfDirectory(atPath: yard.folder) == ["routes.json"])
     }
 
     // MARK: Descriptors and exit codes
 
-    @Test("--acks with a descriptor that is not open, or only for reading, is told at the start with 78, and nothing is read or made")
+    @Test("--acks with a descriptor that is not open for writing is reported at the start with 78, and nothing is read")
     func closedAcknowledgements() throws {
         let yard = try Yard(routes: passThrough)
         let closed = try yard.run(["--acks", "57"], input: "{}\n")
@@ -70,7 +70,7 @@ struct CommandFixTests {
 
     // MARK: Signals
 
-    @Test("every command but run ends by SIGINT and SIGTERM as any program does", arguments: [SIGINT, SIGTERM])
+    @Test("every command except run ends on SIGINT and SIGTERM like any program", arguments: [SIGINT, SIGTERM])
     func defaultSignals(number: Int32) throws {
         for arguments in [["check", "-"], ["explain"]] {
             let run = try Yard(routes: passThrough).start(arguments)
@@ -81,12 +81,12 @@ struct CommandFixTests {
         }
     }
 
-    @Test("a run that is still reading its configuration ends as any program does", arguments: [SIGINT, SIGTERM, SIGHUP])
+    @Test("a run that is still reading its configuration ends on a signal like any program", arguments: [SIGINT, SIGTERM, SIGHUP])
     func signalWhileLoading(number: Int32) throws {
         let yard = try Yard()
         mkfifo(yard.path("routes.json"), 0o600)
         let run = try yard.start()
-        // The run has taken the signals when it opens the FIFO.
+        // The run installs its signal handlers before it opens the FIFO.
         let writer = try #require(FileHandle(forWritingAtPath: yard.path("routes.json")))
         run.signal(number)
         run.process.waitUntilExit()
@@ -95,7 +95,7 @@ struct CommandFixTests {
         try writer.close()
     }
 
-    @Test("SIGTERM stops the reading although nobody reads standard error", .timeLimit(.minutes(20)))
+    @Test("SIGTERM stops the reading even if nobody reads standard error", .timeLimit(.minutes(20)))
     func stopsWithBlockedErrors() throws {
         let run = try Yard(routes: passThrough).start()
         run.send("{\"n\":1}\n")
@@ -113,7 +113,7 @@ struct CommandFixTests {
         run.send("{\"n\":1}\n")
         #expect(run.outputLines(1) == ["{\"n\":1}"])
         run.fillErrors()
-        // The message about the line waits for ever.
+        // The message about this line blocks for ever.
         run.send("oops\n")
         run.end(by: SIGTERM)
         #expect(run.process.terminationReason == .exit)
@@ -122,7 +122,7 @@ struct CommandFixTests {
 
     // MARK: Standard input
 
-    @Test("standard input may be the configuration of check, and of explain when the event is in a file")
+    @Test("standard input can be the configuration of check, and of explain if the event is in a file")
     func configurationFromInput() throws {
         let yard = try Yard()
         try yard.write("{}\n", to: "event.json")
@@ -132,7 +132,7 @@ struct CommandFixTests {
         #expect(try yard.run(["explain", "-c", "-"], input: passThrough).code == 64)
     }
 
-    @Test("${file:-} is the file of that name: a key is never read from standard input")
+    @Test("${file:-} is the file with the name -, and a key is never read from standard input")
     func dashIsAFile() throws {
         let yard = try Yard(
             routes: #"{ "keys": { "k": "${file:-}" }, "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }"#)
@@ -145,7 +145,7 @@ struct CommandFixTests {
         #expect(try yard.run(["--stats", "text"], input: "{}\n").errors.contains("out: 1 taken: 1 delivered"))
     }
 
-    // MARK: What came from the environment or a file
+    // MARK: Values from the environment or a file
 
     private static let hiding = """
         { "consent": { "levels": ["none", "${env:LEVEL}"], "unknown": { "assume": "${env:LEVEL}" }, "default": "none",
@@ -164,7 +164,7 @@ struct CommandFixTests {
         "VALUE": "hush-value",
     ]
 
-    @Test("check shows nothing that came from the environment or a file")
+    @Test("check shows no value from the environment or a file")
     func checkHides() throws {
         let yard = try Yard(routes: Self.hiding)
         try yard.write("hush/full\n", to: "path")
@@ -172,14 +172,14 @@ struct CommandFixTests {
         #expect(result.code == 0)
         #expect(!(result.text + result.errors).contains("hush"), "\(result.text)")
         for part in [
-            "(secret) → log, full", "levels none < (secret)", "taken for (secret)", "traits.x is cut below (secret)", "level (secret)",
-            "by (secret)", "drop (secret)", "hash (secret) with key ids", "type is \"track\" or (secret)",
+            "(secret) → log, full", "levels none < (secret)", "assumed to have (secret)", "traits.x is cut below (secret)",
+            "level (secret)", "by (secret)", "drop (secret)", "hash (secret) with key ids", "type is \"track\" or (secret)",
         ] {
             #expect(result.text.contains(part), "\(part) in \(result.text)")
         }
     }
 
-    @Test("the reasons of explain show nothing of it")
+    @Test("the reasons of explain show no such value")
     func explainHides() throws {
         let yard = try Yard(routes: Self.hiding)
         try yard.write("hush/full\n", to: "path")
@@ -192,7 +192,7 @@ struct CommandFixTests {
         }
     }
 
-    @Test("run shows nothing of it, neither in messages nor in the account nor in the dead letters", arguments: ["text", "json"])
+    @Test("run shows no such value in messages, in the account or in the dead letters", arguments: ["text", "json"])
     func runHides(format: String) throws {
         let yard = try Yard(routes: Self.hiding)
         try FileManager.default.createSymbolicLink(atPath: yard.path("hush"), withDestinationPath: "/dev")

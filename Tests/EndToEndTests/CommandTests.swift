@@ -4,7 +4,7 @@ import Testing
 @Suite("The command")
 struct CommandTests {
     @Test(
-        "used wrongly says how and exits with 64",
+        "wrong usage exits with 64 and says what is wrong",
         arguments: [
             (["chekc"], "unknown command 'chekc', did you mean check?"),
             (["--wrokers", "2"], "unknown option '--wrokers', did you mean --workers?"),
@@ -56,7 +56,7 @@ struct CommandTests {
         #expect(try yard.run(input: "{}\n").code == 0, "what it shows works")
     }
 
-    @Test("every fault of a configuration is told at once, with its place, and no secret is shown")
+    @Test("all faults of a configuration are reported together, with their places and without secrets")
     func faults() throws {
         let yard = try Yard(
             routes: """
@@ -110,7 +110,7 @@ struct CommandTests {
         for setting in ["path", "rotate", "mode", "sync"] { #expect(file.text.contains(setting)) }
     }
 
-    @Test("settings that only the module can judge are refused with its words, by run and by check")
+    @Test("run and check refuse settings that only the module can judge, with the module's message")
     func moduleRefuses() throws {
         let yard = try Yard(routes: #"{ "providers": { "log": { "plugin": "file", "path": "x-%Q" } }, "routes": [ { "to": ["log"] } ] }"#)
         for arguments in [["run"], ["check"]] {

@@ -1,4 +1,4 @@
-// `switchyard consent`, on a state folder that nobody has and beside a running router.
+// `switchyard consent`, on a state folder that no process uses and beside a running router.
 
 import CSQLite
 import Foundation
@@ -24,7 +24,7 @@ extension Yard {
         try JSONSerialization.jsonObject(with: run(["consent"] + words + ["--json", "--state", path("state")]).output) as! NSDictionary
     }
 
-    /// A router that answers, also where one was killed.
+    /// Starts a router and waits until it answers, even if a killed router left its socket.
     fileprivate func startAnswering() throws -> Run {
         let run = try startRouter()
         try waitUntil("it answers") { try command("status", "--json").text.contains(#""running":true"#) }
@@ -32,7 +32,7 @@ extension Yard {
     }
 }
 
-/// Changes a file of SQLite's behind everyone's back.
+/// Changes an SQLite file directly.
 private func execute(_ sql: String, on path: String) {
     var database: OpaquePointer?
     #expect(sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK)
@@ -42,7 +42,7 @@ private func execute(_ sql: String, on path: String) {
 
 @Suite("The command consent")
 struct ConsentCommandTests {
-    @Test("what it sets and withdraws holds for the next event of a running router, and after that was killed")
+    @Test("set and withdraw apply to the next event of a running router, and still apply after a kill")
     func running() throws {
         let yard = try Yard(routes: routes())
         let run = try yard.startAnswering()
@@ -72,12 +72,12 @@ struct ConsentCommandTests {
         #expect(rest.code == 0 && rest.lines == [#"{"userId":"u1","event":"anew"}"#])
     }
 
-    @Test("a clock that is behind what is on record denies by its own reason, is said once, and can be believed", arguments: [false, true])
+    @Test("a clock behind the newest record denies with its own reason, is reported once, and can be accepted", arguments: [false, true])
     func clock(isRunning: Bool) throws {
         let yard = try Yard(routes: routes())
         #expect(try yard.consent("set", "u1", "--level", "standard").code == 0)
         #expect(try yard.consent("clock").text == "the clock is not behind\n")
-        // As if it had been written at noon of a day in 2096, by a program that knew no checksums.
+        // As if an old program without checksums had written the ledger on a day in 2096.
         let tables = ["about", "keys", "origins", "terms", "subjects", "history", "receipts", "receipt_lines"]
         execute(
             tables.map { "ALTER TABLE \($0) DROP COLUMN checksum; " }.joined()
@@ -87,7 +87,7 @@ struct ConsentCommandTests {
         let run = isRunning ? try yard.startAnswering() : nil
         for name in ["one", "two"] { run?.send(#"{"userId":"u1","event":"\#(name)"}"# + "\n") }
         if isRunning { try waitUntil("they are judged") { try yard.status()["events"] as? Int == 2 } }
-        #expect(try yard.consent("clock").text.hasPrefix("the clock is behind: what is on record was written up to 2096-10-02T"))
+        #expect(try yard.consent("clock").text.hasPrefix("the clock is behind: the newest record was written at 2096-10-02T"))
         let believed = try yard.consentObject("clock", "--believe")
         #expect(believed["behind"] as? Bool == false && believed["was_behind"] as? Bool == true)
         #expect(try yard.consentObject("clock")["was_behind"] as? Bool == false)
@@ -95,12 +95,12 @@ struct ConsentCommandTests {
         run.send(#"{"userId":"u1","event":"three"}"# + "\n")
         let result = run.finish()
         #expect(result.lines == [#"{"userId":"u1","event":"three"}"#])
-        #expect(result.errors.components(separatedBy: "nobody can tell what was said last").count == 2)
-        #expect(result.errors.contains("say switchyard consent clock --believe"))
+        #expect(result.errors.components(separatedBy: "the latest decision cannot be known").count == 2)
+        #expect(result.errors.contains("run switchyard consent clock --believe"))
         #expect(result.errors.contains("the clock is no longer behind"))
     }
 
-    @Test("a ledger that cannot be read lets no router start, and is left as it is")
+    @Test("with an unreadable ledger no router starts, and the file is not changed")
     func damagedLedger() throws {
         let yard = try Yard(routes: routes())
         #expect(try yard.consent("set", "u1", "--level", "standard").code == 0)
@@ -108,11 +108,11 @@ struct ConsentCommandTests {
         try Data(repeating: 0x5a, count: 8192).write(to: URL(fileURLWithPath: file))
         let result = try yard.run(["--state", yard.path("state")], input: #"{"userId":"u1"}"# + "\n")
         #expect(result.code == 69 && result.output.isEmpty)
-        #expect(result.errors.contains("nothing is let through that needs consent"))
+        #expect(result.errors.contains("events that need consent are denied"))
         #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data(repeating: 0x5a, count: 8192))
     }
 
-    @Test("a broken signal is told once for each member, by its name and not by its value")
+    @Test("an invalid consent signal is reported once for each member, with its name and without its value")
     func brokenSignals() throws {
         let yard = try Yard(routes: routes())
         let run = try yard.startAnswering()
@@ -131,7 +131,7 @@ struct ConsentCommandTests {
         #expect(!result.errors.contains("se7ret"))
     }
 
-    @Test("ties make what was said for one id hold for others, until they are untied", arguments: [false, true])
+    @Test("ties apply the statements for one id to the others until they are untied", arguments: [false, true])
     func ties(isRunning: Bool) throws {
         let yard = try Yard(routes: routes())
         let run = isRunning ? try yard.startAnswering() : nil
@@ -141,18 +141,18 @@ struct ConsentCommandTests {
         #expect(tied["record"] is NSNull && tied["tied"] as? Int == 2)
         #expect(((tied["effective"] as? [NSDictionary])?.first?["denied"] as? [String]) == ["analytics"])
         #expect(try yard.consent("get", "u3").text.contains("together  level standard, denied analytics\n"))
-        #expect(try yard.consent("untie", "u3").text == "it stands for itself now\n")
-        #expect(try yard.consent("untie", "u3").text == "it was tied to no other\n")
+        #expect(try yard.consent("untie", "u3").text == "the id is not tied any more\n")
+        #expect(try yard.consent("untie", "u3").text == "the id was not tied\n")
         #expect(try yard.consent("get", "u3").text == "nothing is on record\n")
         let stats = try yard.consentObject("stats")
         #expect(stats["ids"] as? Int == 2 && stats["tied"] as? Int == 2 && stats["persons"] as? Int == 1)
         let crowd = (0...100).map { "c\($0)\n" }.joined()
         let refused = try yard.consent("tie", "-", input: crowd)
-        #expect(refused.code == 65 && refused.errors.contains("101 ids") && refused.errors.contains("no more than 100"))
+        #expect(refused.code == 65 && refused.errors.contains("101 ids") && refused.errors.contains("at most 100"))
         #expect(run?.finish().code ?? 0 == 0)
     }
 
-    @Test("a withdrawal of purposes leaves the others, and what was said earlier does not hold", arguments: [false, true])
+    @Test("a withdrawal of purposes keeps the other purposes, and a decision with an earlier time has no effect", arguments: [false, true])
     func history(isRunning: Bool) throws {
         let yard = try Yard(routes: routes())
         let run = isRunning ? try yard.startAnswering() : nil
@@ -160,7 +160,7 @@ struct ConsentCommandTests {
         #expect(try yard.run(["consent", "set", "u1", "--state", yard.path("state")] + words).code == 0)
         #expect(try yard.consent("withdraw", "u1", "--purposes", "analytics").code == 0)
         let late = try yard.consent("set", "u1", "--level", "standard", "--at", "2026-01-01T00:00:00Z")
-        #expect(late.code == 0 && late.text == "it is in the history; a later decision was on record, and holds\n")
+        #expect(late.code == 0 && late.text == "it is only in the history, since a later decision is on record\n")
         let entry = try yard.consentObject("get", "u1")
         let record = entry["record"] as? NSDictionary
         #expect(record?["level"] as? String == "standard" && record?["denied"] as? [String] == ["analytics"])
@@ -172,7 +172,7 @@ struct ConsentCommandTests {
         #expect(run?.finish().code ?? 0 == 0)
     }
 
-    @Test("what cannot be meant is told with what there is", arguments: [false, true])
+    @Test("an invalid argument is refused with the valid values", arguments: [false, true])
     func faults(isRunning: Bool) throws {
         let yard = try Yard(routes: routes())
         let run = isRunning ? try yard.startAnswering() : nil
@@ -186,8 +186,8 @@ struct ConsentCommandTests {
                 == "switchyard: unknown level 'standrad', expected none, essential or standard\n")
         #expect(
             try fault("set", "u1", "--grant", "operations,ads") == "switchyard: unknown purpose 'ads', expected operations or analytics\n")
-        #expect(try fault("withdraw", "u1", "--purposes", "") == "switchyard: purposes must be names with commas between\n")
-        #expect(try fault("set", "u1", "--version", "2") == "switchyard: set says nothing: expected level, grant or deny\n")
+        #expect(try fault("withdraw", "u1", "--purposes", "") == "switchyard: purposes must be names separated by commas\n")
+        #expect(try fault("set", "u1", "--version", "2") == "switchyard: set has nothing to record: expected level, grant or deny\n")
         #expect(
             try fault("set", "u1", "--grant", "analytics", "--deny", "analytics")
                 == "switchyard: 'analytics' is both granted and denied\n")
@@ -204,7 +204,7 @@ struct ConsentCommandTests {
         #expect(run?.finish().code ?? 0 == 0)
     }
 
-    @Test("without a ledger in routes.json it says what to add")
+    @Test("without a ledger in routes.json the message says what to add")
     func noLedger() throws {
         let yard = try Yard(routes: routes(""))
         let advice =
@@ -221,17 +221,17 @@ struct ConsentCommandTests {
         #expect(nowhere.code == 69 && access(yard.path("nowhere"), F_OK) != 0)
     }
 
-    @Test("check tells that a ledger is kept, under which key, and which texts count")
+    @Test("check reports that a ledger is kept, its key, and which versions count")
     func check() throws {
         let yard = try Yard(routes: routes(#", "ledger": "ids", "minimum_version": "2026-01""#))
         let text = try yard.run(["check"]).text
-        #expect(text.contains("\n  what people said is kept on record, their ids hashed under the key ids\n"))
+        #expect(text.contains("\n  decisions are kept in the ledger, with ids hashed under the key ids\n"))
         #expect(text.contains("\n  consent on record to a text before version 2026-01 counts as unknown\n"))
         try yard.write(routes(""), to: "routes.json")
         #expect(!(try yard.run(["check"]).text.contains("on record")))
     }
 
-    @Test("two and more at a time wait for each other")
+    @Test("commands that run at the same time wait for each other")
     func together() throws {
         let yard = try Yard(routes: routes())
         let runs = try (0..<4).map { number in
@@ -241,7 +241,7 @@ struct ConsentCommandTests {
         #expect(try yard.consentObject("stats")["ids"] as? Int == 4)
     }
 
-    @Test("an id on standard input reaches neither the arguments nor a file nor a message")
+    @Test("an id from standard input never reaches the arguments, a file or a message")
     func privacy() throws {
         let yard = try Yard(routes: routes())
         let id = "someone@example.com"
@@ -264,11 +264,11 @@ struct ConsentCommandTests {
         #expect(rest.code == 0 && !rest.errors.contains(id))
     }
 
-    @Test("takes in what was exported, in more pieces than one, in either format", arguments: [false, true], ["ndjson", "csv"])
+    @Test("import accepts an export in either format, in more than one piece", arguments: [false, true], ["ndjson", "csv"])
     func moves(isRunning: Bool, format: String) throws {
         let yard = try Yard(routes: routes())
         let count = 5200
-        // The first and the last are one person's, and stand in different pieces.
+        // The first and the last line belong to one person and are in different pieces.
         let lines = (0..<count).map { number in
             let person = number == 0 || number == count - 1 ? #","person":"p""# : ""
             return #"{"id":"user-\#(number)","level":"standard","decided":"2026-01-01T00:00:00Z","version":"2"\#(person)}"#
@@ -288,7 +288,7 @@ struct ConsentCommandTests {
         #expect(run?.finish().code ?? 0 == 0)
     }
 
-    @Test("an import tells each bad line with its number, takes the good ones, and dates those that do not say when")
+    @Test("an import reports each bad line with its number, takes the good ones, and dates lines without a time")
     func imports() throws {
         let yard = try Yard(routes: routes())
         let text = #"{"id":"a","level":"none"}"# + "\nnope\n" + #"{"id":"b","granted":["ads"]}"# + "\n" + #"{"id":"c","withdrawn":true}"#

@@ -10,7 +10,7 @@ struct DeliveryEndToEndTests {
         """
     }
 
-    @Test("a provider that fails delays no other, its events end in the dead letters, and the exit code is 69")
+    @Test("a failing provider delays no other one, its events become dead letters, and the exit code is 69")
     func failingProvider() throws {
         let yard = try Yard(routes: twoOutputs("/dev/full"))
         let run = try yard.start(["--drain", "1ms"])
@@ -28,7 +28,7 @@ struct DeliveryEndToEndTests {
         #expect(yard.mode("state") == 0o700)
     }
 
-    @Test("a FIFO without reader waits and delivers when one comes")
+    @Test("a FIFO without a reader waits, and delivers when a reader comes")
     func fifo() throws {
         let yard = try Yard(routes: twoOutputs("fifo"))
         mkfifo(yard.path("fifo"), 0o600)
@@ -40,7 +40,7 @@ struct DeliveryEndToEndTests {
         #expect(run.finish().code == 0)
     }
 
-    @Test("SIGTERM delivers what was read and ends")
+    @Test("after SIGTERM the router delivers what it has read, and ends")
     func terminates() throws {
         let yard = try Yard(routes: twoOutputs("bad.ndjson"))
         let run = try yard.start()
@@ -54,7 +54,7 @@ struct DeliveryEndToEndTests {
         #expect(yard.lines("bad.ndjson") == ["{\"n\":1}"])
     }
 
-    @Test("SIGHUP opens a file anew that was moved away")
+    @Test("after SIGHUP a file that was moved away is opened again")
     func reopens() throws {
         let yard = try Yard(
             routes:
@@ -72,7 +72,7 @@ struct DeliveryEndToEndTests {
         #expect(yard.lines("log") == ["{\"n\":2}"])
     }
 
-    @Test("kill -9 in the middle of writing leaves no torn line behind the next start")
+    @Test("kill -9 during a write leaves no torn line after the next start")
     func killed() throws {
         let yard = try Yard(routes: #"{ "providers": { "out": { "plugin": "file", "path": "log" } }, "routes": [ { "to": ["out"] } ] }"#)
         for _ in 0..<5 {
@@ -92,7 +92,7 @@ struct DeliveryEndToEndTests {
         }
     }
 
-    @Test("the account balances to the event, by route and by provider")
+    @Test("the account balances exactly, by route and by provider")
     func account() throws {
         let yard = try Yard(
             routes: """
@@ -130,7 +130,7 @@ struct DeliveryEndToEndTests {
         #expect(providers[1]["delivered"] as? Int == admitted[0] + admitted[2])
     }
 
-    @Test("the same users are in the sample in another order, with more workers and in another run")
+    @Test("the sample has the same users in another order, with more workers and in another run")
     func sampleIsStable() throws {
         let yard = try Yard(
             routes:

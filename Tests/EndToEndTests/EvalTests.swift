@@ -1,4 +1,4 @@
-// `switchyard eval`, `where` in a run, and what `check`, `explain` and the account say of it.
+// `switchyard eval`, `where` in a run, and what `check`, `explain` and the account report about it.
 
 import Foundation
 import Testing
@@ -19,13 +19,13 @@ import Testing
             let result = try yard.run(["eval", expression, "event.json"])
             #expect(result.text == value + "\n" && result.errors.isEmpty && result.code == 0, "\(expression): \(result)")
         }
-        // Nothing is read when nothing is asked of the event, and standard input otherwise.
+        // Without a file, eval reads standard input, but only if the expression uses the event.
         #expect(try yard.run(["eval", "1 + 2"]).text == "3\n")
         #expect(try yard.run(["eval", "type"], input: event).text == "\"track\"\n")
         #expect(try yard.run(["eval", "type", "-"], input: event).text == "\"track\"\n")
     }
 
-    @Test("eval tells each way to fail by its exit code")
+    @Test("eval has an exit code for each kind of failure")
     func failures() throws {
         let yard = try Yard()
         for (arguments, input, code, errors) in [
@@ -58,7 +58,7 @@ import Testing
         #"{"properties":{"ms":9e9,"test":0}}"#,
     ]
 
-    @Test("where and keep decide by an expression, and what errs is counted and does not match")
+    @Test("where and keep decide by an expression, and an error counts and does not match")
     func run() throws {
         let yard = try Yard(routes: Self.routes)
         let result = try yard.run(["--stats", "json"], input: Self.events.joined(separator: "\n"))
@@ -68,7 +68,7 @@ import Testing
         }
         let text = try yard.run(["--stats", "text"], input: Self.events.joined(separator: "\n")).errors
         #expect(
-            text.contains("route slow: 1 admitted, 2 filtered (where), 1 filtered (where errs), 1 sampled out; sample.keep errs on 1\n"))
+            text.contains("route slow: 1 admitted, 2 filtered (where), 1 filtered (where error), 1 sampled out; sample.keep errors: 1\n"))
     }
 
     @Test("explain shows the part of the expression that decided")
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("check shows each expression, and the place of what is wrong inside of it")
+    @Test("check shows each expression, and the place of a fault inside it")
     func check() throws {
         let yard = try Yard(routes: Self.routes)
         let plan = try yard.run(["check"]).text

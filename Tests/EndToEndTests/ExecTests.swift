@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@Suite("A router with a program of exec", .timeLimit(.minutes(20)))
+@Suite("A router with an exec program", .timeLimit(.minutes(20)))
 struct ExecTests {
-    /// A program in a shell; the shell's own words for an answer are `$say`.
+    /// Returns a plan whose program is this shell script. In the script, `$say` holds the line that answers an event.
     private func routes(_ script: String, _ more: String = "") throws -> String {
         let text = "say='{\"outcome\":\"delivered\"}'; " + script
         let command = String(decoding: try JSONSerialization.data(withJSONObject: ["sh", "-c", text]), as: UTF8.self)
@@ -11,7 +11,7 @@ struct ExecTests {
             #"{"providers":{"out":{"plugin":"exec","command":\#(command)\#(more),"delivery":{"batch":{"wait":"1ms"}}}},"routes":[{"to":["out"]}]}"#
     }
 
-    @Test("that is killed takes the program with it, and all that this has started, whatever they ignore")
+    @Test("when the router is killed, the program and all its children end, whatever signals they ignore")
     func killed() throws {
         let script = """
             trap '' TERM INT HUP; exec 9>held; sleep 1000 & setsid sleep 1000 &
@@ -21,14 +21,14 @@ struct ExecTests {
         #expect(mkfifo(yard.path("held"), 0o600) == 0)
         let run = try yard.start()
         run.send("{}\n")
-        // Opened as soon as the program has it; it ends when nobody has it any more.
+        // This opens once the program has opened the FIFO. The read ends when no process has the FIFO open.
         let held = try #require(FileHandle(forReadingAtPath: yard.path("held")))
         run.signal(SIGKILL)
         #expect(try held.readToEnd() ?? Data() == Data())
         run.process.waitUntilExit()
     }
 
-    @Test("ends it, and all that it has started, when the input ends and it does not")
+    @Test("after the end of the input, the router ends a program that does not end, with all its children")
     func ends() throws {
         let script = "exec 9>held; sleep 1000 & while read line; do echo \"$say\"; done; while :; do sleep 1000; done"
         let yard = try Yard(routes: routes(script))
@@ -38,11 +38,11 @@ struct ExecTests {
         let held = try #require(FileHandle(forReadingAtPath: yard.path("held")))
         let result = run.finish()
         #expect(result.code == 0)
-        #expect(result.errors.contains("out: the program sh did not end within 4000 ms after its input and was asked to"))
+        #expect(result.errors.contains("out: the program sh did not end within 4000 ms after the end of its input and got SIGTERM"))
         #expect(try held.readToEnd() ?? Data() == Data())
     }
 
-    @Test("says what it writes to standard error as its own lines, in the format of the log, clean and without secrets")
+    @Test("the standard error of the program becomes log lines of the router, in its format, escaped and without secrets")
     func errors() throws {
         let script = "while read line; do printf '\\033[2Jthe key is %s\\n' \"$KEY\" >&2; echo \"$say\"; done"
         let yard = try Yard(routes: routes(script, #","environment":{"KEY":"${env:KEY}"}"#))
@@ -54,7 +54,7 @@ struct ExecTests {
         #expect(messages == [#"out: \u{1B}[2Jthe key is (secret)"#])
     }
 
-    @Test("is not held by what it writes to standard error, and says how much was left out")
+    @Test("a flood on the standard error of the program does not block it, and the router counts the lines it left out")
     func flood() throws {
         let yard = try Yard(routes: routes("while read line; do yes complaint | head -n 200000 >&2; echo \"$say\"; done"))
         let result = try yard.run(input: "{}\n")
@@ -63,7 +63,7 @@ struct ExecTests {
         #expect(result.errors.contains("lines of its standard error were left out"))
     }
 
-    @Test("does not start it for a check")
+    @Test("check does not start the program")
     func check() throws {
         let yard = try Yard(routes: routes("echo started >begun"))
         #expect(try yard.run(["check"]).code == 0)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("explain")
 struct ExplainTests {
-    /// Everything that a route can have, and one file for each route.
+    /// A plan with most features of a route, and one file for each route.
     private static let rich = """
         { "keys": { "ids": "${env:IDS}" },
           "consent": {
@@ -47,7 +47,7 @@ struct ExplainTests {
         return try #require(object["routes"] as? [[String: Any]])
     }
 
-    @Test("what holds of the unknown by a member or for a place is told, and check lists it")
+    @Test("the rule for unknown subjects by member or place is reported, and check lists it")
     func unknown() throws {
         let yard = try Yard(
             routes: """
@@ -67,16 +67,16 @@ struct ExplainTests {
                 #"level all (assumed where context.region is 'US', the event carries no consent), all is demanded"#))
         #expect(
             try reason(#"{"context":{"region":"DE"}}"#)
-                == #"denied: the event carries no consent, and the unknown are denied where context.region is 'DE'"#)
+                == #"denied: the event carries no consent, and unknown subjects are denied where context.region is 'DE'"#)
         #expect(
             try reason("{}")
                 == "denied: level none is below all; the event carries no consent, none is assumed where there is no context.region")
-        #expect(try reason(us, "staging") == "denied: the event carries no consent, and the unknown are denied")
+        #expect(try reason(us, "staging") == "denied: the event carries no consent, and unknown subjects are denied")
         let checked = try yard.run(["check"], environment: ["PLACE": "production"]).text
-        #expect(checked.contains("by context.region the unknown are denied where it is DE, taken for all where it is US"))
+        #expect(checked.contains("by context.region unknown subjects are denied where it is DE, assumed to have all where it is US"))
     }
 
-    @Test("what kept an event out, and which route took it, is told")
+    @Test("the reason names what excluded an event, or the route that took it")
     func notAndElse() throws {
         let yard = try Yard(
             routes: """
@@ -98,7 +98,7 @@ struct ExplainTests {
         #expect(try reasons(#"{"event":"item_x","type":"page"}"#)[0] == "filtered: type is 'page', kept out by 'page', 'screen'")
     }
 
-    @Test("where a rate is from, and the limit, are told")
+    @Test("the reason names the origin of a rate and the limit")
     func samples() throws {
         let yard = try Yard(
             routes: """
@@ -117,7 +117,7 @@ struct ExplainTests {
         #expect(try reasons(#"{"event":"other"}"#)[0] == before + "; adds sampleRate")
     }
 
-    @Test("an event that makes others is told apart from them, and their names are told")
+    @Test("the names of emitted events are reported, and their routes are not mixed with those of the event")
     func emits() throws {
         let yard = try Yard(
             routes: """
@@ -132,13 +132,13 @@ struct ExplainTests {
         let lacking = #"["emit[0]: ms: the event has no such member"]"#
         #expect(try yard.run(["explain", "--json"], input: "{}").text.hasSuffix(#","emits":[],"emit_errors":\#(lacking)}"# + "\n"))
         let person = try yard.run(["explain"], input: #"{"ms":7}"#).text
-        #expect(person.hasSuffix("\n\nmakes nothing by emit[0]: event: the event has no such member\n"))
+        #expect(person.hasSuffix("\n\nmakes no event, since emit[0]: event: the event has no such member\n"))
         let run = try yard.run(["--stats", "text"], input: #"{"event":"get","ms":7}"# + "\n{}\n")
         #expect(run.errors.contains("received 2: 2 valid, 0 rejected; 1 emitted\n"), "\(run.errors)")
-        #expect(run.errors.contains("route slow: 1 admitted, 2 filtered (events)\n") && run.errors.contains("emit errs on 1\n"))
+        #expect(run.errors.contains("route slow: 1 admitted, 2 filtered (events)\n") && run.errors.contains("emit errors: 1\n"))
     }
 
-    @Test("--json has exactly the keys that are promised, whatever the verdict")
+    @Test("--json has exactly the documented keys for every verdict")
     func keys() throws {
         let yard = try Yard(routes: Self.rich)
         for event in [Self.event, "{}", #"{"event":"error_1"}"#, "nonsense"] {
@@ -151,7 +151,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("the reason names what decided")
+    @Test("the reason names the deciding member")
     func reasons() throws {
         let yard = try Yard(routes: Self.rich)
         func reason(_ event: String, _ route: Int) throws -> String {
@@ -196,7 +196,7 @@ struct ExplainTests {
                 + "purpose operations granted; event is 'error_1', always in the sample")
     }
 
-    @Test("what the map of consent speaks of is told by the member that decided")
+    @Test("the reason names the deciding member of a mapped consent signal")
     func mappedConsent() throws {
         let yard = try Yard(
             routes: """
@@ -218,7 +218,7 @@ struct ExplainTests {
                 == #"context.consent.google must be an object of signals that are "granted" or "denied", is an object"#)
     }
 
-    @Test("a purpose that is refused names who refused it")
+    @Test("the reason names the member that refused a purpose")
     func purposes() throws {
         let yard = try Yard(
             routes: """
@@ -229,17 +229,17 @@ struct ExplainTests {
         #expect(try explain(yard, refused)[0].reason == "purpose analytics refused by context.consentManagement.deniedConsentIds")
         let silent = #"{"context":{"consent":{"purposes":["ads"]}}}"#
         #expect(try explain(yard, silent)[0].reason == "purpose analytics not granted by context.consent.purposes")
-        #expect(try explain(yard, "{}")[0].reason == "the event carries no consent, and the unknown are denied")
+        #expect(try explain(yard, "{}")[0].reason == "the event carries no consent, and unknown subjects are denied")
         #expect(
             try explain(yard, #"{"context":{"gpc":true}}"#)[0].reason
-                == "the event grants nothing (context.gpc), and the unknown are denied")
+                == "the event grants nothing (context.gpc), and unknown subjects are denied")
         let granted = #"{"context":{"consent":{"level":"all"}}}"#
         #expect(
             try explain(yard, granted)[0].reason
                 == "takes every event; level all (context.consent.level), none is demanded; purpose analytics granted")
     }
 
-    @Test("an admitted event shows as its providers get it, with hashes, secrets and what they were masked")
+    @Test("an admitted event is shown as its providers get it, with hashes and secrets masked")
     func masks() throws {
         let yard = try Yard(routes: Self.rich)
         for arguments in [["explain"], ["explain", "--json"]] {
@@ -262,7 +262,7 @@ struct ExplainTests {
         #expect(reason.hasSuffix("drops context.ip; finds no gone; hashes userId; adds context.by, context.n"))
     }
 
-    @Test("a member that some route hashes shows in no reason, and what a placeholder made shows nowhere")
+    @Test("the value of a member that some route hashes is in no reason, and the value of a placeholder is never shown")
     func maskedReasons() throws {
         let yard = try Yard(
             routes: """
@@ -282,7 +282,7 @@ struct ExplainTests {
         #expect(!result.text.contains("u-77"))
     }
 
-    @Test("an event that is none is rejected by every route, with its place, and the exit code is 65")
+    @Test("a line that is not an event is rejected by every route, with its place, and the exit code is 65")
     func rejected() throws {
         let yard = try Yard(routes: Self.rich)
         let result = try yard.run(["explain", "--json"], environment: Self.environment, input: "\n{\"a\":tru}\n")
@@ -294,7 +294,7 @@ struct ExplainTests {
             #expect(route.reason == "stdin:2:9: expected true, false or null, found 0x7d '}'")
         }
         let run = try yard.run(environment: Self.environment, input: "\n{\"a\":tru}\n")
-        #expect(run.errors.contains(routes[0].reason), "run says the same: \(run.errors)")
+        #expect(run.errors.contains(routes[0].reason), "run reports the same: \(run.errors)")
         let person = try yard.run(["explain"], environment: Self.environment, input: "\n{\"a\":tru}\n")
         #expect(person.code == 65)
         #expect(
@@ -314,7 +314,7 @@ struct ExplainTests {
     }
 
     @Test(
-        "it takes exactly one event, and says how to get one",
+        "explain takes exactly one event, and says how to get one",
         arguments: [
             ("", "explain takes one event, was given none"), ("\n \n", "explain takes one event, was given none"),
             ("{}\n{}\n", "explain takes one event on one line, was given 2 lines"),
@@ -331,7 +331,7 @@ struct ExplainTests {
         #expect(result.code == 64)
     }
 
-    @Test("the event may lie in a file, with any line end, and a file that is not there is said")
+    @Test("the event can be in a file, with any line end, and a missing file is reported")
     func files() throws {
         let yard = try Yard(routes: passThrough)
         try yard.write("{\"a\":1}\r\n", to: "event.json")
@@ -348,7 +348,7 @@ struct ExplainTests {
         #expect(try yard.run(["explain", "-c", "gone.json"], input: "{}").code == 78)
     }
 
-    @Test("for a person it stays within 80 columns, without colour in a pipe, and without what could steer a terminal")
+    @Test("the output for people stays within 80 columns and has no colour in a pipe and no control characters")
     func person() throws {
         let yard = try Yard(routes: Self.rich)
         let event =
@@ -364,7 +364,7 @@ struct ExplainTests {
         for stage in ["filter", "consent", "transform", "event"] { #expect(words.contains { $0.hasPrefix("  \(stage) ") }) }
     }
 
-    @Test("an event that nests as deep as may be is shown")
+    @Test("an event that nests as deep as allowed is shown")
     func deep() throws {
         let yard = try Yard(
             routes: #"{ "limits": { "depth": 100000 }, "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }"#)
@@ -373,7 +373,7 @@ struct ExplainTests {
         #expect(try yard.run(["explain", "--json"], input: event).text.contains(event))
     }
 
-    /// Steps of every kind; what they do depends on nothing but the event.
+    /// A plan with steps of many kinds. Their result depends only on the event.
     private static let stepped = """
         { "keys": { "ids": "${env:IDS}" },
           "providers": {
@@ -393,7 +393,7 @@ struct ExplainTests {
                              { "scrub": { "action": "reject" } } ], "to": ["c"] } ] }
         """
 
-    @Test("it agrees with the router on every event, verdict by verdict and byte by byte", arguments: [false, true])
+    @Test("explain agrees with the router on every event, in each verdict and each byte", arguments: [false, true])
     func agrees(isStepped: Bool) throws {
         let yard = try Yard(routes: isStepped ? Self.stepped : Self.rich)
         var random = Seeded(state: 11)
@@ -416,7 +416,7 @@ struct ExplainTests {
                     return
                 }
                 let delivered = left[index].removeFirst()
-                // The bytes that were delivered, with the digest and the constant masked as promised.
+                // explain shows the delivered bytes, with the digest and the secret constant masked.
                 let masked = Self.masked(delivered)
                 #expect(result.text.contains("\"event\":\(masked),\"to\""), "\(masked)\n\(result.text)")
             }

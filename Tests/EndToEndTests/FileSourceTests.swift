@@ -1,4 +1,4 @@
-// Sources of plugin file in the real executable.
+// Sources of the plugin file in the real executable.
 
 import Foundation
 import Glibc
@@ -20,7 +20,7 @@ struct FileSourceTests {
         return yard
     }
 
-    @Test("what other processes write is routed as it comes, and the next run goes on behind it")
+    @Test("lines from other processes are routed as they arrive, and the next run continues after them")
     func follows() throws {
         let yard = try yard()
         try yard.write("{\"n\":1}\n", to: "in/a.ndjson")
@@ -42,21 +42,21 @@ struct FileSourceTests {
         #expect(second.finish().text == "")
     }
 
-    @Test("with drain a file goes when it was taken in, one with lines that are no events stays")
+    @Test("with drain, a file is removed once all of it was read, and a file with invalid lines stays")
     func drains() throws {
         let yard = try yard(#", "drain": true, "idle": "100ms""#)
         try yard.write("{\"n\":1}\n", to: "in/a.ndjson")
         try yard.write("{\"n\":2}\nno\n", to: "in/b.ndjson")
         let run = try yard.start()
         #expect(run.outputLines(2).sorted() == ["{\"n\":1}", "{\"n\":2}"])
-        #expect(run.waitForError("b.ndjson: stays").contains("logs: in/b.ndjson: stays, since 1 of its lines were no events"))
+        #expect(run.waitForError("b.ndjson: stays").contains("logs: in/b.ndjson: stays, because it contains lines that are not events: 1"))
         waitUntil("the file is gone") { !FileManager.default.fileExists(atPath: yard.path("in/a.ndjson")) }
         run.signal(SIGTERM)
         #expect(run.finish().code == 0)
         #expect(yard.read("in/b.ndjson") == "{\"n\":2}\nno\n")
     }
 
-    @Test("places of a newer version are left untouched, and the router does not start")
+    @Test("a file of places from a newer version is not changed, and the router does not start")
     func newerPlaces() throws {
         let yard = try yard()
         try yard.write("{\"n\":1}\n", to: "in/a.ndjson")
@@ -75,32 +75,32 @@ struct FileSourceTests {
         #expect(yard.read("state/files-logs.places") == text)
     }
 
-    @Test("check tells which files are read")
+    @Test("check reports which files are read")
     func checks() throws {
         let result = try yard(#", "drain": true"#).run(["check"])
-        #expect(result.text.contains("  logs: file in/*.ndjson, removed when all of it was taken in\n"))
+        #expect(result.text.contains("  logs: file in/*.ndjson, each removed when all of it was taken in\n"))
     }
 
-    @Test("killed at any moment, with a queue on disk, nothing of the files is lost")
+    @Test("with a queue on disk, no line of the files is lost after a kill at any moment")
     func killed() throws {
         let yard = try yard()
         let durable = routes().replacingOccurrences(
             of: #""plugin": "console", "format": "ndjson" }"#,
             with: #""plugin": "file", "path": "out.ndjson", "delivery": { "queue": { "disk": "100MB" }, "batch": { "wait": "1ms" } } }"#)
-        // Each event stays as it is written.
+        // Without added message ids, each event stays as it was written.
         try yard.write(
             durable.replacingOccurrences(of: "{ \"sources\"", with: #"{ "message_id": { "add": false }, "sources""#), to: "routes.json")
         let events = (0..<20_000).map { "{\"n\":\($0)}" }
         for part in 0..<4 {
             try yard.write(events[(part * 5000)..<((part + 1) * 5000)].map { $0 + "\n" }.joined(), to: "in/\(part).ndjson")
         }
-        // At once, with the first event delivered, and in the middle.
+        // The kills happen at once, after the first event and in the middle.
         for delivered in [0, 1, 7000] {
             let run = try yard.start()
             waitUntil("\(delivered) events") { yard.lines("out.ndjson").count >= delivered }
             run.end(by: SIGKILL)
         }
-        // It may have nothing left to do, and a signal would come before it listens to any.
+        // This run may have no work left. startRouter waits for the control socket, so that the signal does not come too early.
         let run = try yard.startRouter()
         let all = Set(events)
         waitUntil("all events") { all.isSubset(of: yard.lines("out.ndjson")) }

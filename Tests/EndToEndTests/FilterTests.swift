@@ -3,7 +3,7 @@ import Testing
 
 @Suite("As a filter")
 struct FilterTests {
-    @Test("what no rule edits leaves byte for byte")
+    @Test("an event that no rule edits is written byte for byte")
     func bytes() throws {
         let events = [
             #"{"n":9007199254740993,"f":0.30000000000000004,"a":1.0,"b":1e0,"c":-0,"d":1E400,"e":123456789012345678901234567890}"#,
@@ -20,7 +20,7 @@ struct FilterTests {
         #expect(result.code == 0)
     }
 
-    @Test("CR LF, blank lines and a last line without newline are fine")
+    @Test("CR LF, blank lines and a last line without a newline are accepted")
     func lineEnds() throws {
         let result = try Yard(routes: passThrough).run(input: "{\"a\":1}\r\n\r\n\n   \n{\"b\":2}")
         #expect(result.text == "{\"a\":1}\n{\"b\":2}\n")
@@ -28,7 +28,7 @@ struct FilterTests {
         #expect(result.code == 0)
     }
 
-    @Test("an empty input, /dev/null and a closed standard input end at once and well")
+    @Test("an empty input, /dev/null and a closed standard input end the run at once with 0")
     func emptyInput() throws {
         let yard = try Yard(routes: passThrough)
         #expect(try yard.run().code == 0)
@@ -42,7 +42,7 @@ struct FilterTests {
         #expect(closed.terminationStatus == 0)
     }
 
-    @Test("a folder on standard input is said and exits with 69")
+    @Test("a folder on standard input is reported, and the run exits with 69")
     func folderAsInput() throws {
         let yard = try Yard(routes: passThrough)
         let result = try yard.start(input: FileHandle(forReadingAtPath: "/")).finish()
@@ -50,7 +50,7 @@ struct FilterTests {
         #expect(result.code == 69)
     }
 
-    @Test("a bad line costs nothing but itself and is named by line and column")
+    @Test("a bad line loses no other line, and is reported with its line and column")
     func badLines() throws {
         let input = "{\"a\":1}\n{\"a\":tru}\n\n{\"b\":2}\n[1]\n{\"c\":3}\n"
         let result = try Yard(routes: passThrough).run(["--rejects", "bad.ndjson"], input: input)
@@ -59,8 +59,8 @@ struct FilterTests {
         try #require(result.errorLines.count == 3)
         #expect(result.errorLines[0].hasPrefix("switchyard: stdin:2:"))
         #expect(result.errorLines[1].hasPrefix("switchyard: stdin:5:1: an event must be a JSON object"))
-        #expect(result.errorLines[2] == "switchyard: 2 of 5 lines were no valid events")
-        #expect(!result.errors.contains("tru}"), "the text itself stays private")
+        #expect(result.errorLines[2] == "switchyard: 2 of 5 lines were not valid events")
+        #expect(!result.errors.contains("tru}"), "the text itself is not shown")
         #expect(result.code == 0)
     }
 
@@ -90,7 +90,7 @@ struct FilterTests {
         #expect(kept[1]?["input_base64"] as? String == "/yI=")
     }
 
-    @Test("many bad lines are summed up")
+    @Test("many bad lines are summarised")
     func manyBadLines() throws {
         let result = try Yard(routes: passThrough).run(["--workers", "3"], input: String(repeating: "x\n", count: 5000) + "{}\n")
         #expect(result.text == "{}\n")
@@ -99,7 +99,7 @@ struct FilterTests {
         #expect(result.errors.contains("and 4,980 more invalid lines, 5,000 in all"))
     }
 
-    @Test("a line over limits.line is let go and both neighbours come out")
+    @Test("a line over limits.line is dropped, and the lines before and after it are delivered")
     func overlongLine() throws {
         let yard = try Yard(routes: passThrough.replacingOccurrences(of: "{ \"prov", with: "{ \"limits\": { \"line\": \"1KB\" }, \"prov"))
         for count in [1001, 100_000, 3_000_000] {
@@ -138,7 +138,7 @@ struct FilterTests {
         #expect(result.lines == events)
     }
 
-    @Test("an event comes out while the input stays open")
+    @Test("an event is written while the input stays open")
     func followsInput() throws {
         let run = try Yard(routes: passThrough).start()
         for number in 0..<5 {
@@ -148,7 +148,7 @@ struct FilterTests {
         #expect(run.finish().code == 0)
     }
 
-    @Test("a closed output ends the router with one line and 69, also while no input comes")
+    @Test("a closed output ends the router with one message and 69, even without input")
     func closedOutput() throws {
         let run = try Yard(routes: passThrough).start()
         run.send("{\"n\":1}\n")
@@ -160,11 +160,11 @@ struct FilterTests {
         #expect(errors.split(separator: "\n").count == 1, "\(errors)")
     }
 
-    @Test("what was left when the reader went away is told and counted, is no dead letter, and no line of the input is called unfinished")
+    @Test("if the reader leaves, the undelivered events are counted and are not dead letters, and no input line is called unfinished")
     func closedUnderLoad() throws {
         let yard = try Yard(routes: passThrough)
         let run = try yard.start(["--stats", "json"])
-        // More than a pipe holds, cut anywhere, and nobody reads.
+        // The test sends more than a pipe holds, so the input ends within a line, and then nobody reads the output.
         Thread.detachNewThread {
             let chunk = String(repeating: "{\"event\":\"item_viewed\",\"pad\":\"xxxxxxxxxxxxx\"}\n", count: 100)
             for _ in 0..<2000 { run.send(chunk) }
@@ -180,7 +180,7 @@ struct FilterTests {
         #expect(!FileManager.default.fileExists(atPath: yard.path("state/dead-letters.sqlite")))
     }
 
-    @Test("a closed output closes its lane alone while another is left")
+    @Test("a closed output closes only its own lane while another lane is open")
     func closedLane() throws {
         let yard = try Yard(
             routes: """
@@ -202,7 +202,7 @@ struct FilterTests {
 
 @Suite("Message ids in the router")
 struct MessageIDRunTests {
-    @Test("an event that comes twice is taken once, and counted")
+    @Test("an event that arrives twice is accepted once, and the duplicate is counted")
     func duplicates() throws {
         let yard = try Yard(
             routes: #"""
@@ -216,7 +216,7 @@ struct MessageIDRunTests {
         #expect(result.code == 0)
     }
 
-    @Test("what was taken is known to the next run, also when the file that tells it was cut off, and forgotten in its turn")
+    @Test("the next run knows the accepted ids, even if their file was cut off, and forgets the oldest ones first")
     func duplicatesOverRestarts() throws {
         let yard = try Yard(
             routes: #"""
@@ -241,7 +241,7 @@ struct MessageIDRunTests {
         #expect(try ids("a") == "a", "the fourth is not")
     }
 
-    @Test("explain tells that an id is added, and check that they are")
+    @Test("explain reports an added id, and check reports that ids are added")
     func told() throws {
         let yard = try Yard(
             routes: #"{"message_id":{"add":true},"providers":{"out":{"plugin":"console"}},"routes":[{"to":["out"]}]}"#)

@@ -1,10 +1,11 @@
-// Runs the real executable with real pipes, files and signals, in a folder of its own and an empty environment.
+// Runs the real executable with real pipes, files and signals. Each test gets its own temporary folder, and the program gets an environment
+// that holds only STATE_DIRECTORY, the sanitizer options and what the test adds.
 
 import Foundation
 import Glibc
 import TestSupport
 
-/// A folder that goes when its test does.
+/// A temporary folder that is removed when its test ends.
 final class Yard {
     let folder: String
 
@@ -25,7 +26,7 @@ final class Yard {
     }
     var deadLetters: [String] { TestSupport.deadLetters(in: path("state/dead-letters.sqlite")) }
 
-    /// Starts the router here. Its streams are pipes unless others are given.
+    /// Starts the router in this folder. Its streams are pipes unless others are given.
     func start(
         _ arguments: [String] = [], environment: [String: String] = [:], input: FileHandle? = nil, output: FileHandle? = nil,
         executable: String = Run.executable
@@ -33,7 +34,7 @@ final class Yard {
         try Run(self, arguments, environment, input, output, executable)
     }
 
-    /// Runs it to its end on this input.
+    /// Runs the router on this input until it ends.
     func run(_ arguments: [String] = [], environment: [String: String] = [:], input: String = "") throws -> Result {
         try run(arguments, environment: environment, data: Data(input.utf8))
     }
@@ -54,7 +55,7 @@ struct Result {
     var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
 }
 
-/// A router that is running.
+/// A running router.
 final class Run: @unchecked Sendable {
     let process = Process()
     private let yard: Yard
@@ -63,7 +64,7 @@ final class Run: @unchecked Sendable {
     private let errorPipe = Pipe()
 
     static let executable: String = {
-        // The test runner lies beside what was built with it.
+        // The build puts the test runner and the executable into one folder tree.
         var folder = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         while folder.path != "/" {
             folder.deleteLastPathComponent()
@@ -74,7 +75,7 @@ final class Run: @unchecked Sendable {
                 return candidate
             }
         }
-        fatalError("there is no switchyard beside \(CommandLine.arguments[0])")
+        fatalError("no switchyard executable was found beside \(CommandLine.arguments[0])")
     }()
 
     fileprivate init(
@@ -83,7 +84,7 @@ final class Run: @unchecked Sendable {
     ) throws {
         self.yard = yard
         Glibc.signal(SIGPIPE, SIG_IGN)
-        // A shell, or nohup, ignores these for what runs in the background, and a program would inherit that from the tests.
+        // A shell or nohup makes background processes ignore these signals, and the program would inherit that from the tests.
         for number in [SIGHUP, SIGINT, SIGQUIT] { Glibc.signal(number, SIG_DFL) }
         process.executableURL = URL(fileURLWithPath: executable)
         process.arguments = arguments
@@ -92,7 +93,7 @@ final class Run: @unchecked Sendable {
         process.standardInput = input ?? inputPipe
         process.standardOutput = output ?? outputPipe
         process.standardError = errorPipe
-        // The threads of the test runner have signals blocked, which a program would inherit.
+        // The threads of the test runner block signals, and the program would inherit that.
         var none = sigset_t()
         var before = sigset_t()
         sigemptyset(&none)
@@ -104,7 +105,7 @@ final class Run: @unchecked Sendable {
     func send(_ text: String) { try? inputPipe.fileHandleForWriting.write(contentsOf: Data(text.utf8)) }
     func endInput() { try? inputPipe.fileHandleForWriting.close() }
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
-    /// Ends it with the signal, given again and again until it has effect, which one alone need not have.
+    /// Sends the signal repeatedly until the process ends. A single signal need not end it.
     func end(by number: Int32) {
         while process.isRunning {
             signal(number)
@@ -112,7 +113,7 @@ final class Run: @unchecked Sendable {
         }
         process.waitUntilExit()
     }
-    /// Nobody reads standard error, and no byte more fits in.
+    /// Fills the pipe of standard error, so that the next write of the router blocks.
     func fillErrors() {
         let descriptor = open("/proc/\(process.processIdentifier)/fd/2", O_WRONLY | O_NONBLOCK)
         while write(descriptor, "x", 1) == 1 {}
@@ -120,9 +121,9 @@ final class Run: @unchecked Sendable {
     }
     func closeOutput() { try? outputPipe.fileHandleForReading.close() }
 
-    /// The next bytes of standard output, as soon as there are any; empty at its end.
+    /// Waits for the next bytes of standard output and returns them. The result is empty at the end of the stream.
     func nextOutput() -> String { String(decoding: outputPipe.fileHandleForReading.availableData, as: UTF8.self) }
-    /// Reads standard output until that many lines have come.
+    /// Reads standard output until that many lines have arrived.
     func outputLines(_ count: Int) -> [String] {
         var text = ""
         while text.filter({ $0 == "\n" }).count < count {
@@ -132,9 +133,9 @@ final class Run: @unchecked Sendable {
         }
         return text.split(separator: "\n").map(String.init)
     }
-    /// Reads standard error until it holds the text.
+    /// Reads standard error until it contains the text.
     func waitForError(_ text: String) -> String { waitForErrors(text) }
-    /// The same, until it holds all of them.
+    /// Reads standard error until it contains all of the texts.
     func waitForErrors(_ texts: String...) -> String {
         var errors = ""
         while !texts.allSatisfy(errors.contains) {
@@ -145,7 +146,7 @@ final class Run: @unchecked Sendable {
         return errors
     }
 
-    /// Feeds what is given, closes the input, and gathers everything until the end.
+    /// Feeds the data, closes the input, and collects all output until the process ends.
     func finish(feeding data: Data = Data(), readingOutput: Bool = true) -> Result {
         let feeder = Thread { [self] in
             try? inputPipe.fileHandleForWriting.write(contentsOf: data)
@@ -162,7 +163,7 @@ final class Run: @unchecked Sendable {
     }
 }
 
-/// Reads a handle to its end on a thread of its own.
+/// Reads a handle to its end on a separate thread.
 private final class Collector: @unchecked Sendable {
     private var data = Data()
     private let done = DispatchSemaphore(value: 0)
@@ -180,15 +181,15 @@ private final class Collector: @unchecked Sendable {
     }
 }
 
-/// The smallest configuration: everything to standard output as it is.
+/// The smallest configuration: it writes every event unchanged to standard output.
 let passThrough = #"{ "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "to": ["out"] } ] }"#
 
-/// What `make tsan`, `make asan` and `make mutants` set for the programs that the tests start.
+/// The variables that `make tsan`, `make asan` and `make mutants` set for the programs that the tests start.
 enum Sanitizer {
     static let environment = ProcessInfo.processInfo.environment.filter {
         $0.key.hasSuffix("SAN_OPTIONS")
             || ["ASAN_SYMBOLIZER_PATH", "SWITCHYARD_SANITIZER", "SWIFT_BACKTRACE", "SWITCHYARD_MUTANT"].contains($0.key)
     }
-    /// Under a sanitizer a program is ten times as slow, and its memory says nothing.
+    /// True under a sanitizer. A program then is about ten times slower, and its memory use has no meaning.
     static let isOn = environment["SWITCHYARD_SANITIZER"] != nil
 }

@@ -1,4 +1,4 @@
-// Events of unknown subjects, held by the real executable: through a kill, a grant, a refusal, a reload and the end of their time.
+// The real executable holds events of unknown subjects: across a kill, a grant, a refusal, a reload and the end of their time.
 
 import Foundation
 import Glibc
@@ -31,7 +31,7 @@ extension Yard {
 
     fileprivate func waitUntilHeld(_ count: Int) throws { try waitUntil("\(count) are held") { try held == count } }
 
-    /// The files of the state folder that hold the text.
+    /// Returns the files of the state folder that contain the text.
     fileprivate func holding(_ text: String) -> [String] {
         let folder = path("state")
         return (try! FileManager.default.contentsOfDirectory(atPath: folder)).filter {
@@ -44,7 +44,7 @@ private func event(_ id: String, _ number: Int) -> String { #"{"userId":"\#(id)"
 
 @Suite("Events of unknown subjects")
 struct HoldTests {
-    @Test("outlive a kill, and leave once and in order when their subject consents", arguments: ["", #", "state": { "encrypt": "disk" }"#])
+    @Test("survive a kill, and leave once and in order when their subject consents", arguments: ["", #", "state": { "encrypt": "disk" }"#])
     func killed(extra: String) throws {
         let yard = try Yard(routes: routes(extra: extra))
         let run = try yard.startAnswering()
@@ -66,13 +66,13 @@ struct HoldTests {
 
         try yard.consent("set", "bob", "--level", "all")
         let last = try yard.run(["--stats", "json"])
-        #expect(last.lines == (0..<10).map { event("bob", $0 * 2 + 1) }, "what was said while no router ran counts at the next start")
+        #expect(last.lines == (0..<10).map { event("bob", $0 * 2 + 1) }, "a decision made while no router ran counts at the next start")
         let account = try JSONSerialization.jsonObject(with: Data(last.errors.utf8)) as! NSDictionary
         #expect(account["held"] as? Int == 0 && account["held_resumed"] as? Int == 10)
         #expect((account["routes"] as? [NSDictionary])?.first?["admitted"] as? Int == 10)
     }
 
-    @Test("are destroyed when their subject refuses or withdraws, and no file holds them then")
+    @Test("are destroyed in all files when their subject refuses or withdraws")
     func refused() throws {
         let yard = try Yard(routes: routes())
         let run = try yard.startAnswering(["--stats", "json"])
@@ -98,7 +98,7 @@ struct HoldTests {
         #expect(result.lines == [] && result.code == 0)
     }
 
-    @Test("are destroyed by the next start when a withdrawal was cut off")
+    @Test("are destroyed at the next start if no router ran during the withdrawal")
     func withdrawnAtRest() throws {
         let yard = try Yard(routes: routes())
         let run = try yard.startAnswering()
@@ -114,7 +114,7 @@ struct HoldTests {
         #expect(again.finish().lines == [])
     }
 
-    @Test("are destroyed at the end of their time, also when that came while no router ran")
+    @Test("are destroyed at the end of their time, even if no router runs then")
     func expired() throws {
         let yard = try Yard(routes: routes(hold: #"{ "for": "1ms" }"#))
         let result = try yard.run(["--stats", "json"], input: event("ann", 1) + "\n")
@@ -125,7 +125,7 @@ struct HoldTests {
         #expect(again.finish().code == 0)
     }
 
-    @Test("leave when an event of the stream says that their subject consents, in the same run")
+    @Test("leave in the same run when an event in the input grants consent")
     func stream() throws {
         let source = #", "sources": { "in": { "plugin": "stdin", "consent": "write" } }"#
         let yard = try Yard(routes: routes(extra: source))
@@ -137,7 +137,7 @@ struct HoldTests {
         #expect(try yard.held == 1)
     }
 
-    @Test("are denied beyond the bounds, which is counted and said once")
+    @Test("are denied beyond the bounds, which is counted and reported once")
     func bounds() throws {
         let yard = try Yard(routes: routes(hold: #"{ "events": 5, "subject": { "events": 3 } }"#))
         let input = (0..<10).map { event($0 < 5 ? "ann" : "bob", $0) + "\n" }.joined()
@@ -147,7 +147,7 @@ struct HoldTests {
         #expect(result.errorLines.filter { $0.contains("no more events can be held") }.count == 1)
     }
 
-    @Test("go on being held over a reload, and leave by the plan of the day")
+    @Test("stay held across a reload, and leave by the new plan")
     func reload() throws {
         let yard = try Yard(routes: routes(more: #", { "name": "gone", "consent": "all", "to": ["out"] }"#))
         let run = try yard.startAnswering(["--stats", "json"])
@@ -166,7 +166,7 @@ struct HoldTests {
         #expect(found["new"]?["admitted"] as? Int == 0)
     }
 
-    @Test("are held where the file of an earlier run was damaged, which is set aside and told, and the run ends with 69")
+    @Test("are held even if the file of an earlier run is damaged: that file is set aside and reported, and the run ends with 69")
     func broken() throws {
         let yard = try Yard(routes: routes())
         try FileManager.default.createDirectory(atPath: yard.path("state"), withIntermediateDirectories: false)
@@ -184,13 +184,13 @@ struct HoldTests {
         #expect(try yard.run().code == 0)
     }
 
-    @Test("are shown by explain, check, status and the metrics for what they are")
+    @Test("are shown by explain, check, status and consent subject")
     func shown() throws {
         let yard = try Yard(routes: routes(hold: #"{ "for": "2h", "bytes": "5MB" }"#))
         let told = try yard.run(["explain", "--json"], input: event("ann", 1)).text
         #expect(told.contains(#""verdict":"held""#) && told.contains("is held until its subjects are known"), "\(told)")
         let idless = try yard.run(["explain", "--json"], input: #"{"note":"x"}"#).text
-        #expect(idless.contains(#""verdict":"denied""#) && idless.contains("it has no id whose answer it could wait for"), "\(idless)")
+        #expect(idless.contains(#""verdict":"denied""#) && idless.contains("it has no id for which it could be held"), "\(idless)")
         let check = try yard.run(["check"]).text
         #expect(check.contains("unknown subjects are held until they consent\n"))
         #expect(check.contains("  an event is held for 2h at most; up to 100,000 events and 5,000,000 bytes, of one subject 1,000 and"))
@@ -205,7 +205,7 @@ struct HoldTests {
         let whole = try gathered()
         #expect(whole.count == 1 && whole[0].contains(#""routes":["all"]"#) && whole[0].contains(#""event":"# + event("ann", 1)))
         run.end(by: SIGKILL)
-        #expect(try gathered() == whole, "also where no router runs")
-        #expect(try yard.command("status").text.contains("Held for consent: 1 events, "), "the folder is asked where no router runs")
+        #expect(try gathered() == whole, "also if no router runs")
+        #expect(try yard.command("status").text.contains("Held for consent: 1 events, "), "status reads the folder if no router runs")
     }
 }

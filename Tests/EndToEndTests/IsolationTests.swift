@@ -9,7 +9,7 @@ struct IsolationTests {
         "routes":[{"to":["out","kept"]}]}
         """#
 
-    /// The processes that a router has started.
+    /// The processes that the router has started.
     private func children(of run: Run) -> [Int32] {
         let folder = "/proc/\(run.process.processIdentifier)/task"
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).flatMap { thread in
@@ -19,7 +19,7 @@ struct IsolationTests {
         }
     }
 
-    @Test("delivers as without them")
+    @Test("it delivers the same events as without isolation")
     func delivers() throws {
         let yard = try Yard(routes: routes)
         let events = (0..<1000).map { "{\"n\":\($0)}" }
@@ -28,7 +28,7 @@ struct IsolationTests {
         #expect(yard.lines("kept.ndjson") == events)
     }
 
-    @Test("goes on after every one of their processes was killed, and loses nothing")
+    @Test("it continues after all module processes were killed, and loses nothing")
     func killed() throws {
         let yard = try Yard(routes: routes)
         let run = try yard.start()
@@ -40,19 +40,19 @@ struct IsolationTests {
         _ = run.waitForError("out: the process of the module console died of signal 9")
         let result = run.finish(feeding: Data("{\"n\":2}\n".utf8))
         #expect(result.code == 0)
-        // What a process had written and not yet answered is sent again.
+        // Events that a process had written but not yet answered are sent again.
         #expect(result.lines.last == "{\"n\":2}")
         #expect(Set(yard.lines("kept.ndjson")) == ["{\"n\":1}", "{\"n\":2}"])
     }
 
-    @Test("that is killed takes their processes with it")
+    @Test("when the router is killed, the module processes end too")
     func orphans() throws {
         let yard = try Yard(routes: routes)
         let run = try yard.start()
         run.send("{\"n\":1}\n")
         #expect(run.outputLines(1) == ["{\"n\":1}"])
         run.signal(SIGKILL)
-        // Their copies of standard output are the last: it ends with them.
+        // The module processes hold the last copies of standard output, so it ends when they do.
         #expect(run.nextOutput() == "")
         run.process.waitUntilExit()
     }

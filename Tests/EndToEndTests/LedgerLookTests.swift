@@ -1,4 +1,4 @@
-// Commands that ask the ledger of a state folder and change nothing: explain, and what is sent again of dead letters.
+// Commands that read the ledger of a state folder: explain, which changes nothing, and replay, which checks dead letters against it.
 
 import Foundation
 import Glibc
@@ -6,7 +6,7 @@ import Testing
 
 private let keys = #""keys": { "ids": "0123456789abcdef0123456789abcdef", "hide": "fedcba9876543210fedcba9876543210" }"#
 
-/// Everything that is sent fails at once; or goes to a file.
+/// The provider fails every delivery, or it writes to a file.
 private func routes(fails: Bool, route: String = "product", consent: String = #""all""#) -> String {
     let retry = #""delivery": { "retry": { "first": "1ms", "most": "2ms", "for": "5ms" } }"#
     let far = #"{ "plugin": "http", "url": "http://127.0.0.1:9", \#(retry) }"#
@@ -40,7 +40,7 @@ extension Yard {
         get throws { try run(["dead-letters", "--events", "--state", path("state")]).lines }
     }
 
-    /// Events of these subjects, given up.
+    /// Makes one dead letter for each of these subjects.
     fileprivate func bury(_ ids: [String], name: String = "e") throws {
         try write(routes(fails: true, consent: #""essential""#), to: "routes.json")
         for id in ids { #expect(try consent("set", id, "--level", "all").code == 0) }
@@ -50,14 +50,14 @@ extension Yard {
     }
 }
 
-@Suite("The ledger, looked at")
+@Suite("Commands that read the ledger")
 struct LedgerLookTests {
-    @Test("explain says what is on record, at rest and beside a running router", arguments: [false, true])
+    @Test("explain reports what is on record, with and without a running router", arguments: [false, true])
     func explains(isRunning: Bool) throws {
         let yard = try Yard(routes: routes(fails: false))
         let event = #"{"event":"e","userId":"ann"}"#
         #expect(
-            try yard.reason(event) == "denied: the event carries no consent, nothing is on record, and the unknown are denied",
+            try yard.reason(event) == "denied: the event carries no consent, nothing is on record, and unknown subjects are denied",
             "there is no ledger yet")
         let run = isRunning ? try yard.startRouter() : nil
         if isRunning { try waitUntil("it answers") { try yard.command("status", "--json").text.contains(#""running":true"#) } }
@@ -67,11 +67,11 @@ struct LedgerLookTests {
         #expect(try yard.reason(event).hasPrefix("denied: level essential is below all, by what is on record"))
         #expect(try yard.reason(#"{"event":"e","userId":"bob"}"#).hasPrefix("denied: the event carries no consent, nothing is on record"))
         #expect(run?.finish().code ?? 0 == 0)
-        // It does not take the folder: nobody else's word for it than the router's.
+        // explain does not lock the folder, so the next command can use it.
         #expect(try yard.consent("stats").text.contains("ids"))
     }
 
-    @Test("a dead letter goes by what is on record of the person now, though its id is hashed since")
+    @Test("a replay judges a dead letter by the present record of the person, even though the letter's id is hashed")
     func replays() throws {
         let yard = try Yard(routes: routes(fails: true))
         try yard.bury(["ann", "bob", "eve"])
@@ -86,7 +86,7 @@ struct LedgerLookTests {
         #expect(try yard.letters == [])
     }
 
-    @Test("a dead letter is held to the level that it was admitted under, also by a withdrawal that destroys")
+    @Test("a dead letter keeps the level that it was admitted under, in a replay and in a withdrawal")
     func levels() throws {
         let yard = try Yard(routes: routes(fails: true))
         try yard.bury(["ann", "bob", "eve"], name: "raised")
@@ -101,7 +101,7 @@ struct LedgerLookTests {
         #expect(run.finish().code == 0)
     }
 
-    @Test("a ledger that cannot be read lets nothing be sent again, and removes nothing")
+    @Test("with an unreadable ledger a replay sends nothing and removes nothing")
     func unreadable() throws {
         let yard = try Yard(routes: routes(fails: true))
         try yard.bury(["ann"])

@@ -1,4 +1,5 @@
-// What waits in the state folder and the configuration has no use for is told, with the commands that move or destroy it.
+// Events and records in the state folder that the configuration does not use. The router and check report them, with the commands that move
+// or destroy them.
 
 import Foundation
 import Glibc
@@ -6,7 +7,7 @@ import Testing
 
 private let disk = #", "delivery": { "queue": { "disk": "10MB" } }"#
 
-/// A provider that nobody can be reached by, and one that writes a file.
+/// A plan with a provider whose server cannot be reached, and one that writes a file.
 private func routes(down: String = "down", queue: String = disk, to: String = "down") -> String {
     """
     { "shutdown": { "deadline": "1ms" },
@@ -17,7 +18,7 @@ private func routes(down: String = "down", queue: String = disk, to: String = "d
 }
 
 extension Yard {
-    /// Two events wait for `down`, and nothing for `other`.
+    /// A folder in which two events wait for `down` and none for `other`.
     fileprivate static func waiting() throws -> Yard {
         let yard = try Yard(routes: routes())
         let run = try yard.startRouter()
@@ -29,7 +30,7 @@ extension Yard {
         return yard
     }
 
-    /// The command of the line that ends with these words, as its arguments.
+    /// Returns the arguments of the command that stands in the text before these words.
     fileprivate func command(in text: String, before words: String) throws -> [String] {
         let end = try #require(text.range(of: words))
         let start = try #require(text[..<end.lowerBound].range(of: "switchyard spool", options: .backwards))
@@ -37,13 +38,13 @@ extension Yard {
     }
 }
 
-@Suite("What is left over in the state folder")
+@Suite("Unused contents of the state folder")
 struct LeftoverTests {
     @Test(
-        "is told at the start of a run, in its account, in its status and by check: who waits, how many since when, and the way out",
+        "a queue without a provider is reported at the start, in the account, in the status and by check, with the command that moves it",
         arguments: [
             (routes(down: "renamed", to: "other"), "the configuration has no provider of this name"),
-            (routes(queue: "", to: "other"), "the configuration gives its queue no disk (delivery.queue.disk)"),
+            (routes(queue: "", to: "other"), "the configuration does not keep its queue on disk (delivery.queue.disk)"),
         ])
     func orphaned(changed: String, reason: String) throws {
         let yard = try Yard.waiting()
@@ -72,10 +73,10 @@ struct LeftoverTests {
         let last = try yard.run(["run", "--stats", "json"])
         #expect(last.code == 0 && !last.errors.contains("spool-down") && last.errors.contains(#""spools":[]"#))
         #expect(yard.lines("other.ndjson").count == 2)
-        #expect(try yard.command("check").text.hasSuffix("\nState folder\n  everything in it has a use\n"))
+        #expect(try yard.command("check").text.hasSuffix("\nState folder\n  the configuration uses everything in it\n"))
     }
 
-    @Test("is destroyed by the command that is told, whatever the provider is called")
+    @Test("the reported command destroys the queue, whatever the name of the provider is")
     func destroyed() throws {
         let yard = try Yard.waiting()
         let name = "-it's down"
@@ -83,19 +84,19 @@ struct LeftoverTests {
         let line = try #require(try yard.command("check").lines.first { $0.contains("spool--it") })
         let command = "switchyard spool --state \(yard.path("state")) destroy -- '-it'\\''s down' destroys them"
         #expect(line.hasSuffix(command))
-        #expect(try yard.command("spool", "--yes", "destroy", "--", name).code == 64, "--state behind -- is no option")
+        #expect(try yard.command("spool", "--yes", "destroy", "--", name).code == 64, "--state after -- is not an option")
         #expect(try yard.run(["spool", "--state", yard.path("state"), "--yes", "destroy", "--", name]).code == 0)
-        #expect(try yard.command("check").text.contains("everything in it has a use"))
+        #expect(try yard.command("check").text.contains("the configuration uses everything in it"))
     }
 
-    @Test("is not told of a folder that another router has, nor where a plan keeps nothing and the folder is not there")
+    @Test("nothing is reported if another router has the folder or the folder does not exist")
     func others() throws {
         let yard = try Yard.waiting()
         try yard.replace("routes.json", with: passThrough)
         let environment = ["STATE_DIRECTORY": "", "XDG_STATE_HOME": yard.folder]
         rename(yard.path("state"), yard.path("switchyard"))
         let alone = try yard.run(environment: environment)
-        #expect(alone.code == 0 && alone.errors.contains("2 events wait for down"), "a plan that keeps nothing hears of it too")
+        #expect(alone.code == 0 && alone.errors.contains("2 events wait for down"), "a plan that stores nothing reports it too")
         try yard.write(routes(), to: "first.json")
         let first = try yard.start(["run", "-c", "first.json"], environment: environment)
         waitUntil("the control socket") { access(yard.path("switchyard/control.sock"), F_OK) == 0 }
@@ -105,7 +106,7 @@ struct LeftoverTests {
         #expect(try yard.run(["check", "--state", yard.path("none")]).text.hasSuffix("there is no folder \(yard.path("none")) yet\n"))
     }
 
-    @Test("is also what is held, and what people said, where no ledger is configured")
+    @Test("held events and consent records are reported if no ledger is configured")
     func withoutALedger() throws {
         func routes(_ consent: String) -> String {
             """
@@ -120,16 +121,16 @@ struct LeftoverTests {
         try yard.replace("routes.json", with: routes(""))
         for errors in [try yard.run().errors, try yard.command("check").text] {
             #expect(errors.contains("held.sqlite: 2 events wait for consent since 20"), "\(errors)")
-            #expect(errors.contains("ledger.sqlite: what was said for 1 id is on record, and the configuration has no consent.ledger"))
+            #expect(errors.contains("ledger.sqlite: 1 id is on record, and the configuration has no consent.ledger"))
         }
     }
 
-    @Test("is also a dead letter whose provider is gone, which check tells")
+    @Test("check reports dead letters whose provider was removed")
     func letters() throws {
         let yard = try Yard(
             routes: #"{ "providers": { "out": { "plugin": "file", "path": "/dev/full" } }, "routes": [ { "to": ["out"] } ] }"#)
         #expect(try yard.run(["--drain", "1ms"], input: "{\"n\":1}\n").code == 69)
-        #expect(try yard.command("check").text.hasSuffix("everything in it has a use\n"))
+        #expect(try yard.command("check").text.hasSuffix("the configuration uses everything in it\n"))
         try yard.replace("routes.json", with: passThrough.replacingOccurrences(of: "\"out\"", with: "\"new\""))
         let text = try yard.command("check").text
         #expect(text.contains("dead-letters.sqlite: 1 event for out, and the configuration has no provider of this name"), "\(text)")

@@ -1,10 +1,10 @@
-// A router that services post to: what it answers, and that the answers are true.
+// A router that accepts events over HTTP: its answers, and whether the answers are true.
 
 import Foundation
 import Glibc
 import Testing
 
-/// A router that listens at a port of the system's choice.
+/// A router that listens at a port that the system chooses.
 final class Post: Sendable {
     let run: Run
     let port: UInt16
@@ -16,7 +16,7 @@ final class Post: Sendable {
         port = try #require(UInt16(digits), "\(said)")
     }
 
-    /// Posts, and gives the status and the body of the answer.
+    /// Posts the body and returns the status and the body of the answer.
     func send(_ body: String, path: String = "/v1/events", headers: [String] = []) throws -> (status: Int, body: String) {
         let answer = try exchange(body, path, headers)
         let parts = answer.components(separatedBy: "\r\n\r\n")
@@ -24,7 +24,7 @@ final class Post: Sendable {
         return (try #require(status, "\(answer)"), parts.dropFirst().joined(separator: "\r\n\r\n"))
     }
 
-    /// The whole answer, as it came.
+    /// Posts the body and returns the whole answer.
     func exchange(_ body: String, _ path: String = "/v1/events", _ headers: [String] = []) throws -> String {
         let socket = try connect()
         defer { close(socket) }
@@ -41,7 +41,7 @@ final class Post: Sendable {
         return String(decoding: answer, as: UTF8.self)
     }
 
-    /// A connection, which the caller closes.
+    /// Opens a connection, which the caller closes.
     func connect() throws -> Int32 {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -57,7 +57,7 @@ final class Post: Sendable {
         return socket
     }
 
-    /// Ends it as an operator would.
+    /// Ends the router with SIGTERM, as an operator does.
     func finish() -> Result {
         run.signal(SIGTERM)
         return run.finish()
@@ -74,7 +74,7 @@ private let console = #""plugin": "console", "format": "ndjson", "delivery": { "
 
 @Suite("A router that listens")
 struct ListeningTests {
-    @Test("takes a request's good events, refuses the bad one alone, and says which")
+    @Test("accepts the good events of a request, rejects only the bad one, and reports its position")
     func badEvent() throws {
         let yard = try Yard(routes: routes(console))
         let post = try Post(yard)
@@ -90,7 +90,7 @@ struct ListeningTests {
         #expect(result.errors.contains("http:2:6: expected a value, found 0x7d '}'"))
     }
 
-    @Test("listens by --http with the smallest file, and leaves standard input alone")
+    @Test("listens with --http and the smallest configuration, and does not read standard input")
     func smallest() throws {
         let yard = try Yard(routes: passThrough)
         let post = try Post(yard, ["run", "--http", "127.0.0.1:0"])
@@ -99,7 +99,7 @@ struct ListeningTests {
         #expect(post.finish().code == 0)
     }
 
-    @Test("refuses with --http what is no address, or needs keys")
+    @Test("refuses an invalid address of --http, and one that needs keys")
     func badAddress() throws {
         let yard = try Yard(routes: passThrough)
         let wrong = try yard.run(["run", "--http", "nowhere"])
@@ -108,7 +108,7 @@ struct ListeningTests {
         #expect(wide.code == 64 && wide.errors.contains("can be reached over the network"))
     }
 
-    @Test("sends what came with a key by the routes of that key alone, and says so in check and in the account")
+    @Test("sends events of a key only to the routes of that key, as check and the account show")
     func boundKeys() throws {
         let yard = try Yard(
             routes: #"""
@@ -129,7 +129,7 @@ struct ListeningTests {
         #expect(result.errors.contains(#""filtered_key":1"#), "\(result.errors)")
     }
 
-    @Test("reads standard input beside it when it is asked to, and goes on when that ends")
+    @Test("reads standard input as well if it is configured, and continues after its end")
     func both() throws {
         let yard = try Yard(
             routes: routes(console, sources: #""http": { "plugin": "http", "listen": "127.0.0.1:0" }, "in": { "plugin": "stdin" }"#))
@@ -144,7 +144,7 @@ struct ListeningTests {
         #expect(result.errors.contains("in:2:1: "))
     }
 
-    @Test("has stored what it answered for: the event outlives a kill, and the next run delivers it")
+    @Test("stores events before it answers: they survive a kill, and the next run delivers them")
     func killed() throws {
         let yard = try Yard(
             routes: routes(#""plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "10MB" } }"#))
@@ -160,7 +160,7 @@ struct ListeningTests {
         #expect(next.finish().code == 0)
     }
 
-    @Test("tells clients to come back when a lane is full, and loses none of what it took")
+    @Test("tells clients to try again when a lane is full, and loses no accepted event")
     func overload() throws {
         let yard = try Yard(
             routes: routes(
@@ -168,12 +168,12 @@ struct ListeningTests {
             ))
         let post = try Post(yard, ["run", "--workers", "1", "--stats", "json"])
         let event = "{\"pad\":\"" + String(repeating: "x", count: 900) + "\"}"
-        // Those that fill the lane are answered; the next waits for room, in the worker's hands.
+        // The requests that fill the lane are answered. The worker keeps the next one until the lane has space.
         for _ in 0..<2 { #expect(try post.send(event).status == 200) }
         let body = String(repeating: event + "\n", count: 20)
         let held = Held()
         for _ in 0..<2 { held.start { (try? post.send(body).status) ?? 0 } }
-        // Ended, the router answers for what it had in hand, and sends away the rest.
+        // At its end, the router answers the requests that it has taken and refuses the others.
         waitUntil("both are there") { (try! yard.status()["sources"] as! [[String: Any]])[0]["waiting"] as? Int == 2 }
         post.run.signal(SIGTERM)
         post.run.signal(SIGTERM)
@@ -184,7 +184,7 @@ struct ListeningTests {
         #expect(account.contains("\"received\":\(2 + 20 * statuses.filter { $0 == 200 }.count),"), "\(account) \(statuses)")
     }
 
-    @Test("names the address that another process has, and ends with 69")
+    @Test("names an address that another process uses, and ends with 69")
     func taken() throws {
         let yard = try Yard(routes: routes(console))
         let post = try Post(yard)
@@ -198,7 +198,7 @@ struct ListeningTests {
         #expect(post.finish().code == 0)
     }
 
-    @Test("answers for a duplicate when the first of the two is safe")
+    @Test("answers a duplicate once the first of the two is safe")
     func duplicates() throws {
         let yard = try Yard(routes: routes(console, more: #", "message_id": { "deduplicate": {} }"#))
         let post = try Post(yard)
@@ -209,7 +209,7 @@ struct ListeningTests {
         #expect(post.finish().code == 0)
     }
 
-    @Test("outlives the end of its descriptors: those who are in are served, and others once there is room")
+    @Test("survives a lack of descriptors: open connections are served, and others once descriptors are free")
     func descriptors() throws {
         let yard = try Yard(routes: routes(console))
         let post = try Post(yard)
@@ -220,7 +220,7 @@ struct ListeningTests {
             URL(fileURLWithPath: "/usr/bin/prlimit"), arguments: ["--pid=\(process)", "--nofile=\(highest + 4)"])
         prlimit.waitUntilExit()
         try #require(prlimit.terminationStatus == 0)
-        // More than there are descriptors for: most of them wait at the socket.
+        // There are more connections than descriptors, so most of them wait at the socket.
         let connections = try (0..<40).map { _ in try post.connect() }
         let request = Array("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n{\"n\":2}".utf8)
         #expect(Glibc.send(connections[0], request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
@@ -233,7 +233,7 @@ struct ListeningTests {
         #expect(post.finish().code == 0)
     }
 
-    @Test("takes what the clients of vendors send, mended, and counts what it refuses")
+    @Test("accepts and repairs the requests of vendor clients, and counts what it rejects")
     func dialects() throws {
         let yard = try Yard(routes: routes(console))
         let post = try Post(yard, ["run", "--stats", "json"])
@@ -255,7 +255,7 @@ struct ListeningTests {
         #expect(account.contains(#""received":5,"valid":2,"rejected":3"#), "\(account)")
     }
 
-    @Test("is reloaded like any other, by the address of --http too")
+    @Test("can be reloaded, also with the address from --http")
     func reloaded() throws {
         let yard = try Yard(routes: passThrough)
         let post = try Post(yard, ["run", "--http", "127.0.0.1:0"])
@@ -269,7 +269,7 @@ struct ListeningTests {
     }
 }
 
-/// Requests under way, on threads of their own.
+/// Requests in flight, each on its own thread.
 private final class Held: @unchecked Sendable {
     private let lock = NSCondition()
     private var results: [Int] = []

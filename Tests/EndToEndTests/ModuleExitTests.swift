@@ -1,11 +1,11 @@
-// Modules that call exit(), or are no modules any more, in the router's own process.
+// Modules that call exit() in the router's own process, and files that cannot be loaded as modules.
 
 import Foundation
 import Glibc
 import TestSupport
 import Testing
 
-/// A yard with the module exits.c among its modules.
+/// A yard whose module folder contains the module exits.c.
 private struct Shop {
     let yard: Yard
     private static let modules = String(#filePath.dropLast("EndToEndTests/ModuleExitTests.swift".count)) + "PluginHostTests/Modules"
@@ -18,7 +18,7 @@ private struct Shop {
         try build()
     }
 
-    /// `bad`: more members of the provider that calls exit(); `queue`: more of its delivery.
+    /// Returns the plan. `bad` adds members to the provider that calls exit(), and `queue` adds members to its delivery.
     static func routes(_ where: String, _ bad: String = "", queue: String = "") -> String {
         let (quick, own) = (#""delivery":{"batch":{"wait":"1ms"}}"#, #""delivery":{"batch":{"wait":"1ms"}\#(queue)}"#)
         return
@@ -45,7 +45,7 @@ private struct Shop {
         try yard.run(arguments, environment: environment, input: input)
     }
 
-    /// Cut like a copy that was broken off.
+    /// Shortens the file, as an interrupted copy does.
     func cut(_ count: Int) throws {
         let whole = try Data(contentsOf: URL(fileURLWithPath: file))
         try whole.prefix(count).write(to: URL(fileURLWithPath: file))
@@ -58,7 +58,7 @@ struct ModuleExitTests {
     private var input: String { events.joined(separator: "\n") + "\n" }
 
     @Test(
-        "in a delivery ends the router with 69: its lane stops, the others deliver everything, the account is told, and nothing of the module runs",
+        "exit() in a delivery ends the router with 69: only its lane stops, the account is printed, and the module is not called again",
         arguments: [
             ("deliver", "in deliver"), ("quick", "in deliver"), ("thread", "on a thread of its own"), ("threads", "on a thread of its own"),
             ("flush", "in flush"),
@@ -78,14 +78,14 @@ struct ModuleExitTests {
         if `where` != "flush" { #expect(shop.yard.deadLetters.count == 6) }
     }
 
-    @Test("by way of the C library is caught too, and accounted")
+    @Test("a call of exit() by the C library is caught too, and its events are counted")
     func errx() throws {
         let shop = try Shop("errx")
         let result = try shop.run(input: input)
         #expect(result.code == 69 && shop.yard.lines("kept.ndjson") == events && shop.yard.deadLetters.count == 6, "\(result.errors)")
     }
 
-    @Test("in destroy ends the router with 69 after everything was delivered")
+    @Test("exit() in destroy ends the router with 69 after everything was delivered")
     func destroy() throws {
         let shop = try Shop("destroy")
         let result = try shop.run(["run", "--drain", "600s"], input: input)
@@ -93,7 +93,7 @@ struct ModuleExitTests {
         #expect(result.errors.contains("bad: the module \(shop.file) called exit(0) in destroy"))
     }
 
-    @Test("in create is refused like bad settings, at its place, by check and by run")
+    @Test("check and run refuse exit() in create like bad settings, with the place in the file")
     func create() throws {
         let shop = try Shop("create")
         for command in [["check"], ["run"]] {
@@ -107,7 +107,7 @@ struct ModuleExitTests {
         }
     }
 
-    @Test("in a replay ends it with 69, and the letters stay for the next one")
+    @Test("exit() in a replay ends it with 69, and the letters stay for the next one")
     func replay() throws {
         let shop = try Shop("deliver")
         #expect(try shop.run(input: input).code == 69)
@@ -119,7 +119,7 @@ struct ModuleExitTests {
         #expect(again.code == 0 && shop.yard.deadLetters.isEmpty, "\(again.errors)")
     }
 
-    @Test("leaves what waits on disk for the next run")
+    @Test("after exit(), events on disk wait for the next run")
     func durable() throws {
         let disk = #","queue":{"disk":"1MB"}"#
         let shop = try Shop("thread", queue: disk)
@@ -130,7 +130,7 @@ struct ModuleExitTests {
         #expect(next.code == 0 && next.errors.contains("6 resumed: 6 delivered"), "\(next.errors)")
     }
 
-    @Test("at the end of the process does not change the router's code")
+    @Test("exit() at the end of the process does not change the exit code of the router")
     func late() throws {
         let shop = try Shop("late")
         #expect(try shop.run(input: input).code == 0)
@@ -138,15 +138,15 @@ struct ModuleExitTests {
     }
 
     @Test(
-        "in a process that it has forked is no business of the router's",
-        .disabled(if: isSanitized, "to a sanitizer the memory of the threads that the process has not got is lost"))
+        "exit() in a process that the module has forked does not affect the router",
+        .disabled(if: isSanitized, "the leak sanitizer reports the memory of threads that a forked process does not have"))
     func fork() throws {
         let shop = try Shop("fork")
         let result = try shop.run(input: input)
         #expect(result.code == 0 && shop.yard.deadLetters.isEmpty, "\(result.errors)")
     }
 
-    @Test("in a process of its own costs a resend, and not the router")
+    @Test("exit() in an isolated module causes a resend and does not end the router")
     func isolated() throws {
         let shop = try Shop("deliver", #","isolate":true"#)
         let run = try shop.yard.start(["run", "--drain", "0s"], environment: shop.environment)
@@ -159,9 +159,9 @@ struct ModuleExitTests {
 
 @Suite("A module that cannot be loaded", .timeLimit(.minutes(20)))
 struct ModuleFileTests {
-    // A sanitizer has words and a code of its own for the end of a process.
+    // A sanitizer changes the message and the exit code of a process that ends this way.
     @Test(
-        "or whose constructor exits, crashes or needs what is not there, costs a message and the right code", .disabled(if: Sanitizer.isOn))
+        "a module whose constructor exits or crashes is reported, with the right exit code", .disabled(if: Sanitizer.isOn))
     func constructor() throws {
         let shop = try Shop("none")
         for (code, end) in [("_exit(0)", "ended the process with code 0"), ("abort()", "was killed by signal 6 (SIGABRT)")] {
@@ -177,14 +177,14 @@ struct ModuleFileTests {
         }
     }
 
-    @Test("does not end a router that runs: a reload is refused with a message, however the file is cut, and taken when it is whole")
+    @Test("a running router refuses a reload with a cut module file, wherever it is cut, and accepts a whole one")
     func reload() throws {
         let shop = try Shop("none")
         let run = try shop.yard.start(["run"], environment: shop.environment)
         waitUntil("the control socket") { access(shop.yard.path("state/control.sock"), F_OK) == 0 }
         let whole = try Data(contentsOf: URL(fileURLWithPath: shop.file)).count
         for (turn, count) in [3000, whole / 2, whole - 1, 0].enumerated() {
-            // In its place: what the router has loaded is cut too.
+            // The file is cut in place, so the file that the router has loaded is cut too.
             try shop.cut(count)
             try shop.yard.replace("routes.json", with: Shop.routes("turn \(turn)"))
             let answer = try shop.yard.command("reload")

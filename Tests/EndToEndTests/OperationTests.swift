@@ -1,12 +1,12 @@
-// What an operator asks a router, and does to what it kept.
+// The commands that an operator runs beside a router or on its state folder: status, reload, spool, dead-letters and replay.
 
 import Foundation
 import Glibc
 import Testing
 
-@Suite("A router that runs for good")
+@Suite("A router as a service")
 struct OperationTests {
-    @Test("has its state folder alone: a second one refuses with the first one's process id")
+    @Test("a second router refuses a state folder in use, with the process id of the first one")
     func twoRouters() throws {
         let yard = try Yard(routes: passThrough)
         let run = try yard.startRouter()
@@ -21,7 +21,7 @@ struct OperationTests {
     }
 
     @Test(
-        "notices that its state folder, or a file of it that it cannot do without, is taken away: it takes nothing more and ends with 69",
+        "if its state folder or a file that it needs is removed, the router accepts nothing more and ends with 69",
         arguments: ["", "/spool-out.sqlite", "/router.pid", "/subject.key"])
     func stateRemoved(file: String) throws {
         let yard = try Yard(
@@ -32,13 +32,13 @@ struct OperationTests {
                 """#)
         let post = try Post(yard)
         #expect(try post.send("{\"n\":1}\n{\"n\":2}").status == 200)
-        // All at once: what is still there when the router ends is not lost.
+        // A rename takes everything away at once. Files that were still in place when the router ends would not be lost.
         rename(yard.path("state") + file, yard.path("elsewhere"))
-        // Nobody tells it to end.
+        // The router ends without a signal.
         let result = post.run.finish()
         #expect(result.code == 69, "\(result.errors)")
         let isSpool = file == "" || file == "/spool-out.sqlite"
-        // What else of the folder went before is told in lines of its own.
+        // Other missing files of the folder are reported in separate lines.
         let lines = result.errorLines.filter { $0.contains("nothing more is taken, and the router ends") }
         #expect(
             lines.count == 1 && lines[0].contains("was removed, moved away or replaced while the router has it"), "\(result.errors)")
@@ -46,7 +46,7 @@ struct OperationTests {
         #expect(result.errors.contains("2 damaged") == isSpool, "\(result.errors)")
     }
 
-    @Test("goes on without its control socket, and says that it cannot be asked")
+    @Test("without its control socket the router continues, and reports that it cannot be asked")
     func socketRemoved() throws {
         let yard = try Yard(routes: passThrough)
         let run = try yard.startRouter()
@@ -58,7 +58,7 @@ struct OperationTests {
         #expect(result.code == 0, "\(result.errors)")
     }
 
-    @Test("as a plain filter claims nothing and leaves no trace")
+    @Test("a plain filter locks no folder and leaves no file behind")
     func plainFilter() throws {
         let yard = try Yard(routes: passThrough)
         let result = try yard.run(environment: ["STATE_DIRECTORY": "", "XDG_STATE_HOME": yard.path("xdg")], input: "{\"n\":1}\n")
@@ -66,7 +66,7 @@ struct OperationTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: yard.folder) == ["routes.json"])
     }
 
-    @Test("tells its status under documented keys, to curl as well")
+    @Test("the status has the documented keys")
     func statusKeys() throws {
         let yard = try Yard(routes: passThrough)
         let run = try yard.startRouter()
@@ -104,7 +104,7 @@ struct OperationTests {
         #expect(run.finish().code == 0)
     }
 
-    @Test("when none runs its status is read from the folder, and says so")
+    @Test("without a running router the status comes from the folder and says that no router runs")
     func noRouter() throws {
         let yard = try Yard(routes: passThrough)
         let result = try yard.command("status")
@@ -116,7 +116,7 @@ struct OperationTests {
         #expect(reload.errors == "switchyard: no router answers at \(yard.path("state")); --state names another folder\n")
     }
 
-    @Test("a spool is destroyed by name only, and only when that was meant")
+    @Test("a spool is destroyed only by its name and only after confirmation")
     func destroy() throws {
         let yard = try Yard(
             routes: #"""
@@ -130,7 +130,7 @@ struct OperationTests {
         #expect(run.finish().code == 0)
         let list = try JSONSerialization.jsonObject(with: yard.command("spool", "list", "--json").output) as! [String: Any]
         #expect((list["spools"] as! [[String: Any]])[0]["events"] as? Int == 1)
-        #expect(try yard.command("spool", "destroy", "down").code == 64, "nobody was asked")
+        #expect(try yard.command("spool", "destroy", "down").code == 64, "nobody confirmed it")
         #expect(try yard.command("spool", "destroy", "up", "--yes").code == 69)
         #expect(try yard.command("spool", "destroy", "down", "--yes").text == "1 events for down were destroyed\n")
         #expect(try yard.command("spool").text == "nothing waits in \(yard.path("state"))\n")
@@ -139,7 +139,7 @@ struct OperationTests {
 
 @Suite("Dead letters")
 struct ReplayTests {
-    /// A program that refuses every event, or takes them into a file.
+    /// Writes a plan with a program that rejects every event, or that writes every event to the file `taken`.
     private func routes(_ yard: Yard, takes: Bool, route: String = #"{ "name": "all", "to": ["out"] }"#) throws {
         let script =
             takes
@@ -172,7 +172,7 @@ struct ReplayTests {
         #expect(letter["provider"] as? String == "out" && letter["answer"] as? String == "no" && letter["code"] as? Int == 7)
     }
 
-    @Test("are replayed in order and removed once they were taken")
+    @Test("are replayed in order, and removed once they are delivered")
     func replay() throws {
         let events = (0..<1200).map { "{\"n\":\($0)}" }
         let yard = try refused(events)
@@ -188,7 +188,7 @@ struct ReplayTests {
         #expect(try yard.command("dead-letters").text == "there are no dead letters\n")
     }
 
-    /// A program that takes so many events and then, without an answer, whatever comes.
+    /// Writes a program that delivers `count` - 1 events, and then reads everything else without an answer.
     private func stalling(_ yard: Yard, after count: Int) throws {
         try yard.write(
             #"""
@@ -199,7 +199,7 @@ struct ReplayTests {
             to: "provider.sh")
     }
 
-    @Test("that were taken are gone when the replay is killed, and however often it is killed, each replay gets further")
+    @Test("a killed replay has removed the delivered dead letters, and each further replay makes progress")
     func killed() throws {
         let events = (0..<120).map { "{\"n\":\($0)}" }
         let yard = try refused(events)
@@ -215,7 +215,7 @@ struct ReplayTests {
             kills += 1
             let rest = try yard.command("dead-letters", "--events").lines
             #expect(yard.lines("taken").count == taken + 25)
-            // Groups double, so that the one in doubt is not larger than all before it and one more.
+            // The size of a group doubles each time. So the group in doubt holds at most one more event than all groups before it.
             try #require(rest == Array(left.suffix(rest.count)) && rest.count <= left.count - 12, "\(rest.count) of \(left.count)")
             left = rest
         }
@@ -226,7 +226,7 @@ struct ReplayTests {
         #expect(taken.count <= events.count + 13 * kills, "\(taken.count) were sent, with \(kills) kills")
     }
 
-    @Test("are awaited when the replay is told to end, and those that were not sent stay")
+    @Test("SIGTERM makes a replay wait for the letters it has sent and keep the others")
     func toldToEnd() throws {
         let events = (0..<120).map { "{\"n\":\($0)}" }
         let yard = try refused(events)
@@ -240,7 +240,7 @@ struct ReplayTests {
         let run = try yard.start(["replay"])
         waitUntil("it has sent 25") { !yard.read("stalled").isEmpty }
         run.signal(SIGTERM)
-        #expect(run.waitForError("ending").contains("ending: nothing more is sent"))
+        #expect(run.waitForError("ending").contains("ending: sending nothing more"))
         try yard.write("", to: "go")
         let result = run.finish()
         let taken = yard.lines("taken")
@@ -252,11 +252,11 @@ struct ReplayTests {
         #expect(yard.lines("taken") == events, "each once")
     }
 
-    @Test("that were damaged are told and kept aside, never replayed and never listed as sound, and whoever finds that ends with 69")
+    @Test("damaged dead letters are reported and kept aside, never replayed and never listed, and the command that finds them ends with 69")
     func damaged() throws {
         let events = (1...3).map { "{\"n\":\($0),\"text\":\"planted-\($0)\"}" }
         func spoil(_ yard: Yard) throws {
-            // Whoever closes the file last brings its log into it.
+            // The last process that closes the file moves its log into it.
             #expect(try yard.command("dead-letters").code == 0)
             let file = yard.path("state/dead-letters.sqlite")
             var bytes = try #require(FileManager.default.contents(atPath: file))
@@ -277,7 +277,7 @@ struct ReplayTests {
         #expect(result.errors.contains("2 dead letters were read from it, 1 of 3 dead letters are lost"), "\(result.errors)")
         #expect(yard.lines("taken") == [events[0], events[2]])
         #expect(try yard.command("replay").code == 0)
-        // A run that begins finds it as well.
+        // The start of a run finds the damage too.
         let other = try refused(events)
         try spoil(other)
         try routes(other, takes: true)
@@ -288,7 +288,7 @@ struct ReplayTests {
         #expect(try other.run(["run"], input: "{}\n").code == 0)
     }
 
-    @Test("that fail again stay, and the exit code says so")
+    @Test("dead letters that fail again stay, and the exit code is 69")
     func failsAgain() throws {
         let yard = try refused(["{\"n\":1}", "{\"n\":2}"])
         let result = try yard.command("replay")
@@ -297,7 +297,7 @@ struct ReplayTests {
         #expect(try yard.command("dead-letters", "--events").lines == ["{\"n\":1}", "{\"n\":2}"], "each once")
     }
 
-    @Test("go through the filter and the consent of today, and are hashed no second time")
+    @Test("pass the present filter and consent, and are not hashed a second time")
     func today() throws {
         let before = #"{ "name": "all", "transform": [ { "hash": { "fields": ["userId"], "key": "k" } } ], "to": ["out"] }"#
         let yard = try refused([#"{"event":"a","userId":"u"}"#, #"{"event":"b","userId":"v"}"#], route: before)
@@ -311,7 +311,7 @@ struct ReplayTests {
         #expect(try yard.command("dead-letters").text == "there are no dead letters\n")
     }
 
-    @Test("are chosen by their event's name, and those for a provider that is gone stay")
+    @Test("can be chosen by event name or expression, and those of a removed provider stay")
     func chosen() throws {
         let yard = try refused([#"{"event":"item_a"}"#, #"{"event":"b"}"#, #"{"event":"c","n":7}"#])
         try routes(yard, takes: true)
@@ -330,13 +330,13 @@ struct ReplayTests {
         #expect(try yard.command("dead-letters", "--events").lines == [#"{"event":"b"}"#])
     }
 
-    @Test("are replayed beside a router that runs, which says who it is")
+    @Test("are replayed beside a running router, and a message names its process id")
     func besideARouter() throws {
         let yard = try refused(["{\"n\":1}"])
         try routes(yard, takes: true)
         let run = try yard.startRouter()
         let result = try yard.command("replay")
-        #expect(result.errors == "switchyard: the router with process id \(run.process.processIdentifier) goes on beside this\n")
+        #expect(result.errors == "switchyard: the router with process id \(run.process.processIdentifier) keeps running\n")
         #expect(result.text == "out: 1 letters, 1 delivered\n")
         #expect(run.finish().code == 0)
     }

@@ -1,17 +1,17 @@
-// Another configuration under a router that runs.
+// Reloads: a running router changes to another configuration.
 
 import Foundation
 import Glibc
 import TestSupport
 import Testing
 
-/// Waits until something holds that another process brings about.
+/// Waits until a condition holds that another process makes true.
 func waitUntil(_ what: String, _ condition: () throws -> Bool) rethrows {
-    // Far longer than anything takes that is not broken.
+    // Only a fault makes the condition take this long.
     let end = Date().addingTimeInterval(600)
     while try !condition() {
         guard Date() < end else {
-            Issue.record("never came about: \(what)")
+            Issue.record("did not happen within 10 minutes: \(what)")
             return
         }
         usleep(1000)
@@ -19,7 +19,7 @@ func waitUntil(_ what: String, _ condition: () throws -> Bool) rethrows {
 }
 
 extension Yard {
-    /// Replaced as an editor does it: the name never leads to half a file.
+    /// Replaces the file as an editor does. No reader ever sees half of it.
     func replace(_ name: String, with text: String) throws {
         try write(text, to: name + ".new")
         rename(path(name + ".new"), path(name))
@@ -27,9 +27,9 @@ extension Yard {
 
     func command(_ words: String...) throws -> Result { try run(words + ["--state", path("state")]) }
 
-    /// A running router, once it can be spoken to.
+    /// Starts a router and waits for its control socket.
     func startRouter(_ arguments: [String] = []) throws -> Run {
-        // A router that was killed has left its own.
+        // A killed router leaves its socket behind.
         unlink(path("state/control.sock"))
         let run = try start(["run"] + arguments)
         waitUntil("the control socket") { access(path("state/control.sock"), F_OK) == 0 }
@@ -52,7 +52,7 @@ private func files(_ providers: [String: String], routes: String? = nil) -> Stri
 
 @Suite("A reload")
 struct ReloadTests {
-    @Test("under load swaps providers between two blocks: no event is lost, none comes twice")
+    @Test("a reload under load swaps providers between two blocks: no event is lost or delivered twice")
     func underLoad() throws {
         let yard = try Yard(routes: files(["kept": "kept.ndjson", "swapped": "first.ndjson"]))
         let run = try yard.startRouter(["--workers", "4", "--stats", "json"])
@@ -64,11 +64,11 @@ struct ReloadTests {
         }
         feeder.start()
         for turn in 1...6 {
-            // Each of them under way while events flow.
+            // Each reload happens while events flow.
             waitUntil("events flow") { yard.lines("kept.ndjson").count > turn * 2000 }
             try yard.replace(
                 "routes.json", with: files(["kept": "kept.ndjson", "swapped": turn % 2 == 1 ? "second.ndjson" : "first.ndjson"]))
-            #expect(try yard.command("reload").text == "routes.json was taken over: kept kept; changed swapped\n")
+            #expect(try yard.command("reload").text == "routes.json was loaded: kept kept; changed swapped\n")
         }
         waitUntil("all was fed") { feeder.isFinished }
         let result = run.finish()
@@ -81,7 +81,7 @@ struct ReloadTests {
         #expect(!yard.lines("second.ndjson").isEmpty)
     }
 
-    @Test("judges every event by exactly one plan: a route that goes and one that comes share the events between them")
+    @Test("every event is judged by exactly one plan: the old and the new route share all events")
     func onePlan() throws {
         func routes(_ name: String) -> String { files(["out": "out.ndjson"], routes: #"[ { "name": "\#(name)", "to": ["out"] } ]"#) }
         let yard = try Yard(routes: routes("odd"))
@@ -104,7 +104,7 @@ struct ReloadTests {
         #expect(yard.lines("out.ndjson") == (0..<count).map { "{\"n\":\($0)}" })
     }
 
-    @Test("of a bad file changes nothing, says where it is wrong, and ends the command with 78")
+    @Test("a reload of a bad file changes nothing, reports the place of the fault, and exits with 78")
     func badFile() throws {
         let yard = try Yard(routes: files(["out": "out.ndjson"]))
         let run = try yard.startRouter()
@@ -117,12 +117,12 @@ struct ReloadTests {
         waitUntil("the event arrives by the old plan") { yard.lines("out.ndjson") == ["{\"n\":1}"] }
         #expect(try yard.status()["generation"] as? Int == 1)
         let result = run.finish()
-        #expect(result.errors.contains("switchyard: routes.json was not taken over; the router goes on as before"))
+        #expect(result.errors.contains("switchyard: routes.json was not loaded; the router keeps its old configuration"))
         #expect(result.code == 0)
     }
 
     @Test(
-        "that asks for what only a start can change is refused whole, and says so",
+        "a reload that needs a restart is refused as a whole, with a message",
         arguments: [
             (#""limits": { "line": "1MB" }, "#, "limits.line"), (#""message_id": { "deduplicate": {} }, "#, "message_id.deduplicate"),
             (#""sources": { "other": { "plugin": "stdin" } }, "#, "sources"),
@@ -134,23 +134,23 @@ struct ReloadTests {
         let refused = try yard.command("reload")
         #expect(refused.code == 78)
         #expect(
-            refused.errors == "routes.json: \(key) cannot be changed while the router runs; end it and start it anew\n")
+            refused.errors == "routes.json: \(key) cannot be changed while the router runs; restart it\n")
         #expect(run.finish().code == 0)
     }
 
-    @Test("by SIGHUP takes over the file as well as opening files anew")
+    @Test("SIGHUP reloads the configuration")
     func hangUp() throws {
         let yard = try Yard(routes: files(["out": "first.ndjson"]))
         let run = try yard.startRouter()
         try yard.replace("routes.json", with: files(["out": "second.ndjson"]))
         run.signal(SIGHUP)
-        _ = run.waitForError("was taken over: changed out")
+        _ = run.waitForError("was loaded: changed out")
         run.send("{\"n\":1}\n")
         #expect(run.finish().code == 0)
         #expect(yard.lines("second.ndjson") == ["{\"n\":1}"])
     }
 
-    @Test("comes by itself with --watch, whether the file is written, replaced, or a link that leads elsewhere")
+    @Test("--watch reloads the file if it is written, replaced or turned into a link")
     func watch() throws {
         let yard = try Yard(routes: files(["out": "0.ndjson"]))
         let run = try yard.startRouter(["--watch"])
@@ -168,9 +168,9 @@ struct ReloadTests {
     }
 
     @Test(
-        "describes and isolates a new module also when the router's own file was removed meanwhile",
-        // The leaks that a module may have are excused by the names of functions, which are read from that file at the end.
-        .enabled(if: !isSanitized, "a sanitizer reads the file that is gone"))
+        "a reload can describe and isolate a new module even if the file of the executable was removed",
+        // The leak sanitizer suppresses known leaks by function names, and it reads those from the executable at the end.
+        .enabled(if: !isSanitized, "a sanitizer reads the removed file"))
     func withoutItsFile() throws {
         let yard = try Yard(routes: files(["out": "out.ndjson"]))
         let copy = yard.path("switchyard")
@@ -185,20 +185,20 @@ struct ReloadTests {
                              "apart": { "plugin": "console", "format": "ndjson", "isolate": true } },
               "routes": [ { "to": ["out", "apart"] } ] }
             """#, to: "routes.json")
-        #expect(try yard.command("reload").text == "routes.json was taken over: kept out; added apart\n")
+        #expect(try yard.command("reload").text == "routes.json was loaded: kept out; added apart\n")
         let result = run.finish(feeding: Data("{\"n\":1}\n".utf8))
         #expect(result.code == 0 && result.lines == ["{\"n\":1}"], "\(result.errors)")
         #expect(yard.lines("out.ndjson") == ["{\"n\":1}"])
     }
 
-    @Test("lets a removed provider deliver what it has, and go")
+    @Test("a removed provider delivers its events and then ends")
     func removed() throws {
         let yard = try Yard(routes: files(["gone": "gone.ndjson", "out": "out.ndjson"]))
         let run = try yard.startRouter()
         run.send("{\"n\":1}\n")
         waitUntil("it arrives") { yard.lines("out.ndjson").count == 1 }
         try yard.replace("routes.json", with: files(["out": "out.ndjson"]))
-        #expect(try yard.command("reload").text == "routes.json was taken over: kept out; removed gone\n")
+        #expect(try yard.command("reload").text == "routes.json was loaded: kept out; removed gone\n")
         waitUntil("its lane is over") { (try! yard.status()["lanes"] as! [[String: Any]]).count == 1 }
         run.send("{\"n\":2}\n")
         #expect(run.finish().code == 0)
@@ -206,12 +206,12 @@ struct ReloadTests {
         #expect(yard.lines("out.ndjson") == ["{\"n\":1}", "{\"n\":2}"])
     }
 
-    @Test("leaves what a removed provider did not take in its spool, lists it, and a move gives it to another")
+    @Test("undelivered events of a removed provider stay in its spool, are listed, and can be moved to another provider")
     func removedAndKept() throws {
         func routes(_ providers: String, to: String) -> String {
             #"{ "shutdown": { "deadline": "1ms" }, "providers": { \#(providers) }, "routes": [ { "name": "all", "to": ["\#(to)"] } ] }"#
         }
-        // Nobody listens there.
+        // No server listens at port 9.
         let down = #""down": { "plugin": "http", "url": "http://127.0.0.1:9/", "delivery": { "queue": { "disk": "10MB" } } }"#
         let other = #""other": { "plugin": "file", "path": "other.ndjson", "delivery": { "queue": { "disk": "10MB" } } }"#
         let yard = try Yard(routes: routes(down + "," + other, to: "down"))
@@ -235,7 +235,7 @@ struct ReloadTests {
         #expect(yard.lines("other.ndjson") == ["{\"messageId\":\"a\"}", "{\"messageId\":\"b\"}"])
     }
 
-    @Test("gives a provider that never took its queue to the one that replaces it")
+    @Test("the queue of a replaced provider goes to the one that replaces it")
     func takesOver() throws {
         func routes(_ provider: String) -> String {
             #"{ "message_id": { "add": false }, "providers": { "out": \#(provider) }, "routes": [ { "to": ["out"] } ] }"#

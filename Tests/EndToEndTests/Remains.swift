@@ -1,5 +1,5 @@
-// Finds a text in the files of a folder, however it is written there: as it is, with some or all of its characters escaped as JSON has
-// it, or inside of anything that begins like gzip, zlib or zstd.
+// Searches the files of a folder for a text in each form that the router writes: plain, with some or all characters as JSON escapes, or
+// inside data that begins like gzip, zlib or zstd.
 
 import CZlib
 import CZstd
@@ -8,7 +8,7 @@ import Foundation
 struct Remains {
     let folder: String
 
-    /// The files that hold the text, by their paths in the folder.
+    /// Returns the relative paths of the files that contain the text.
     func holding(_ text: String) -> [String] {
         files.filter { name in
             guard let data = FileManager.default.contents(atPath: folder + "/" + name) else { return false }
@@ -28,7 +28,7 @@ struct Remains {
         return Data(bytes).range(of: text) != nil || Data(unescaped(bytes)).range(of: text) != nil
     }
 
-    /// Every `\u00xx` as the character that it stands for; texts that are looked for have no others.
+    /// Replaces every `\u00xx` by its character. The texts that the tests search for need no other escapes.
     private static func unescaped(_ bytes: [UInt8]) -> [UInt8] {
         var plain: [UInt8] = []
         plain.reserveCapacity(bytes.count)
@@ -49,7 +49,7 @@ struct Remains {
 
     // MARK: - Compressed
 
-    /// How much is looked at of each.
+    /// The number of bytes that are read from, and written by, each compressed stream at most.
     private static let most = 1 << 20
 
     private static func inflated(_ bytes: [UInt8]) -> [[UInt8]] {
@@ -65,7 +65,7 @@ struct Remains {
         return found
     }
 
-    /// gzip or zlib, as far as it goes.
+    /// Decompresses gzip or zlib up to the first error.
     private static func unzipped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var stream = z_stream()
         guard inflateInit2_(&stream, 47, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else { return [] }

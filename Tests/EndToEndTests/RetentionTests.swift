@@ -1,4 +1,4 @@
-// What is older than `retention` allows is in no file of the state folder any more.
+// Events that are older than `retention` allows are destroyed in all files of the state folder.
 
 import Foundation
 import Glibc
@@ -25,18 +25,18 @@ extension Yard {
 struct RetentionTests {
     private let events = (0..<40).map { #"{"event":"\#($0 % 2 == 0 ? "old" : "new")_\#($0)","note":"planted-\#($0 % 2)"}"# + "\n" }.joined()
 
-    @Test("of a route destroys its events on disk while the router runs and when it starts, nobody else's, and counts them")
+    @Test("destroys and counts old events on disk while the router runs and when it starts, and only those")
     func spool() throws {
         let yard = try Yard(routes: routes())
         var run = try yard.startRouter()
         run.send(events)
         try waitUntil("all are stored") { try yard.lane()?["events"] as? Int == 40 }
         #expect(!yard.files(holding: "planted-0").isEmpty)
-        // A reload brings it.
+        // A reload sets the retention.
         try yard.write(routes(route: #", "retention": "1ms""#), to: "routes.json")
         #expect(try yard.command("reload").code == 0)
         try waitUntil("they are destroyed") { try yard.lane()?["aged"] as? Int == 20 }
-        waitUntil("the file is rid of them") { yard.files(holding: "planted-0").isEmpty }
+        waitUntil("no file contains them") { yard.files(holding: "planted-0").isEmpty }
         #expect(!yard.files(holding: "planted-1").isEmpty)
         run.end(by: SIGKILL)
 
@@ -44,11 +44,11 @@ struct RetentionTests {
         run = try yard.startRouter()
         try waitUntil("it answers") { try yard.command("status", "--json").text.contains(#""running":true"#) }
         try waitUntil("the rest is destroyed") { try yard.lane()?["aged"] as? Int == 20 }
-        waitUntil("the file is rid of it") { yard.files(holding: "planted-1").isEmpty }
+        waitUntil("no file contains it") { yard.files(holding: "planted-1").isEmpty }
         #expect(run.finish().code == 69, "they were not delivered")
     }
 
-    @Test("removes dead letters when a run starts, and when one is buried that falls due")
+    @Test("removes old dead letters when a run starts")
     func deadLetters() throws {
         let retry = #", "retry": { "first": "1ms", "most": "2ms", "for": "5ms" }"#
         let yard = try Yard(routes: routes(delivery: retry))
@@ -61,10 +61,10 @@ struct RetentionTests {
         run = try yard.startRouter()
         try waitUntil("it answers") { try yard.command("status", "--json").text.contains(#""running":true"#) }
         try waitUntil("the old ones are removed") { try letters() == 20 }
-        // The letters leave the file first; then their bytes are overwritten.
-        waitUntil("the file is rid of them") { yard.files(holding: "planted-0").isEmpty }
+        // The router first deletes the letters, and then overwrites their bytes.
+        waitUntil("no file contains them") { yard.files(holding: "planted-0").isEmpty }
         #expect(yard.files(holding: "planted-1") == ["dead-letters.sqlite"])
         let result = run.finish()
-        #expect(result.errors.contains("dead letters: 20 are older than retention allows, and removed"))
+        #expect(result.errors.contains("dead letters removed because they are older than retention allows: 20"))
     }
 }

@@ -19,7 +19,7 @@ struct SchemaTests {
         for name in ["console", "noop"] { #expect(definitions["provider-\(name)"] != nil, "\(name)") }
     }
 
-    @Test("the manual page names every command and option that the help names, and groff has nothing against it")
+    @Test("the manual page names every command and option of the help, and groff accepts it without warnings")
     func manual() throws {
         let yard = try Yard()
         let page = try yard.run(["help", "--man"])

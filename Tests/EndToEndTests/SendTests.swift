@@ -1,4 +1,4 @@
-// `switchyard send` against a server that does what the test says.
+// `switchyard send` against a server whose answers the test chooses.
 
 import Foundation
 import Glibc
@@ -9,10 +9,10 @@ import Testing
 struct SendTests {
     private func events(_ numbers: Range<Int>) -> [String] { numbers.map { "{\"n\":\($0)}" } }
     private func text(_ lines: [String]) -> String { lines.map { $0 + "\n" }.joined() }
-    /// What the state folder holds.
+    /// The names in the state folder.
     private func state(_ yard: Yard) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: yard.path("state"))) ?? [] }
 
-    @Test("it sends files and tells what it did, and leaves nothing behind")
+    @Test("it sends files, reports what it did, and leaves no file behind")
     func files() throws {
         let server = EventServer()
         defer { server.close() }
@@ -33,7 +33,7 @@ struct SendTests {
         #expect(result.code == 0 && server.taken == events(0..<5))
     }
 
-    @Test("what is rejected is told with its place, and the exit code says so")
+    @Test("a rejected line is reported with its place, and the exit code is 65")
     func rejected() throws {
         let server = EventServer(rejects: { $0 == "no" ? "not JSON" : nil })
         defer { server.close() }
@@ -44,14 +44,14 @@ struct SendTests {
         #expect(result.errors.contains("1 rejected"))
     }
 
-    @Test("killed in the middle it goes on where it stopped: nothing is lost, and only what was not answered comes twice")
+    @Test("after a kill it continues where it stopped: no event is lost, and only events without an answer arrive twice")
     func killed() throws {
         let isGone = DispatchSemaphore(value: 0)
         let server = EventServer { number in
             switch number {
             case ..<3: .take
             case 3: .takeSilently
-            // What it sends again is not answered either before it is gone.
+            // Requests that it sends again get no answer before it is killed.
             default:
                 .takeAfter {
                     isGone.wait()
@@ -71,19 +71,19 @@ struct SendTests {
 
         let other = EventServer()
         defer { other.close() }
-        // The checkpoint belongs to the address.
+        // A checkpoint is valid only for its address.
         let checkpoint = try #require(state(yard).first)
         let json = yard.read("state/" + checkpoint)
         try yard.write(json.replacingOccurrences(of: server.url, with: other.url), to: "checkpoint")
         let result = try yard.run(["send", "a", "--to", other.url, "--batch", "2", "--resume", "checkpoint"])
-        #expect(result.code == 0 && result.errors.contains("a: going on behind line "))
+        #expect(result.code == 0 && result.errors.contains("a: continuing after line "))
         let all = server.taken + other.taken
         #expect(Set(all) == Set(events(0..<20)))
-        // The batch whose answer was lost, and that it may have sent again before it was killed.
+        // At most two batches arrive twice: the one whose answer was lost, and its repetition before the kill.
         #expect(all.count <= 20 + 4)
     }
 
-    @Test("stopped by an answer it goes on when it is run again, and a run after a whole one begins anew")
+    @Test("after a fatal answer the next run continues, and after a complete run the next one begins at the start")
     func stopped() throws {
         let server = EventServer { $0 == 1 ? .answer("401 No", body: #"{"error":"the key is not valid"}"#) : .take }
         defer { server.close() }
@@ -92,15 +92,15 @@ struct SendTests {
         let words = ["send", "a", "--to", server.url, "--batch", "2"]
         let first = try yard.run(words)
         #expect(first.code == 69 && first.errors.contains("\(server.url) refuses the key: 401, the key is not valid"))
-        #expect(first.errors.contains("stopped, run it again to go on"))
+        #expect(first.errors.contains("stopped, run it again to continue"))
         let second = try yard.run(words)
-        #expect(second.code == 0 && second.errors.contains("a: going on behind line 2; --anew begins at its start"))
+        #expect(second.code == 0 && second.errors.contains("a: continuing after line 2; --anew begins at the start"))
         #expect(server.taken == events(0..<4))
         #expect(try yard.run(words).code == 0)
         #expect(server.taken == events(0..<4) + events(0..<4))
     }
 
-    @Test("with --resume a file that grows is sent piece by piece, and a line that has not ended waits")
+    @Test("with --resume a growing file is sent piece by piece, and an unfinished line waits for the next run")
     func grows() throws {
         let server = EventServer()
         defer { server.close() }
@@ -108,7 +108,7 @@ struct SendTests {
         let words = ["send", "a", "--to", server.url, "--resume", "checkpoint"]
         try yard.write(text(events(0..<2)) + "{\"n\":", to: "a")
         let first = try yard.run(words)
-        #expect(first.code == 0 && first.errors.contains("a:3: this line has not ended, and waits for another run"))
+        #expect(first.code == 0 && first.errors.contains("a:3: this line is unfinished and is left for the next run"))
         try yard.write(text(events(0..<4)), to: "a")
         #expect(try yard.run(words).code == 0)
         #expect(try yard.run(words).code == 0)
@@ -146,7 +146,7 @@ struct SendTests {
     }
 
     @Test(
-        "a wrong use is refused in words",
+        "wrong usage is refused with a message",
         arguments: [
             (["--to", "x"], Int32(64), "--to must be http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH, is 'x'"),
             (["--batch", "0"], 64, "--batch must be a number from 1 to 100000, is '0'"),
@@ -159,7 +159,7 @@ struct SendTests {
         #expect(result.code == code && result.errors == "switchyard: \(message)\n")
     }
 
-    @Test("a router takes what is sent to its Unix socket, and tells which line is no event")
+    @Test("a router accepts events at its Unix socket and reports the line that is not an event")
     func router() throws {
         let yard = try Yard(routes: passThrough)
         let run = try yard.start(["run", "--http", "unix:\(yard.path("s"))"])
@@ -172,7 +172,7 @@ struct SendTests {
         #expect(run.finish().code == 0)
     }
 
-    @Test("the program links no libcurl")
+    @Test("the program does not link libcurl")
     func lean() throws {
         let maps = try Yard().run(["--version"], environment: ["LD_TRACE_LOADED_OBJECTS": "1"])
         #expect(maps.text.contains("libjansson") && !maps.text.contains("libcurl"))

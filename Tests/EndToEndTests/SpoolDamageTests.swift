@@ -1,4 +1,4 @@
-// What the router says, counts and ends with when the files of a durable queue were damaged while it was down.
+// Damage to the files of a durable queue while no router runs: the messages, the counts and the exit code of the next run.
 
 import Foundation
 import Glibc
@@ -13,7 +13,7 @@ private func routes(_ provider: String) -> String {
 
 @Suite("A damaged queue on disk, end to end")
 struct SpoolDamageTests {
-    /// A folder after a kill, with 40 events that wait, most of them in the log.
+    /// Returns a folder after a kill, in which 40 events wait, most of them in the SQLite log.
     private func killed() throws -> Yard {
         let yard = try Yard(routes: routes(#""plugin": "http", "url": "http://127.0.0.1:9""#))
         let run = try yard.startRouter()
@@ -24,7 +24,7 @@ struct SpoolDamageTests {
         return yard
     }
 
-    @Test("with a flipped bit in its log, without its log or without its file delivers the rest, counts the loss and ends with 69")
+    @Test("with a flipped bit, an empty or a missing file, a run delivers the rest, counts the loss and ends with 69")
     func losses() throws {
         for (name, damage) in [
             ("spool-far.sqlite-wal", { (data: Data) -> Data? in data.prefix(40) + [data[data.startIndex + 40] ^ 1] + data.dropFirst(41) }),
@@ -46,19 +46,19 @@ struct SpoolDamageTests {
             #expect(result.errors.contains("\(40 - delivered.count) of 40 events are lost"), "\(result.errors)")
             #expect(result.errors.contains("\"damaged\":\(40 - delivered.count)"), "\(result.errors)")
             #expect(delivered.count < 40 && Set(delivered).count == delivered.count)
-            // It was told, and the next run begins as if nothing had been.
+            // The loss was reported once, and the next run starts normally.
             let next = try yard.run(input: "{\"event\":\"next\"}\n")
             #expect(next.code == 0 && yard.lines("out.ndjson").count == delivered.count + 1, "\(next.errors)")
         }
     }
 
-    @Test("that was destroyed on purpose is not missed, and one of which only the witness is left can be destroyed too")
+    @Test("a destroyed queue is not reported as lost, and a queue can be destroyed if only its witness is left")
     func destroys() throws {
         for isGone in [false, true] {
             let yard = try killed()
             if isGone { for end in ["", "-wal"] { unlink(yard.path("state/spool-far.sqlite" + end)) } }
             let asked = try yard.run(["spool", "destroy", "far", "--state", yard.path("state")])
-            #expect(asked.code == 64 && asked.errors.contains("nobody is here to ask"), "\(asked.errors)")
+            #expect(asked.code == 64 && asked.errors.contains("standard input is not a terminal"), "\(asked.errors)")
             let destroyed = try yard.run(["spool", "destroy", "far", "--yes", "--state", yard.path("state")])
             #expect(destroyed.code == 0, "\(destroyed.errors)")
             let words =
@@ -71,7 +71,7 @@ struct SpoolDamageTests {
         }
     }
 
-    @Test("that is moved to another provider gives what is sound, says what is not, and ends with 69")
+    @Test("a move to another provider transfers the sound events, reports the damaged ones, and ends with 69")
     func moves() throws {
         let yard = try killed()
         try FileManager.default.removeItem(atPath: yard.path("state/spool-far.sqlite-wal"))
@@ -81,7 +81,7 @@ struct SpoolDamageTests {
         #expect(moved.errors.contains("\(40 - events) events are damaged; they may be found in"), "\(moved.errors)")
     }
 
-    @Test("that a reload opens and lets go, since another file is wrong, is closed, and what is lost of it counts all the same")
+    @Test("if a reload fails because of another file, the queue is closed again and its losses still count")
     func reloads() throws {
         let yard = try killed()
         try FileManager.default.removeItem(atPath: yard.path("state/spool-far.sqlite-wal"))
@@ -93,7 +93,7 @@ struct SpoolDamageTests {
             "{ \"providers\": { \(providers.joined(separator: ", ")) }, \"routes\": [ { \"to\": [\"out\"] } ] }"
         }
         try yard.write(plan(out), to: "routes.json")
-        // A folder where the file of the second queue is to be: it cannot be opened.
+        // A folder has the name of the second queue's file, so the queue cannot be opened.
         try FileManager.default.createDirectory(atPath: yard.path("state/spool-late.sqlite"), withIntermediateDirectories: false)
         let run = try yard.startRouter(["--stats", "json"])
         try yard.replace("routes.json", with: plan(out, queue("far"), queue("late")))

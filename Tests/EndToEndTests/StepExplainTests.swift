@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("explain tells of the steps of a transform")
+@Suite("explain and the steps of a transform")
 struct StepExplainTests {
     private struct Answer: Decodable {
         struct Route: Decodable {
@@ -27,7 +27,7 @@ struct StepExplainTests {
         return try #require(try JSONDecoder().decode(Answer.self, from: result.output).routes.first)
     }
 
-    @Test("what scrub found is told by kind and number, and never what it says")
+    @Test("findings of scrub are reported by kind and number, and never with their text")
     func finds() throws {
         let event = #"{"a":"bob@example.org, bob\u0040x.org","b":["10.1.2.3"],"n":1}"#
         let replaced = try explain(#"{ "scrub": {} }"#, event)
@@ -41,7 +41,7 @@ struct StepExplainTests {
         #expect(try explain(#"{ "drop": ["a"] }"#, "{}").found.isEmpty)
     }
 
-    @Test("an expression without a value is told with its reason, in the place of what became of its member")
+    @Test("an expression without a value is reported with its reason, in place of the result of its member")
     func errors() throws {
         let set = #"{ "set": { "total": { "cel": "price * 2" }, "k": 1 } }"#
         let erred = try explain(set, #"{"total":7}"#)
@@ -51,12 +51,12 @@ struct StepExplainTests {
         let defaults = #"{ "default": { "a": { "cel": "x.y" } } }"#
         #expect(try explain(defaults, #"{"a":null}"#).errors.map(\.member) == ["a"])
         #expect(try explain(defaults, #"{"a":1}"#).reason == Self.gate + "leaves a")
-        // A later step sets it after all.
+        // A later step sets the member.
         let both = try explain(set + #", { "set": { "total": 3 } }"#, "{}")
         #expect(both.reason == Self.gate + "adds total, k; cannot set total, price: the event has no such member")
     }
 
-    @Test("the step that holds an event back is named, and says why, behind the stages that let it pass")
+    @Test("the step that holds an event back is named with its reason, after the stages that the event passed")
     func withheld() throws {
         let reject = #"{ "drop": ["u"] }, { "scrub": { "action": "reject" } }"#
         let rejected = try explain(reject, #"{"a":"bob@x.org bob@y.org","b":"10.1.2.3"}"#, route: #""sample": { "limit": "5/s" },"#)
@@ -71,14 +71,14 @@ struct StepExplainTests {
                 == "cannot set t, p: the event has no such member; transform[1] holds the event back: scrub finds 1 × email")
     }
 
-    @Test("a step that leaves no event is named, and a member that a step makes twice is told")
+    @Test("a step whose result is not an event is named, and a member that a step makes twice is reported")
     func broken() throws {
         let event = #"{"bob@x.org":1,"[email]":2}"#
         let later = try explain(##"{ "scrub": {} }, { "drop": ["[\"[email]\"]"] }"##, event)
         #expect(later.verdict == "withheld")
         #expect(
             later.reason
-                == #"scrub finds 1 × email; transform[0] holds the event back: what it leaves is no event, "#
+                == #"scrub finds 1 × email; transform[0] holds the event back: its result is not an event, "#
                 + #"the member ["[email]"] is there twice"#)
         let yard = try Yard(
             routes: ##"""
@@ -92,7 +92,7 @@ struct StepExplainTests {
         #expect(routes[1].reason.hasSuffix(#"leaves twice ["[email]"]; scrub finds 1 × email"#), "\(routes[1].reason)")
     }
 
-    @Test("a hash is masked whatever its form, also behind a step that moves it, and so is what was hashed")
+    @Test("a hash of any form is masked, even after a step moves it, and so is the hashed value")
     func hashes() throws {
         let yard = try Yard(
             routes: """
@@ -109,7 +109,7 @@ struct StepExplainTests {
         #expect(text.contains(#""reason":"mail is (hashed), not 'x'""#), "\(text)")
     }
 
-    @Test("for a person the same stands at the transform, also where it decides")
+    @Test("the output for people shows the same at the transform, also if the transform decides")
     func person() throws {
         let yard = try Yard(
             routes: """

@@ -1,4 +1,4 @@
-// Consent that comes in the stream of events, through the real executable: on standard input, over HTTP with keys, and over a kill.
+// Consent events in the input of the real executable: on standard input, over HTTP with keys, and across a kill.
 
 import Foundation
 import Glibc
@@ -36,12 +36,12 @@ extension Post {
     }
 }
 
-@Suite("Consent that comes in events")
+@Suite("Consent events in the input")
 struct StreamConsentTests {
-    @Test("holds from its line on in all that standard input brings, whatever the workers", arguments: [1, 3])
+    @Test("a consent event on standard input applies from its line on, with any number of workers", arguments: [1, 3])
     func standardInput(workers: Int) throws {
         let yard = try Yard(routes: routes(#""in": { "plugin": "stdin", "consent": "write" }"#))
-        // Blocks of others between, so that workers judge what comes behind before its turn.
+        // Events of other users between the statements fill whole blocks, so that a worker judges later blocks early.
         var lines: [String] = []
         var admitted = 0
         func event(_ user: Int, isAdmitted: Bool) {
@@ -67,7 +67,7 @@ struct StreamConsentTests {
         #expect(try yard.receipts().count == 40)
     }
 
-    @Test("may grant, tie and erase by a key that may write, and by another may refuse alone")
+    @Test("a key that may write can grant, tie and erase; any other key can only refuse")
     func keys() throws {
         let yard = try Yard(routes: routes(web))
         #expect(try yard.run(["check"], environment: secrets).text.contains("keys center (may write the ledger), app"))
@@ -98,7 +98,7 @@ struct StreamConsentTests {
         #expect(result.code == 0)
     }
 
-    @Test("is in the ledger once it was answered for, also when the router is killed then")
+    @Test("a consent event is in the ledger once it was answered, even if the router is killed then")
     func killed() throws {
         let yard = try Yard(routes: routes(web))
         for round in 0..<5 {

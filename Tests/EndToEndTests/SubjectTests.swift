@@ -1,10 +1,10 @@
-// `switchyard consent subject`: what a router holds of a person, wherever it waits.
+// `switchyard consent subject` lists everything that a router stores about a person.
 
 import Foundation
 import Glibc
 import Testing
 
-/// Nobody answers: one provider waits on disk, one in memory, and one has given up.
+/// A plan with an unreachable server. Events wait on disk for one provider and in memory for another, and the third one makes dead letters.
 private let routes = """
     { "keys": { "ids": "0123456789abcdef0123456789abcdef", "disk": "fedcba9876543210fedcba9876543210" },
       "state": { "encrypt": "disk" },
@@ -16,13 +16,13 @@ private let routes = """
       "routes": [ { "name": "all", "to": ["far", "near", "lost"], "transform": [ { "drop": ["userId"] } ] } ] }
     """
 
-@Suite("A request of access")
+@Suite("A request for access")
 struct SubjectTests {
     private func consent(_ yard: Yard, _ words: String...) throws -> Result {
         try yard.run(["consent"] + words + ["--state", yard.path("state")])
     }
 
-    /// The lines by place; each of them must be an object.
+    /// Returns the lines of the answer by place. Each line must be an object.
     private func subject(_ yard: Yard, _ id: String) throws -> [String: [NSDictionary]] {
         let result = try consent(yard, "subject", id)
         #expect(result.code == 0, "\(result.errors)")
@@ -34,7 +34,7 @@ struct SubjectTests {
         try yard.run(["dead-letters", "--events", "--state", yard.path("state")]).lines.count
     }
 
-    @Test("is answered with every event of the person and nobody else's, beside the router and after it was killed")
+    @Test("returns all events of the person and no others, beside the router and after a kill")
     func everywhere() throws {
         let yard = try Yard(routes: routes)
         let run = try yard.startRouter()
@@ -66,14 +66,14 @@ struct SubjectTests {
 
         #expect(try consent(yard, "withdraw", "ann").code == 0)
         let again = try yard.startRouter()
-        // The socket of the one that was killed may be there still, and a command would take the folder.
+        // The socket of the killed router may still exist. A command that gets no answer there would lock the folder.
         try waitUntil("it answers") { try yard.command("status", "--json").text.contains(#""running":true"#) }
         try waitUntil("all of it is destroyed") { try subject(yard, "ann").keys.sorted() == ["ledger", "receipts"] }
         #expect(try subject(yard, "bob")["dead letters"]?.count == 1)
         again.end(by: SIGKILL)
     }
 
-    @Test("is answered in parts that together are all of it", arguments: [false, true])
+    @Test("returns a long answer in parts, without a gap", arguments: [false, true])
     func parts(isRunning: Bool) throws {
         let yard = try Yard(routes: routes.replacing(#""state": { "encrypt": "disk" },"#, with: ""))
         let run = try yard.startRouter()

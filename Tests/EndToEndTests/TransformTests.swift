@@ -1,4 +1,4 @@
-// Every example of docs/transforms.md does what the page says.
+// The examples of docs/transforms.md: each operation makes the event that the page shows.
 
 import Foundation
 import Testing
@@ -21,10 +21,10 @@ struct TransformTests {
         }
     }()
 
-    @Test("every example of the page comes out as it says")
+    @Test("every example of the page has the result that the page shows")
     func examples() throws {
         #expect(TransformTests.examples.count >= 19)
-        // All at once: a route and a provider for each.
+        // One run tests all examples. Each example has its own route and provider.
         let examples = TransformTests.examples
         let providers = examples.indices.map { #""p\#($0)": { "plugin": "file", "path": "out\#($0).ndjson" }"# }
         let routes = examples.indices.map { index in
@@ -55,7 +55,7 @@ struct TransformTests {
         #expect(run.errors.contains("\"transform_errors\":1"))
     }
 
-    @Test("an id that a step makes is still found, and one is added where the copy lacks it")
+    @Test("an existing message id stays, and a missing one is added after the steps")
     func ids() throws {
         let yard = try Yard(
             routes: #"""
@@ -69,6 +69,6 @@ struct TransformTests {
     }
 }
 
-/// Where the project lies, from this file on.
+/// The folder of the project.
 private let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .path

@@ -1,10 +1,10 @@
-// What a withdrawal leaves of a person's events in the state folder: nothing, wherever they waited, and a receipt that says so.
+// A withdrawal destroys all events of the person in the state folder, wherever they wait, and makes a receipt.
 
 import Foundation
 import Glibc
 import Testing
 
-/// To a provider that nobody answers at, with everything on disk; and through a file's refusal to the dead letters.
+/// A plan with one provider whose server cannot be reached, and with its queue on disk.
 private func routes(_ delivery: String = "", provider: String = "") -> String {
     """
     { "keys": { "ids": "0123456789abcdef0123456789abcdef" },
@@ -25,7 +25,7 @@ extension Yard {
         return try JSONSerialization.jsonObject(with: json) as! [NSDictionary]
     }
 
-    /// The files of the state folder that hold the text, however it is written there.
+    /// Returns the files of the state folder that contain the text, plain, escaped or compressed.
     fileprivate func holding(_ text: String) -> [String] { Remains(folder: path("state")).holding(text) }
 
     fileprivate func startWaiting(_ events: [String]) throws -> Run {
@@ -45,12 +45,12 @@ struct WithdrawalTests {
         #"{"userId":"\#($0 % 2 == 0 ? "ann" : "bob")","note":"planted-\#($0 % 2 == 0 ? "ann" : "bob")-\#($0)"}"#
     }
 
-    @Test("destroys the person's events on disk while the router runs, nobody else's, and says what it did")
+    @Test("destroys only the person's events on disk while the router runs, and records the number in the receipt")
     func running() throws {
         let yard = try Yard(routes: routes())
         let run = try yard.startWaiting(events)
         #expect(!yard.holding("planted-ann").isEmpty)
-        #expect(try yard.consent("withdraw", "ann").text == "it is on record; receipt 1 will say what was destroyed of what waited\n")
+        #expect(try yard.consent("withdraw", "ann").text == "it is on record; receipt 1 will show how many waiting events were destroyed\n")
         try waitUntil("the receipt is finished") { try yard.receipts().first?["finished"] is String }
         #expect(yard.holding("planted-ann") == [])
         #expect(!yard.holding("planted-bob").isEmpty)
@@ -62,7 +62,7 @@ struct WithdrawalTests {
         #expect(yard.holding("planted-ann") == [])
     }
 
-    @Test("that a kill cut off, or that no router heard of, is carried out by the next start")
+    @Test("if no router runs, a withdrawal is carried out at the next start")
     func killed() throws {
         let yard = try Yard(routes: routes())
         let run = try yard.startWaiting(events)
@@ -91,7 +91,7 @@ struct WithdrawalTests {
         _ = run.finish()
     }
 
-    @Test("finds the person's events also where characters are escaped, and leaves none of those", arguments: ["none", "gzip", "zstd"])
+    @Test("finds and destroys the person's events even if characters are escaped", arguments: ["none", "gzip", "zstd"])
     func escaped(compress: String) throws {
         let yard = try Yard(routes: routes(provider: #" "compression": "\#(compress)","#))
         let events = events.enumerated().map { number, event in
@@ -108,7 +108,7 @@ struct WithdrawalTests {
         #expect(yard.holding("planted-ann") == [])
     }
 
-    @Test("is held against a search that sees through escapes and compression")
+    @Test("the search of these tests finds a text in escapes and compressed data")
     func search() throws {
         let yard = try Yard()
         let remains = Remains(folder: yard.folder)

@@ -19,7 +19,7 @@ import Testing
         #expect(isEmpty)
     }
 
-    @Test("sealing ends the last line and writes 64 newlines behind it", arguments: ["", "{}", "{}\n", "{}\r\n{}"])
+    @Test("sealing ends the last line and writes 64 newlines after it", arguments: ["", "{}", "{}\n", "{}\r\n{}"])
     func sealing(text: String) {
         var block = Block()
         block.text.append(text)

@@ -1,4 +1,4 @@
-// What is said of a bad line, and where it points.
+// Tests the messages for bad lines, and the places to which they point.
 
 import Events
 import Testing
@@ -29,7 +29,7 @@ import Testing
         (#"{"a":-}"#, .number, 6, "expected a digit in a number, found 0x7d '}'"),
         (#"{"a":1.e}"#, .number, 7, "expected a digit in a number, found 0x65 'e'"),
         (#"{"a":1e+}"#, .number, 8, "expected a digit in a number, found 0x7d '}'"),
-        (#"{"a":-012}"#, .leadingZero, 7, "a number must not begin with 0, found 0x31 '1' behind it"),
+        (#"{"a":-012}"#, .leadingZero, 7, "a number must not begin with 0, found 0x31 '1' after it"),
         ("{\"a\":\"\t\"}", .controlInString, 6, "a control character in a string must be escaped, found 0x09"),
         ("{\"a\":\"x\u{0}\"}", .controlInString, 7, "a control character in a string must be escaped, found 0x00"),
         (#"{"a":"xyz"#, .controlInString, 9, "the line ends inside a string"),

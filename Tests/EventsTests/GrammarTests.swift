@@ -1,4 +1,4 @@
-// Every production of RFC 8259, valid and broken, by every way of looking ahead, behind it a page nobody may touch.
+// Tests every production of RFC 8259, valid and broken, with every method of searching. An inaccessible page follows each line.
 
 import Events
 import Seeded
@@ -48,7 +48,7 @@ import Testing
         for text in [
             "{\"k\":\(value)}", "{\"k\":[\(value),1]}", "{\"k\":[1,\(value)}", "{\"type\":\(value),\"z\":1}", "{\"k\": \(value) }",
         ] {
-            // Broken alone is not broken in a list or a member when it only lacked its surroundings.
+            // A value that is broken alone may be valid in a list or a member, so the model decides.
             var model = Model(Array(text.utf8))
             let isValid = model.isEvent()
             #expect(isEvent(Array(text.utf8), paths("type", "k")) == isValid, "\(text)")
@@ -57,13 +57,13 @@ import Testing
     }
 
     @Test(
-        "a root that is no object is no event",
+        "a root that is not an object is not an event",
         arguments: ["1", "null", "true", "\"a\"", "[]", "[{}]", "}", "x", "\u{feff}{}", ",", "{", "{}{}", "{},", "{}x", "{}]"])
     func root(text: String) {
         #expect(!isEvent(Array(text.utf8)))
     }
 
-    @Test("events nest as deep as allowed and no deeper, and deep lines cost no stack") func depth() {
+    @Test("events nest exactly as deep as allowed, and deep lines use no stack") func depth() {
         func nested(_ levels: Int, _ open: String, _ close: String) -> [UInt8] {
             Array(("{\"a\":" + String(repeating: open, count: levels - 1) + "1" + String(repeating: close, count: levels - 1) + "}").utf8)
         }
@@ -78,13 +78,13 @@ import Testing
         #expect(scan(Array((#"{"a":"# + String(repeating: "[", count: 500_000)).utf8)).fault?.kind == .depth)
     }
 
-    @Test("every cut of an event is refused") func cuts() {
+    @Test("every truncated event is refused") func cuts() {
         let text = Array(#"{"type":"x\n\u00e9","a":[1.5e-3,true,{"b":null}],"é":false,"c":{"d":"東"}}"#.utf8)
         #expect(isEvent(text, paths("type", "c.d")))
         for n in 0..<text.count { #expect(!isEvent(Array(text[..<n]), paths("type", "c.d")), "\(n)") }
     }
 
-    @Test("strings of every length end at every place of a line") func lengths() {
+    @Test("strings of every length are read at every place of a line") func lengths() {
         for length in 0..<200 {
             let body = String(repeating: "s", count: length)
             #expect(scan(Array("{\"\(body)\":\"\(body)\"}".utf8), lookahead: .words).isEvent)
@@ -94,7 +94,7 @@ import Testing
         #expect(scan(Array("{\"a\":\"\(String(repeating: "s", count: 1_000_000))\"}".utf8)).isEvent)
     }
 
-    @Test("ten thousand random edits of good events are judged as the model judges them") func mutations() {
+    @Test("ten thousand random edits of valid events are judged as by the model") func mutations() {
         var random = Seeded(state: 7)
         let seeds = [
             #"{"a":[1,2.5e-3,{"b":null}],"type":"x\n\u00e9\ud83d\ude97"}"#, #"{"k":[true,false,null,"é東🚗",-0.0,1E5]}"#,

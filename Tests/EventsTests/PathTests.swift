@@ -1,4 +1,4 @@
-// Paths as text, and the trie of the paths that rules name.
+// Tests paths as text, and the trie of the paths that rules name.
 
 import Events
 import Seeded
@@ -13,7 +13,7 @@ import Testing
         (#"a["b"]["c"]"#, ["a", "b", "c"]), (#"[""]"#, [""]), ("é.東", ["é", "東"]), ("a b.c-d", ["a b", "c-d"]), (#"["["].x"#, ["[", "x"]),
     ]
 
-    @Test("a text is read as its keys, and written back so that it reads the same", arguments: good.indices) func reading(row: Int) throws {
+    @Test("a text is parsed into its keys, and written back equivalently", arguments: good.indices) func reading(row: Int) throws {
         let (text, keys) = PathTests.good[row]
         let path = try Path(parsing: text)
         #expect(path.keys == keys)
@@ -34,12 +34,12 @@ import Testing
         (#"a["\189"]"#, 3, "this escape needs 3 octal digits"),
     ]
 
-    @Test("a text that is no path is refused with its place", arguments: bad.indices) func refusing(row: Int) {
+    @Test("a text that is not a path is refused with the place of the error", arguments: bad.indices) func refusing(row: Int) {
         let (text, offset, message) = PathTests.bad[row]
         #expect(throws: PathFault(message, at: offset)) { try Path(parsing: text) }
     }
 
-    @Test("any keys survive being written and read") func roundTrip() throws {
+    @Test("any keys can be written and parsed again") func roundTrip() throws {
         var random = Seeded(state: 5)
         let scalars: [UnicodeScalar] = ["a", ".", "[", "]", "\"", "'", "\\", "\n", "\0", "\u{7f}", "é", "\u{301}", "🚗", " "]
         for _ in 0..<2000 {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("keys are compared by their bytes, not by Unicode's equivalence") func bytes() {
+    @Test("keys are compared by their bytes, not by Unicode equivalence") func bytes() {
         #expect(Path(keys: ["e\u{301}"]) != Path(keys: ["\u{e9}"]))
         #expect(Set([Path(keys: ["e\u{301}"]), Path(keys: ["\u{e9}"]), Path(keys: ["\u{e9}"])]).count == 2)
     }
@@ -73,7 +73,7 @@ import Testing
         #expect(trie.slot(of: Path(keys: ["b"])) == nil && trie.slot(of: Path(keys: ["a", "b", "c", "d"])) == nil)
     }
 
-    @Test("each of many keys of one object is found, and none is taken for another", arguments: [1, 2, 7, 8, 31, 33, 500])
+    @Test("each of many keys of one object is found, and none is mistaken for another", arguments: [1, 2, 7, 8, 31, 33, 500])
     func manyKeys(count: Int) {
         let shapes: [(Int) -> String] = [
             { "k\($0)" }, { "a_long_common_prefix_\($0)" }, { "\($0)_a_long_common_suffix" }, { "a_long_common_\($0)_in_the_middle" },
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("keys that only differ where neither first nor last word reaches are told apart") func middles() {
+    @Test("keys that differ only outside of their first and last words are distinguished") func middles() {
         let keys = (10..<40).map { "12345678\($0)90123456" }
         let trie = PathTrie(keys.map { Path(keys: [$0]) })
         for key in keys {

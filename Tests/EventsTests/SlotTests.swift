@@ -1,10 +1,10 @@
-// Where the wanted members lie.
+// Tests the places of the wanted members.
 
 import Events
 import Testing
 
 @Suite("Slots") struct SlotTests {
-    /// The text of a path's value by every way of looking ahead; nil when absent.
+    /// Returns the text of the value at a path, found by every method of searching. Returns nil if it is absent.
     func value(_ text: String, _ path: String, _ wanted: PathTrie, before: Int = 0) -> String? {
         let line = Array(text.utf8)
         var found: Set<String?> = []
@@ -21,7 +21,7 @@ import Testing
 
     let wanted = paths("type", "a.b", "context.app.version", "context.ip", "anonymousId", #"properties["a.b"].c"#, #"["é"]"#)
 
-    @Test("a wanted member is found wherever it stands") func places() {
+    @Test("a wanted member is found at any place") func places() {
         for before in [0, 1, 1000] {
             #expect(value(#"{"type":"t"}"#, "type", wanted, before: before) == "\"t\"")
             #expect(value(#" { "x":{"type":1}, "type" : 1e400 } "#, "type", wanted, before: before) == "1e400")
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("paths enter objects, not lists, and near misses are not taken") func absent() {
+    @Test("paths lead into objects, not into lists, and similar keys are not found") func absent() {
         #expect(value(#"{"a":[{"b":1}]}"#, "a.b", wanted) == nil)
         #expect(value(#"{"b":1,"x":{"a":{"b":2}}}"#, "a.b", wanted) == nil)
         for key in ["anonymousIe", "anonymousI", "anonymousId ", "anonymousID", "", "bnonymousId"] {
@@ -55,7 +55,7 @@ import Testing
         #expect(value(#"{"\ud83d\ude97":6}"#, "🚗", quoted) == "6")
     }
 
-    @Test("a slot knows its key, and an object's slot how many members it has") func keysAndMembers() {
+    @Test("a slot contains the place of its key, and for an object the number of members") func keysAndMembers() {
         let line = Array(#" {"x":[1,2], "a" : {"b":1,"c":{"d":2},"e":3}, "type":"t" } "#.utf8)
         for lookahead in Lookahead.supported {
             let slots = scan(line, wanted, lookahead: lookahead).slots
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("a duplicate of a wanted member, also an escaped one, makes the event invalid; of any other it does not")
+    @Test("a duplicate of a wanted member, even if escaped, makes the event invalid; other duplicates do not")
     func duplicates() {
         for text in [
             #"{"type":1,"type":2}"#, #"{"type":1,"ty\u0070e":2}"#, #"{"context":{"ip":1},"context":5}"#, #"{"a":{"b":1,"b":2}}"#,
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("nothing of one line is left in the slots of the next") func recycling() {
+    @Test("the slots of a line contain nothing of an earlier line") func recycling() {
         for lookahead in Lookahead.supported {
             var scanner = Scanner(wanted, lookahead: lookahead)
             let full = Array(#"{"type":1,"a":{"b":2},"context":{"ip":3,"app":{"version":4}},"anonymousId":5}"#.utf8)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("lines of a block are scanned one behind the other; one carriage return belongs to the line end") func lines() {
+    @Test("lines of a block are scanned one after the other; one carriage return belongs to the line end") func lines() {
         var block = Block()
         block.text.append("{\"a\":1}\r\n\n \r\n  {\"a\":2}  \n{}\r\r\nbad\r\n{\"a\":3}")
         block.seal()

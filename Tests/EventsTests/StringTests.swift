@@ -1,4 +1,4 @@
-// Strings: UTF-8 and escapes, exhaustively where that can be afforded.
+// Tests UTF-8 and escapes in strings, exhaustively where that is fast enough.
 
 import Seeded
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import Events
 
 @Suite("Strings of events") struct StringTests {
-    /// Well-formed UTF-8 by its definition: shortest form, no surrogate, nothing above 10FFFF.
+    /// Checks UTF-8 by its definition: shortest form, no surrogate, nothing above 10FFFF.
     static func isWellFormed(_ bytes: [UInt8]) -> Bool {
         var i = 0
         while i < bytes.count {
@@ -31,7 +31,7 @@ import Testing
         return true
     }
 
-    @Test("every lead and following two bytes are one sequence exactly when Unicode says so") func threeBytes() {
+    @Test("a lead byte and two more bytes are a sequence exactly if Unicode says so") func threeBytes() {
         var wrong = 0
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8) { room in
             room.initialize(repeating: UInt8(ascii: "\n"))
@@ -41,7 +41,7 @@ import Testing
                     room[0] = UInt8(a)
                     room[1] = UInt8(b)
                     let isPair = a < 0xe0 && a >= 0xc2 && (0x80...0xbf).contains(b)
-                    // What decides the third byte is the same for all that share these.
+                    // The condition on the third byte is the same for all sequences with these two bytes.
                     let second = (0x80...0xbf).contains(b) && (a != 0xe0 || b >= 0xa0) && (a != 0xed || b < 0xa0)
                     for c in 0...255 {
                         room[2] = UInt8(c)
@@ -54,7 +54,7 @@ import Testing
         #expect(wrong == 0)
     }
 
-    @Test("at the edges of four bytes too") func fourBytes() {
+    @Test("four bytes at the edges of their ranges are a sequence exactly if Unicode says so") func fourBytes() {
         let edge: [UInt8] = [0x20, 0x22, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc2, 0xe0, 0xed, 0xf0, 0xff]
         var wrong = 0
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8) { room in
@@ -83,7 +83,7 @@ import Testing
         [0xf4, 0x8f, 0xbf, 0xbf],
     ]
 
-    @Test("bad UTF-8 is found and good UTF-8 passes at every place of a key and a value") func places() {
+    @Test("bad UTF-8 is found and good UTF-8 is accepted at every place of a key and a value") func places() {
         for pad in [0, 1, 7, 13, 14, 15, 16, 31, 40, 55, 56, 57, 58, 63, 64, 120] {
             let padding = Array(repeating: UInt8(ascii: "a"), count: pad)
             for (sequences, isGood) in [(StringTests.illFormed, false), (StringTests.wellFormed, true)] {
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("every single and paired byte in a string is judged right") func pairs() {
+    @Test("every byte and every pair of bytes in a string is judged correctly") func pairs() {
         let trie = PathTrie([])
         var scanner = Scanner(trie)
         var portable = Scanner(trie, lookahead: .words)
@@ -133,7 +133,7 @@ import Testing
         #expect(wrong == 0)
     }
 
-    @Test("four hexadecimal digits and nothing else follow \\u") func hexadecimal() {
+    @Test("exactly four hexadecimal digits follow \\u") func hexadecimal() {
         var wrong = 0
         for i in 0..<4 {
             for j in 0..<4 where j != i {
@@ -155,7 +155,7 @@ import Testing
         #expect(wrong == 0)
     }
 
-    @Test("every way of looking ahead marks the same bytes") func lookaheads() {
+    @Test("every method of searching marks the same bytes") func lookaheads() {
         var random = Seeded(state: 3)
         for length in 0..<300 {
             var line = (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("digits are counted over every length, whatever stands behind them") func digits() {
+    @Test("digits are counted for every length, whatever byte follows them") func digits() {
         for length in 0..<40 {
             for after in UInt8.min...UInt8.max where !(0x30...0x39).contains(after) {
                 let text = (0..<length).map { 0x30 + UInt8($0 % 10) } + Array(repeating: after, count: 16)

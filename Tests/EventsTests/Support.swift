@@ -1,15 +1,15 @@
-// What the tests of this module share: a block that ends at a page nobody may touch, and a slow, obviously right model.
+// The common tools of the tests of this module: a block that ends before an inaccessible page, and a slow, simple model.
 
 import Events
 import Glibc
 
-/// One line whose newline and 64 bytes behind it end exactly where an unreadable page begins.
+/// One line. The 64 bytes after its newline end exactly where an inaccessible page begins.
 final class TightLine {
     private let memory: UnsafeMutableRawPointer
     private let size: Int
     let bytes: Bytes
 
-    /// `filler` stands behind the newline: the scanner must not care.
+    /// `filler` is the byte after the newline, which must not influence the scanner.
     init(_ line: [UInt8], before: Int = 0, filler: UInt8 = UInt8(ascii: "\n")) {
         let page = 4096
         let needed = before + line.count + 1 + Block.padding
@@ -28,7 +28,7 @@ final class TightLine {
     deinit { munmap(memory, size) }
 }
 
-/// What one scan left, copied out of the scanner.
+/// The result of one scan, copied out of the scanner.
 struct Scanned: Equatable {
     var fault: Fault?
     var lineEnd = 0
@@ -54,7 +54,7 @@ func scan(_ line: [UInt8], _ paths: PathTrie, with scanner: inout Scanner, befor
         lineEnd: Int(scanner.lineEnd), end: Int(event.end), slots: (0..<paths.count).map { event.slots[$0] })
 }
 
-/// Whether the line is an event; all ways of looking ahead and whatever stands behind the line must agree.
+/// Returns true if the line is an event. All methods of searching must agree, whatever bytes follow the line.
 func isEvent(_ line: [UInt8], _ paths: PathTrie = PathTrie([]), depth: Int = 512) -> Bool {
     let first = scan(line, paths, depth: depth, lookahead: .words)
     var agree = true
@@ -69,16 +69,16 @@ func isEvent(_ line: [UInt8], _ paths: PathTrie = PathTrie([]), depth: Int = 512
 
 func paths(_ texts: String...) -> PathTrie { PathTrie(texts.map { try! Path(parsing: $0) }) }
 
-/// RFC 8259 read aloud: slow and recursive, in Swift's own strings and arrays.
+/// A direct implementation of RFC 8259. It is slow and recursive, and uses the strings and arrays of Swift.
 struct Model {
     let text: [UInt8]
     var at = 0
-    /// Every member outside of arrays by its path, in order, with the range of its value.
+    /// The paths of all members outside of arrays, in order, with the ranges of their values.
     var members: [(Path, Range<Int>)] = []
 
     init(_ text: [UInt8]) { self.text = text }
 
-    /// Whether the text is one object with nothing but blanks around it.
+    /// Returns true if the text is one object with only blanks around it.
     mutating func isEvent() -> Bool {
         blanks()
         guard peek == UInt8(ascii: "{"), value([]) else { return false }
@@ -115,7 +115,7 @@ struct Model {
             guard take(":") else { return false }
             blanks()
             let start = at
-            // A key with a lone surrogate is no text and has no path.
+            // A key with a lone surrogate is not valid text and has no path.
             let inner: [String]?
             if let path, let text = key.text { inner = path + [text] } else { inner = nil }
             guard value(inner) else { return false }
@@ -153,7 +153,7 @@ struct Model {
         return true
     }
 
-    /// The string's text, nil inside for a lone surrogate.
+    /// Reads a string. Returns its text, which is nil for a lone surrogate, and the place after it. Returns nil if the string is invalid.
     private mutating func string() -> (text: String?, end: Int)? {
         guard take("\"") else { return nil }
         var units: [UInt16] = []

@@ -1,4 +1,4 @@
-// Strings as text, numbers as values.
+// Tests strings as text, and numbers as values.
 
 import Seeded
 import Testing
@@ -21,7 +21,7 @@ import Testing
         return body(event.block, event.slots[2])
     }
 
-    @Test("a string is decoded, or refused when it is no text", arguments: texts.indices) func decoding(row: Int) {
+    @Test("a string is decoded, or refused if it is not valid text", arguments: texts.indices) func decoding(row: Int) {
         let (value, text) = TextTests.texts[row]
         with(value) { block, slot in
             var buffer = ByteBuffer()
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("a string equals its text and no other; a lone surrogate equals none", arguments: texts.indices) func equality(row: Int) {
+    @Test("a string equals only its own text; a lone surrogate equals no text", arguments: texts.indices) func equality(row: Int) {
         let (value, text) = TextTests.texts[row]
         with(value) { block, slot in
             for (_, other) in TextTests.texts {
@@ -83,7 +83,7 @@ import Testing
         ["0.30000000000000004"], ["0.3", "3e-1", "0.30"], ["10", "1e1", "1e+01"], ["101", "1.01e2"], ["11"], ["1.1"],
     ]
 
-    @Test("two texts are the same number exactly when their values are") func table() {
+    @Test("two texts are the same number exactly if their values are equal") func table() {
         for (i, some) in NumberTests.classes.enumerated() {
             for (j, others) in NumberTests.classes.enumerated() {
                 for a in some {
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// The value as whole digits times a power of ten, written out long.
+    /// Returns the value as a decimal integer in units of 10^-40.
     func written(_ text: String) -> String {
         var digits = ""
         var power = 0
@@ -104,7 +104,7 @@ import Testing
             if isFraction && character != "." { power -= 1 }
         }
         if parts.count > 1 { power += Int(parts[1])! }
-        // All at the scale of 10^-40, leading zeros cut.
+        // All values are scaled by 10^40, and leading zeros are removed.
         digits += String(repeating: "0", count: 40 + power)
         let value = String(digits.drop { $0 == "0" })
         return value.isEmpty ? "0" : (text.hasPrefix("-") ? "-" : "") + value

@@ -2,17 +2,17 @@ import Testing
 
 @testable import Events
 
-/// Short runs are looked at in words; each length and place takes another way through them.
+/// Short sequences are processed in words. Each length and place takes a different path through the code.
 @Suite struct WordsTests {
     private func withRun<R>(_ bytes: [UInt8], _ body: (ByteRun) -> R) -> R {
-        // Exactly as long as the run, so that the address sanitizer sees a byte read behind it.
+        // The memory is exactly as long as the run, so that the address sanitizer detects a read after it.
         let memory = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, bytes.count))
         defer { memory.deallocate() }
         _ = memory.initialize(from: bytes)
         return body(ByteRun(base: memory.baseAddress!, count: bytes.count))
     }
 
-    @Test("runs are the same when every byte is", arguments: 0..<40)
+    @Test("runs are equal exactly if every byte is equal", arguments: 0..<40)
     func same(count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7 + 1) }
         #expect(withRun(bytes) { a in withRun(bytes) { a == $0 } })
@@ -24,9 +24,9 @@ import Testing
         }
     }
 
-    @Test("an escape is found wherever it stands", arguments: 0..<40)
+    @Test("an escape is found at any place", arguments: 0..<40)
     func escape(count: Int) {
-        // What is one bit or one more or less than a backslash is none.
+        // Bytes that differ from a backslash by one bit or by one must not be found.
         let near: [UInt8] = [0x5b, 0x5d, 0xdc, 0x5c ^ 1, 0x00, 0xff]
         let bytes = (0..<count).map { near[$0 % near.count] }
         #expect(!withRun(bytes) { $0.hasEscape })
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("a copy is exact up to its end", arguments: [0, 1, 31, 32, 33, 63, 64, 65, 200])
+    @Test("a copy is exact in its whole length", arguments: [0, 1, 31, 32, 33, 63, 64, 65, 200])
     func copies(count: Int) {
         let bytes = (0..<count + Words.slack).map { UInt8(truncatingIfNeeded: $0) }
         let out = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: count + Words.slack)
@@ -58,7 +58,7 @@ import Testing
         #expect(Array(out[..<count]) == Array(bytes[..<count]))
     }
 
-    @Test("two texts hashed at once have the hashes of each", arguments: 0..<34)
+    @Test("two texts hashed together have the same hashes as each alone", arguments: 0..<34)
     func pairs(count: Int) {
         let key = SipKey(Array(0..<16))
         for other in 0..<34 {

@@ -1,4 +1,5 @@
-// Expressions on events: members, numbers, what is missing, and that the quick way and the thorough way agree.
+// Tests expressions on events: members, numbers, missing members and limits. Also tests that the quick decision and the full evaluation
+// agree.
 
 import Events
 import Expressions
@@ -42,7 +43,7 @@ private let event =
         }
     }
 
-    /// Found by the fuzzer: the range of a macro that holds another macro.
+    /// The fuzzer found this fault: the range of a macro holds another macro.
     @Test func theRangeOfAMacroMayHoldAnother() throws {
         #expect(try evaluate("properties.items.map(i, i.qty).map(y, y + 0.5)", on: event).value == "[2.5,1.5]")
         #expect(try evaluate("[1].map(x, x == 1, [x, x]).map(y, y[0] + 1)", on: event).value == "[2]")
@@ -59,7 +60,7 @@ private let event =
         #expect(expression.paths.map(\.description) == ["properties.price", "context.app", "x.y"])
     }
 
-    /// The quick way must decide just as the thorough way does, for every kind of value.
+    /// The quick decision must agree with the full evaluation for every kind of value.
     @Test func theQuickWayAgreesWithTheThoroughOne() throws {
         let values = [
             "1", "1.0", "-1", "2.5", "1e3", "100000000000000000000", "18446744073709551615", "9007199254740993", "true", "false", "null",
@@ -114,7 +115,7 @@ private let event =
 
     @Test func anEvaluationTakesABoundedNumberOfSteps() throws {
         #expect(try evaluate("a.all(x, a.all(y, true))", on: long).value.hasSuffix("the evaluation takes more steps than it may"))
-        // Not even `||` goes on after that.
+        // After that not even `||` continues.
         #expect(try evaluate("a.all(x, a.all(y, true)) || true", on: long).value.hasSuffix("the evaluation takes more steps than it may"))
     }
 

@@ -1,4 +1,4 @@
-// Every message that a text can bring before it runs, word for word, with its offset.
+// Tests the messages of faults that are found before an expression runs, word for word and with their offsets.
 
 import Expressions
 import Testing
@@ -11,7 +11,7 @@ import Testing
         ("a and b", "2: expected an operator or the end of the expression, found 'and'; 'and' is written &&"),
         ("a or b", "2: expected an operator or the end of the expression, found 'or'; 'or' is written ||"),
         ("a = 1", "2: found '='; equality is written =="), ("a & b", "2: found '&'; 'and' is written &&"),
-        ("a | b", "2: found '|'; 'or' is written ||"), ("a # b", "2: found '#', which no expression holds outside of quotes"),
+        ("a | b", "2: found '|'; 'or' is written ||"), ("a # b", "2: found '#', which is allowed only inside quotes"),
         ("'abc", "0: this quote is not closed"), ("'a\nb'", "2: the line ends inside a string; write \\n, or three quotes around it"),
         ("'\\q'", "1: there is no such escape; a backslash itself is written \\\\"),
         ("'\\x1'", "1: this escape needs 2 hexadecimal digits"),
@@ -44,17 +44,17 @@ import Testing
         ("has(1)", "4: has asks for a member: has(a.b)"), ("has(a.b, c)", "0: has takes one member: has(a.b)"),
         ("a.all(x)", "2: all takes a variable and an expression, was given 1 arguments"),
         ("a.all(1, true)", "6: all begins with a variable: all(x, …)"),
-        ("a.all(x, 1)", "9: all asks a question of each element: expected bool, found int"),
-        ("'a'.all(x, true)", "0: all goes through a list or a map, found string"),
+        ("a.all(x, 1)", "9: all needs a condition for elements: expected bool, found int"),
+        ("'a'.all(x, true)", "0: all needs a list or a map, found string"),
         ("[1]['a'] == 1", "4: a list is indexed by an int, found string"),
         ("{1.5: 1} == a", "1: a key is a string, bool, int or uint, found double"),
-        ("'abc'.b == a", "6: a member 'b' is asked of a value of type string; only maps have members"),
+        ("'abc'.b == a", "6: a value of type string has no member 'b'; only maps have members"),
         ("1 + 1", "0: a condition is true or false, but this gives int"),
         ("a.matches('(')", "10: RE2 cannot read this regular expression: missing ): ("),
-        ("now > timestamp('x')", "6: this is no timestamp between the years 1 and 9999, such as \"2024-06-10T12:00:00Z\""),
-        ("a == duration('x')", "5: this is no duration of at most 292 years, such as \"1h30m\" or \"250ms\""),
-        ("a == ip('x')", "5: this is no IP address"), ("a == version('x')", "5: this is no version, such as \"1.2.3\""),
-        ("1 in 2", "2: in does not take int and int; 'in' asks a list or a map"),
+        ("now > timestamp('x')", "6: this is not a timestamp between the years 1 and 9999, such as \"2024-06-10T12:00:00Z\""),
+        ("a == duration('x')", "5: this is not a duration of at most 292 years, such as \"1h30m\" or \"250ms\""),
+        ("a == ip('x')", "5: this is not an IP address"), ("a == version('x')", "5: this is not a version, such as \"1.2.3\""),
+        ("1 in 2", "2: in does not take int and int; 'in' needs a list or a map"),
     ])
     func aFaultSaysWhereAndWhatWasExpected(_ text: String, _ expected: String) { #expect(fault(text) == expected) }
 

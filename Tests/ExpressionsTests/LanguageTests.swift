@@ -1,4 +1,4 @@
-// The language, part by part: the ground that the cases of the specification cover.
+// Tests the parts of the language that the conformance cases of the specification cover.
 
 import Expressions
 import Testing
@@ -33,7 +33,7 @@ import Testing
     @Test(arguments: [
         ("1 / 0", "error: 1 / 0: division by zero"), ("1 % 0", "error: 1 % 0: division by zero"), ("1.0 / 0.0", #"double "Infinity""#),
         ("[1][1]", "error: [1][1]: the index is out of range"), ("{'a': 1}.b", "error: {'a': 1}.b: there is no such key"),
-        ("{'a': 1, 'a': 2}", "error: 'a': the key is there twice"), ("int('x')", "error: int('x'): this text is no number of this type"),
+        ("{'a': 1, 'a': 2}", "error: 'a': the key is there twice"), ("int('x')", "error: int('x'): this text is not a number of this type"),
         ("uint(-1)", "error: uint(-1): the value is beyond the range of this type"),
         ("string(b'\\xff')", "error: string(b'\\xff'): this is not UTF-8 text"),
         ("'%d'.format(['x'])", "error: '%d'.format(['x']): the format and its arguments do not fit"),
@@ -112,7 +112,7 @@ import Testing
         ("timestamp('2009-02-13T23:31:30Z').getDate('Australia/Sydney')", 14), ("timestamp('2009-02-13T23:31:30Z').getHours('-02:30')", 21),
         ("timestamp('2024-06-10T12:00:00Z').getHours('Europe/Berlin')", 14),
         ("timestamp('2024-01-10T12:00:00Z').getHours('Europe/Berlin')", 13),
-        // Beyond the last transition of the file, by its rule; and on both sides of a change.
+        // First times after the last transition of the file, which follow its rule; then times before and after a change.
         ("timestamp('2150-07-01T12:00:00Z').getHours('Europe/Berlin')", 14),
         ("timestamp('2150-01-01T12:00:00Z').getHours('Europe/Berlin')", 13),
         ("timestamp('2150-01-01T12:00:00Z').getHours('Australia/Sydney')", 23),
@@ -135,7 +135,7 @@ import Testing
 
     @Test func aPatternFromAValueIsAnErrorWhenItIsNone() {
         #expect(
-            outcome(of: "'a'.matches(p)", variables: ["p": .string(TextValue("("))]).hasPrefix("error: 'a'.matches(p): this is no regular"))
+            outcome(of: "'a'.matches(p)", variables: ["p": .string(TextValue("("))]).hasPrefix("error: 'a'.matches(p): this is not a"))
         #expect(outcome(of: "'aa'.matches(p)", variables: ["p": .string(TextValue("^a+$"))]) == "bool true")
     }
 }

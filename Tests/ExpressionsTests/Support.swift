@@ -2,7 +2,7 @@ import Events
 import Expressions
 import Testing
 
-/// The value as JSON with its type before it, or what went wrong.
+/// Returns the type and the JSON of the value, or the error, or the fault.
 func outcome(of text: String, variables: [String: Value] = [:], isChecked: Bool = true) -> String {
     let environment = Environment(.declared(variables.mapValues { _ in Type.dyn }), isChecked: isChecked)
     do {
@@ -15,7 +15,7 @@ func outcome(of text: String, variables: [String: Value] = [:], isChecked: Bool 
     }
 }
 
-/// An event in its block, with what its scanner found.
+/// An event with its block and its scanner, which keep it valid.
 final class ScannedLine {
     private var block = Block()
     private var scanner: Scanner
@@ -33,7 +33,7 @@ final class ScannedLine {
 
 struct OnEvent {
     var truth: Truth
-    /// The value as JSON, or the fault.
+    /// The value as JSON, or the error.
     var value: String
     var decision: Evaluator.Decision
 }
@@ -53,7 +53,7 @@ func evaluate(_ text: String, on event: String, now: Int64 = 0, sources: [String
     return OnEvent(truth: truth, value: value, decision: evaluator.decision(0, line.event, around))
 }
 
-/// What `check` says of a condition.
+/// Returns the fault of a condition with its offset. It is nil if there is none.
 func fault(_ text: String) -> String? {
     do {
         _ = try Expression.condition(text)

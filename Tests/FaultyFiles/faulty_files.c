@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a file holds for certain, and what was done to it since it was synced. */
+/* The durable contents of a file, and the changes since the last sync. */
 struct change {
   int64_t offset;
-  int64_t size; /* of a truncation: the new size */
-  char *bytes;  /* NULL: a truncation */
+  int64_t size; /* the new size for a truncation */
+  char *bytes;  /* NULL for a truncation */
   struct change *next;
 };
 struct image {
@@ -47,7 +47,7 @@ static sqlite3_vfs *real;
 static sqlite3_file *inner(sqlite3_file *file) { return ((struct file *)file)->real; }
 static struct faulty_disk *disk_of(sqlite3_file *file) { return ((struct file *)file)->disk; }
 
-/* Whether this call is the one; counts it. */
+/* Counts a call. Returns true if the call must fail. */
 static int fails(struct faulty_disk *disk) {
   pthread_mutex_lock(&disk->lock);
   int64_t number = disk->calls++;
@@ -59,7 +59,7 @@ static int fails(struct faulty_disk *disk) {
 
 static int code(struct faulty_disk *disk, int io) { return disk->kind == FAULTY_IO ? io : SQLITE_FULL; }
 
-/* Whether there is no room for the file to be that long. */
+/* Returns true if the disk has no space for the file to grow to that size. */
 static int finds_no_room(sqlite3_file *file, int64_t size) {
   struct faulty_disk *disk = disk_of(file);
   pthread_mutex_lock(&disk->lock);
@@ -113,7 +113,7 @@ static void resize(struct image *image, int64_t size) {
   image->size = size;
 }
 
-/* Does the first `part` bytes of a change. */
+/* Applies the first `part` bytes of a change. */
 static void apply(struct image *image, struct change *change, int64_t part) {
   if (!change->bytes) return resize(image, change->size);
   if (part == 0) return;
@@ -148,7 +148,8 @@ void faulty_disk_cut_power(struct faulty_disk *disk, uint64_t seed) {
   while (disk->images) {
     struct image *image = disk->images;
     disk->images = image->next;
-    /* The disk does what it was given in any order, a sector wholly or not; what is lost, what is torn, chance says. */
+    /* A disk may write unsynced changes in any order, and it writes a sector completely or not at all. Random numbers decide which changes
+       are lost and which are torn. */
     uint64_t loses = chance(&seed) % 4;
     for (struct change *change = image->first; change; change = change->next) {
       uint64_t die = chance(&seed);
@@ -210,7 +211,7 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size) {
 }
 static int file_sync(sqlite3_file *file, int flags) {
   if (fails(disk_of(file))) return SQLITE_IOERR_FSYNC;
-  /* The real disk need not be waited for: its power is ours to cut. */
+  /* The real disk is not synced, since the loss of power is only simulated. */
   (void)flags;
   settle(((struct file *)file)->image);
   return SQLITE_OK;
@@ -335,7 +336,7 @@ struct faulty_disk *faulty_disk_make(void) {
 }
 
 void faulty_disk_destroy(struct faulty_disk *disk) {
-  /* A file that is still open needs it. */
+  /* An open file still uses the disk. */
   if (faulty_disk_open_files(disk) > 0) return;
   sqlite3_vfs_unregister(&disk->vfs);
   while (disk->images) {
@@ -383,7 +384,7 @@ int faulty_disk_open_files(struct faulty_disk *disk) {
 }
 void faulty_disk_watch_power(struct faulty_disk *disk) { disk->watches = 1; }
 
-/* The one disk of the tests that take turns. */
+/* The shared disk of the tests that take turns. */
 
 static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER;
 static struct faulty_disk *shared;

@@ -10,7 +10,7 @@ import Testing
 @testable import Generations
 @testable import Router
 
-/// What happened to several providers, in order.
+/// The calls of several providers, in order.
 private final class Log: Sendable {
     private let lines = Monitor<[String]>([])
     func add(_ line: String) {
@@ -63,11 +63,11 @@ private let batch = Batch(Parcel())
 
 @Suite("A provider's slot in its lane")
 struct ProviderSlotTests {
-    @Test("the one that leaves is awaited, flushed and closed before the next one is called")
+    @Test("ends what the old provider does, flushes it and closes it before it calls the new one")
     func inTurn() {
         let log = Log()
         let old = Puppet("old", log, isHolding: true)
-        // Who waits for a turn looks at the clock.
+        // A thread that waits for its turn looks at the clock.
         let looks = Monitor(0)
         let clock = Clock(
             now: {
@@ -94,7 +94,7 @@ struct ProviderSlotTests {
         #expect(log.all == ["old deliver", "old flush", "old close", "new deliver"])
     }
 
-    @Test("a block that was judged by the old plan is handed over by it, though another plan has come meanwhile")
+    @Test("lets the old plan hand over a block that it judged, even if another plan has come meanwhile")
     func oneGeneration() throws {
         let log = Log()
         let out = Puppet("out", log, isHolding: true)
@@ -121,7 +121,7 @@ struct ProviderSlotTests {
             account.withLock { $0 = result }
             account.wake()
         }
-        // The first block is in the provider's hands, the second waits for room, the third for its turn.
+        // The first block is in flight, the second waits until its events fit, and the third waits for its turn.
         for n in 1...3 {
             let line = Array("{\"n\":\(n),\"pad\":\"\(String(repeating: "x", count: 90))\"}\n".utf8)
             #expect(write(ends[1], line, line.count) == line.count)
@@ -139,12 +139,12 @@ struct ProviderSlotTests {
         close(ends[0])
         #expect(result.balances)
         #expect(result.routes == ["old", "new"])
-        // The third was read before the new plan came, and is one or the other's.
+        // The third block was read before the new plan came, and belongs to either plan.
         let admitted = (0..<2).map { result.verdicts[$0, .admitted] }
         #expect(admitted[0] >= 2 && admitted[0] + admitted[1] == 3)
     }
 
-    @Test("one that does not answer is not awaited longer than the grace")
+    @Test("waits for an old provider only until the grace period is over")
     func grace() {
         let log = Log()
         let slot = ProviderSlot(Puppet("old", log, isHolding: true), clock: .system)
@@ -156,7 +156,7 @@ struct ProviderSlotTests {
         #expect(!log.all.contains("old flush"))
     }
 
-    @Test("one that says while it leaves that it is gone ends nothing: its batch goes to the next one")
+    @Test("does not end the lane if the old provider reports that its destination is gone: the new one gets the batch")
     func goneWhileLeaving() {
         let log = Log()
         let old = Puppet("old", log, isHolding: true)
@@ -172,13 +172,13 @@ struct ProviderSlotTests {
         log.wait(for: "old close")
         #expect(outcomes.withLock { $0 } == [BatchOutcome(.retry(Answer("gone"), after: .zero))])
         #expect(left.withLock { $0 } == 0)
-        // It has taken over when it is called.
+        // The new provider takes over when it is called.
         slot.deliver(batch, attempt: 1) { _ in }
         new.leave()
         #expect(left.withLock { $0 } == 1)
     }
 
-    @Test("of several that are to take over one after the other only the last one does, and all the others are closed")
+    @Test("lets only the last of several successors take over, and closes all others")
     func severalChanges() {
         let log = Log()
         let old = Puppet("old", log, isHolding: true)
@@ -193,7 +193,7 @@ struct ProviderSlotTests {
         #expect(!log.all.contains("second deliver"))
     }
 
-    @Test("when its lane ends while one takes over, both are closed")
+    @Test("closes both providers if its lane ends during a change")
     func closedMeanwhile() {
         let log = Log()
         let slot = ProviderSlot(Puppet("old", log, isHolding: true), clock: .system)

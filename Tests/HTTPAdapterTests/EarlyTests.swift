@@ -1,13 +1,13 @@
-// Servers that answer before they were sent the whole request.
+// Tests for servers that answer before they have the whole request.
 
 import PluginKit
 import Testing
 
 @testable import HTTP
 
-@Suite("http: a server that answers before it was sent the whole body")
+@Suite("http: a server that answers before it has the whole body")
 struct EarlyTests {
-    /// Text that no compression makes much smaller, made once.
+    /// Text that compression makes only a little smaller. It is made once.
     private static let pad: String = {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         return String(unsafeUninitializedCapacity: 1 << 24) { room in
@@ -20,7 +20,7 @@ struct EarlyTests {
         }
     }()
 
-    /// So many events of about that size, 16 MB together at most.
+    /// Returns `count` events of about `bytes` bytes each, together at most 16 MB.
     private func large(_ count: Int, bytes: Int = 1 << 18) -> [String] {
         (0..<count).map { number in
             let start = EarlyTests.pad.utf8.index(EarlyTests.pad.startIndex, offsetBy: number * bytes)
@@ -29,7 +29,7 @@ struct EarlyTests {
         }
     }
 
-    /// What the server does with the connection after its answer.
+    /// The action of the server after its answer.
     enum Afterwards: CaseIterable { case readsOn, stalls, closes, resets }
 
     private func answering(_ status: String, _ afterwards: Afterwards, receiveBuffer: Int32? = nil) -> Server {
@@ -46,7 +46,7 @@ struct EarlyTests {
         }
     }
 
-    @Test("a 2xx is unknown, whatever the server does afterwards, and at once", arguments: Afterwards.allCases)
+    @Test("an early 2xx is unknown at once, whatever the server does afterwards", arguments: Afterwards.allCases)
     func success(_ afterwards: Afterwards) throws {
         let server = answering("200 OK", afterwards)
         defer { server.close() }
@@ -57,19 +57,19 @@ struct EarlyTests {
         if afterwards == .readsOn || afterwards == .stalls {
             let words = "answered 200 before it was sent the whole body, so it cannot have taken all of it; "
             #expect(ending.code == 200 && ending.message.hasSuffix(words + "the server must read a request before it answers"))
-            #expect(instance.deliver(large(64)).message == ending.message, "the same words each time, so that they are told once")
+            #expect(instance.deliver(large(64)).message == ending.message, "the message is the same each time, so that it is logged once")
         }
     }
 
     @Test(
-        "so it is with every form of the body, compressed or not",
+        "an early 2xx is unknown with every form of the body, compressed or not",
         arguments: [("ndjson", "gzip"), ("array", "none"), ("array", "zstd"), ("event", "none"), ("event", "gzip")])
     func forms(body: String, compression: String) throws {
         let server = answering("204 No Content", .readsOn, receiveBuffer: 2048)
         defer { server.close() }
         let instance = try Instance(url: server.url, "\"body\": \"\(body)\", \"compression\": \"\(compression)\"")
         defer { instance.close() }
-        // With one event a request that one alone is larger than what a connection holds.
+        // With one event per request, that event alone is larger than the buffers of a connection.
         let ending = instance.deliver(large(body == "event" ? 1 : 32, bytes: body == "event" ? 1 << 23 : 1 << 18))
         #expect(ending.name == "unknown" && ending.code == 204, "\(ending)")
     }
@@ -85,7 +85,7 @@ struct EarlyTests {
         #expect(instance.deliver(large(64)).name == name)
     }
 
-    @Test("a server that reads everything and then answers has taken it, however large it is and however slowly it reads")
+    @Test("a 2xx after the whole body is a delivery, however large the body is and however slowly the server reads")
     func whole() throws {
         for buffer in [nil, 2048] as [Int32?] {
             let server = Server(receiveBuffer: buffer) { server, connection in
@@ -101,7 +101,7 @@ struct EarlyTests {
         }
     }
 
-    @Test("an interim answer before the body is no answer")
+    @Test("an interim answer before the end of the body is ignored")
     func interim() throws {
         let server = Server { server, connection in
             guard let head = connection.head() else { return }

@@ -6,7 +6,7 @@ import Testing
 @Suite("http, end to end")
 struct HTTPEndToEndTests {
     private static let executable: String = {
-        // The test runner lies beside what was built with it.
+        // The built programs are in the folder of the test runner, or in a folder above it.
         var folder = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         while folder.path != "/" {
             folder.deleteLastPathComponent()
@@ -19,7 +19,8 @@ struct HTTPEndToEndTests {
         fatalError("there is no switchyard beside \(CommandLine.arguments[0])")
     }()
 
-    /// Runs the router in the folder on this input; its exit code, and what it said. The input ends when `whenFed` has returned.
+    /// Runs the router in the folder with this input. Returns its exit code and its standard error. The input ends when `whenFed` has
+    /// returned.
     private func run(
         _ arguments: [String], in folder: TemporaryFolder, input: String, environment: [String: String] = [:],
         whenFed: (() -> Void)? = nil
@@ -31,7 +32,7 @@ struct HTTPEndToEndTests {
         process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
         process.environment = ["STATE_DIRECTORY": folder.path("state"), "TOKEN": "tops3cret", "BROKEN": "a\r\nX: b"]
             .merging(environment) { $1 }
-            // What `make tsan`, `make asan` and `make mutants` set for the programs that the tests start.
+            // These are the variables that `make tsan`, `make asan` and `make mutants` set for the programs that the tests start.
             .merging(
                 ProcessInfo.processInfo.environment.filter {
                     $0.key.hasSuffix("SAN_OPTIONS") || ["ASAN_SYMBOLIZER_PATH", "SWIFT_BACKTRACE", "SWITCHYARD_MUTANT"].contains($0.key)
@@ -60,7 +61,7 @@ struct HTTPEndToEndTests {
 
     private let asTheyCame = #""message_id": { "add": false }, "#
 
-    @Test("of 500 events the one that the server refuses ends alone in the dead letters, with the answer")
+    @Test("of 500 events only the one that the server refuses becomes a dead letter, with the answer")
     func poison() throws {
         let server = Server.answering { request, connection in
             connection.answer(request.text.contains("poison") ? "400 Bad Request" : "202 Accepted", "no \"poison\" here\nmore")
@@ -78,19 +79,19 @@ struct HTTPEndToEndTests {
         #expect(letters.first?.contains(#""reason":"rejected","attempts":1,"code":400,"#) == true)
         #expect(letters.first?.contains(#"answered 400: no \"poison\" here","#) == true)
         #expect(letters.first?.hasSuffix(#""event":{"n":321,"poison":true}}"#) == true)
-        // Each of the others arrived once, and the credentials with it.
+        // Each of the other events arrived once, and every request has the credentials.
         let arrived = server.requests.filter { !$0.text.contains("poison") }.flatMap { $0.text.split(separator: "\n") }.map(String.init)
         #expect(arrived.sorted() == events.filter { !$0.contains("poison") }.sorted())
         #expect(server.requests.allSatisfy { $0.headers["authorization"] == "Bearer tops3cret" })
         #expect(!result.errors.contains("tops3cret") && letters.first?.contains("tops3cret") == false)
     }
 
-    @Test("an event without an id gets one, and has the same when it is sent again")
+    @Test("an event without an id gets one, and keeps it when it is sent again")
     func sameIDs() throws {
         let server = Server { server, connection in
             guard let request = connection.request() else { return }
             server.note(request)
-            // It has taken them, but nobody can tell.
+            // The server has taken the events, but the router cannot know this.
             if connection.number <= 2 { connection.reset() } else { connection.answer("200 OK", headers: "Connection: close\r\n") }
         }
         defer { server.close() }
@@ -109,7 +110,7 @@ struct HTTPEndToEndTests {
         #expect(server.requests.last?.text == "{\"n\":1}\n")
     }
 
-    @Test("what a server stored before it reset the connection, each time, is told as unknown and never as undelivered")
+    @Test("if a server stores events and always resets the connection, they count as unknown and never as undelivered")
     func resets() throws {
         let server = Server { server, connection in
             guard let request = connection.request() else { return }
@@ -118,7 +119,7 @@ struct HTTPEndToEndTests {
         }
         defer { server.close() }
         let folder = TemporaryFolder()
-        // One batch of all of them, tried again and again before the input ends.
+        // All events are in one batch, which is tried several times before the input ends.
         let delivery =
             #""delivery": { "batch": { "events": 10, "wait": "1h" }, "retry": { "first": "1ms", "most": "2ms" }, "breaker": 1000000 }"#
         folder.write("routes.json", routes(#""url": "\#(server.url)", \#(delivery)"#))
@@ -130,7 +131,7 @@ struct HTTPEndToEndTests {
         #expect(letters.count == 10 && letters.allSatisfy { $0.contains(#""reason":"unknown""#) })
     }
 
-    /// A server that answers each request when it has read its head, and one batch for it of more than the two systems hold.
+    /// Runs a server that answers each request after its head, and delivers one batch that is larger than the buffers of both systems.
     private func sendEarly(
         retry: String, _ arguments: [String] = [], untilRequests count: Int = 0
     ) throws -> (code: Int32, errors: [Substring], letters: [String]) {
@@ -152,7 +153,7 @@ struct HTTPEndToEndTests {
         return (result.code, result.errors.split(separator: "\n"), deadLetters(in: folder.path + "/state/dead-letters.sqlite"))
     }
 
-    @Test("a server that always answers before it has read is named once, however often it is asked")
+    @Test("a server that always answers before the end of the body is reported once, however many requests it gets")
     func alwaysEarly() throws {
         let result = try sendEarly(retry: #""for": "1h""#, ["--drain", "1ms"], untilRequests: 5)
         #expect(result.code == 69)
@@ -163,7 +164,7 @@ struct HTTPEndToEndTests {
         #expect(result.letters.count == 20)
     }
 
-    @Test("retry.for bounds how long a server is asked that always answers before it has read")
+    @Test("retry.for limits how long events are sent to a server that always answers before the end of the body")
     func boundedEarly() throws {
         let result = try sendEarly(retry: #""for": "50ms""#)
         #expect(result.code == 69)
@@ -174,7 +175,7 @@ struct HTTPEndToEndTests {
         #expect(result.letters.count == 20)
     }
 
-    @Test("with one event a request the refused one ends alone in the dead letters at once")
+    @Test("with one event per request, only the refused event becomes a dead letter")
     func poisonAlone() throws {
         let server = Server.answering { request, connection in
             connection.answer(request.text.contains("poison") ? "422 No" : "204 No Content")
@@ -189,7 +190,7 @@ struct HTTPEndToEndTests {
         #expect(deadLetters(in: folder.path + "/state/dead-letters.sqlite").count == 1)
     }
 
-    @Test("a server that is busy for a while gets every event, and nothing is lost")
+    @Test("a server that is temporarily busy gets every event, and nothing is lost")
     func busy() throws {
         let server = Server.answering { request, connection in
             connection.answer(
@@ -204,7 +205,7 @@ struct HTTPEndToEndTests {
         #expect(result.errors.contains("answered 503"))
     }
 
-    @Test("a line break that comes out of the environment is refused by its place, without its value")
+    @Test("a line break from the environment is refused with its place, but without its value")
     func environment() throws {
         let folder = TemporaryFolder()
         folder.write("routes.json", routes(#""url": "http://127.0.0.1:1", "headers": { "X-Key": "${env:BROKEN}" }"#))
@@ -214,7 +215,7 @@ struct HTTPEndToEndTests {
         #expect(!result.errors.contains("X: b"))
     }
 
-    @Test("the proxies and the .netrc of the environment are not asked")
+    @Test("the proxies and the .netrc of the environment are ignored")
     func noProxy() throws {
         let folder = TemporaryFolder()
         folder.write(".netrc", "machine 127.0.0.1 login someone password netrcsecret\n")
@@ -235,7 +236,7 @@ struct HTTPEndToEndTests {
         #expect(server.requests.count == 1 && server.requests.first?.headers["authorization"] == nil)
     }
 
-    @Test("a proxy that is configured is used, whatever exceptions the environment makes")
+    @Test("a configured proxy is used, and exceptions in the environment are ignored")
     func proxy() throws {
         let folder = TemporaryFolder()
         let server = Server.answering("200 OK")

@@ -14,8 +14,8 @@ struct FaultTests {
         return ending
     }
 
-    /// What comes of it with so little time that a good server would have enough and a bad one is soon found out; with more, where a busy
-    /// machine did not come as far as sending the request, or reading this status.
+    /// Delivers with a short timeout, which is long enough for a good server. If a busy machine does not even send the request in time, or
+    /// does not read this status, it tries longer timeouts.
     private func deliverInHaste(
         reaching status: Int32? = nil, _ serve: @escaping @Sendable (Server, Server.Connection) -> Void
     ) throws -> (ending: Ending, milliseconds: Int) {
@@ -24,10 +24,10 @@ struct FaultTests {
             let isReached = ending.name == "unknown" && ending.code == status ?? ending.code
             if isReached || milliseconds == 30_000 { return (ending, milliseconds) }
         }
-        fatalError("the last one returns")
+        fatalError("the last timeout always returns")
     }
 
-    @Test("one that never answers leaves the events unknown")
+    @Test("if the server never answers, the events are unknown")
     func hang() throws {
         let (ending, milliseconds) = try deliverInHaste { _, connection in
             _ = connection.request()
@@ -36,7 +36,7 @@ struct FaultTests {
         #expect(ending.name == "unknown" && ending.message.hasSuffix("gave no whole answer within \(milliseconds) ms"))
     }
 
-    @Test("one that drips its answer leaves the events unknown")
+    @Test("if the server sends its answer very slowly, the events are unknown")
     func drip() throws {
         let (ending, _) = try deliverInHaste(reaching: 200) { _, connection in
             _ = connection.request()
@@ -46,7 +46,7 @@ struct FaultTests {
         #expect(ending.name == "unknown" && ending.code == 200)
     }
 
-    @Test("one that drips its head leaves the events unknown")
+    @Test("if the server sends the head of its answer very slowly, the events are unknown")
     func dripHead() throws {
         let (ending, _) = try deliverInHaste { _, connection in
             _ = connection.request()
@@ -56,27 +56,27 @@ struct FaultTests {
         #expect(ending.name == "unknown")
     }
 
-    @Test("one that takes no connection is tried again")
+    @Test("a server that accepts no connection is tried again")
     func refused() throws {
         let port = closedPort()
         let ending = try Instance(url: "http://127.0.0.1:\(port)").deliver()
         #expect(ending.name == "retry" && ending.message == "cannot reach http://127.0.0.1:\(port): Connection refused")
     }
 
-    @Test("a name that is not found is tried again")
+    @Test("a host name that cannot be resolved is tried again")
     func nameNotFound() throws {
         let ending = try Instance(url: "http://no-such-host.invalid/x").deliver()
         #expect(ending.name == "retry" && ending.message.hasPrefix("cannot reach http://no-such-host.invalid: "))
     }
 
-    @Test("one that resets before it reads is sent the events again")
+    @Test("if the server resets before it reads, the events are sent again")
     func resetBeforeReading() throws {
         let ending = try deliver { _, connection in connection.reset() }
-        // Whether a byte had left by then is a race in the kernels, and both come to a resend.
+        // The kernels race: a byte may have been sent before the reset or not. Both outcomes lead to a second attempt.
         #expect(ending.name == "unknown" || ending.name == "retry")
     }
 
-    @Test("one that resets after it has read leaves the events unknown")
+    @Test("if the server resets after it has read, the events are unknown")
     func resetAfterReading() throws {
         let ending = try deliver { _, connection in
             _ = connection.request()
@@ -85,14 +85,14 @@ struct FaultTests {
         #expect(ending.name == "unknown" && ending.message.hasSuffix("was lost before it answered: Recv failure: Connection reset by peer"))
     }
 
-    @Test("one that closes without an answer leaves the events unknown")
+    @Test("if the server closes without an answer, the events are unknown")
     func empty() throws {
         let ending = try deliver { _, connection in _ = connection.request() }
         #expect(ending.name == "unknown")
     }
 
     @Test(
-        "one that answers garbage leaves the events unknown",
+        "if the answer is garbage, the events are unknown",
         arguments: [
             "\u{0}\u{1}\u{2}", "hello\r\n\r\n", "HTTP/9.9 lots\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 200", "HTTP/1.1 99 Low\r\n\r\n",
         ])
@@ -104,7 +104,7 @@ struct FaultTests {
         #expect(ending.name == "unknown", "\(ending)")
     }
 
-    @Test("an answer that is cut off leaves the events unknown when it says 2xx, and counts when it says otherwise")
+    @Test("with a truncated 2xx answer the events are unknown, and any other truncated answer counts")
     func truncated() throws {
         for (status, name) in [(200, "unknown"), (503, "retry"), (400, "rejected")] {
             let ending = try deliver { _, connection in
@@ -115,7 +115,7 @@ struct FaultTests {
         }
     }
 
-    @Test("an answer without end is cut, and its status counts")
+    @Test("an endless answer is cut, and its status counts")
     func endless() throws {
         for (status, name) in [(200, "delivered"), (400, "rejected"), (500, "retry")] {
             let ending = try deliver { _, connection in
@@ -127,7 +127,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a head without end is cut")
+    @Test("an endless head is cut")
     func endlessHead() throws {
         let ending = try deliver { _, connection in
             _ = connection.request()
@@ -137,7 +137,7 @@ struct FaultTests {
         #expect(ending.name == "retry")
     }
 
-    @Test("a kept connection that the server has closed in the meantime is replaced without a failure")
+    @Test("a kept connection that the server has closed is replaced without a failure")
     func staleConnection() throws {
         let server = Server { server, connection in
             if let request = connection.request() {
@@ -152,7 +152,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a request that a kept connection took without an answer may have arrived, whatever comes of it on the next one",
+        "if a kept connection takes a request without an answer, the outcome is unknown, whatever happens on the next connection",
         arguments: [true, false])
     func takenWithoutAnswer(isRefused: Bool) throws {
         let server = Server { server, connection in
@@ -171,14 +171,14 @@ struct FaultTests {
         let instance = try Instance(url: server.url)
         #expect(instance.deliver().name == "delivered")
         let ending = instance.deliver()
-        #expect(ending.name == "unknown" && ending.message.hasSuffix("; the connection before had ended without an answer"), "\(ending)")
+        #expect(ending.name == "unknown" && ending.message.hasSuffix("; the previous connection ended without an answer"), "\(ending)")
         #expect(server.requests.count == (isRefused ? 2 : 3))
     }
 }
 
 @Suite("http: the end of an instance")
 struct ClosingTests {
-    @Test("closing ends what was sent as unknown and what was not as to be sent again, before it returns")
+    @Test("before closing returns, sent requests are unknown and the others are to be retried")
     func close() throws {
         let server = Server { server, connection in
             if let request = connection.request() { server.note(request) }
@@ -193,7 +193,7 @@ struct ClosingTests {
         #expect(tokens.map { instance.ending($0).name } == ["unknown", "unknown", "retry", "retry", "retry"])
     }
 
-    @Test("closing tells the events of a batch that were sent from those that were not")
+    @Test("closing separates the sent events of a batch from the others")
     func closeWithinBatch() throws {
         let server = Server { server, connection in
             while let request = connection.request() {
@@ -210,9 +210,9 @@ struct ClosingTests {
         #expect(ending.name == "retry" && ending.events == [0: "delivered 0", 1: "delivered 0", 2: "unknown 0"])
     }
 
-    @Test("closing ends a connection that is still being made")
+    @Test("closing ends a connection that is not yet established")
     func closeWhileConnecting() throws {
-        // The server says nothing to the greeting of TLS.
+        // The server does not answer the TLS client hello.
         let server = Server { server, connection in
             server.note(Request(line: "", headers: [:], body: []))
             connection.linger()
@@ -225,7 +225,7 @@ struct ClosingTests {
         #expect(instance.ending(token).name == "retry")
     }
 
-    @Test("a flush waits for what is under way")
+    @Test("a flush waits for active requests")
     func flush() throws {
         let gate = Monitor(false)
         let server = Server.answering { _, connection in
@@ -255,14 +255,14 @@ struct ClosingTests {
         #expect(try Instance(url: "http://127.0.0.1:1").deliver([]).name == "delivered")
     }
 
-    @Test("a batch that waits too long for its turn is to be sent again")
+    @Test("a batch that waits too long for its turn is a retry")
     func noTurn() throws {
         let server = Server { server, connection in
             _ = connection.request()
             connection.linger()
         }
         defer { server.close() }
-        // A busy machine may not come as far as the first request in the shorter of these times.
+        // A busy machine may not even send the first request within the shorter time.
         for milliseconds in [1500, 15_000] {
             let instance = try Instance(url: server.url, #""in_flight": 1, "timeout": {"total": \#(milliseconds)}"#)
             let endings = (0..<3).map { _ in instance.begin(["{}"]) }.map(instance.ending)

@@ -1,4 +1,4 @@
-// Servers that ask to be left alone.
+// Tests for servers that ask for a pause.
 
 import Platform
 import Testing
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("http: a server that asks for a pause")
 struct PauseTests {
-    @Test("nothing more is sent to it, neither what waits for its turn nor what is handed over later")
+    @Test("nothing more is sent to the server, neither waiting deliveries nor later ones")
     func nothingMore() throws {
         let gate = Monitor(false)
         let server = Server.answering { _, connection in
@@ -30,7 +30,7 @@ struct PauseTests {
         #expect(server.requests.count == 2)
     }
 
-    @Test("with one event a request it is said of the whole batch, also by the last one of it")
+    @Test("with one event per request, the pause applies to the whole batch, even if its last event asks for it")
     func eventByEvent() throws {
         let server = Server.answering { request, connection in
             connection.answer(request.text.contains("2") ? "503 Busy" : "200 OK", headers: "Retry-After: 3000\r\n")
@@ -42,7 +42,7 @@ struct PauseTests {
         #expect(ending.events == [0: "delivered 0", 1: "delivered 0", 2: "retry 503"])
     }
 
-    @Test("an answer without a time stops no other request")
+    @Test("an answer without a time does not stop other requests")
     func withoutTime() throws {
         let server = Server.answering { request, connection in
             connection.answer(request.text.contains("bad") ? "503 Busy" : "200 OK")
@@ -53,7 +53,7 @@ struct PauseTests {
         #expect(instance.deliver().name == "delivered")
     }
 
-    @Test("when the time is over it is asked again")
+    @Test("after the pause requests are sent again")
     func isOver() throws {
         let server = Server.answering { request, connection in
             connection.answer(request.text.contains("bad") ? "503 Busy" : "200 OK", headers: "Retry-After: 30\r\n")

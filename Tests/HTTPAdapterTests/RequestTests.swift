@@ -4,7 +4,7 @@ import Foundation
 import PluginKit
 import Testing
 
-@Suite("http: what is sent")
+@Suite("http: requests")
 struct RequestTests {
     private let events = [#"{"n":1,"text":"ä\n"}"#, #"{ "n" : 2.50 }"#, #"{"n":[3,{}]}"#]
 
@@ -15,7 +15,7 @@ struct RequestTests {
         return try #require(server.requests.first)
     }
 
-    @Test("by default a batch is posted as lines, byte for byte")
+    @Test("by default a batch is sent with POST as lines, byte for byte")
     func ndjson() throws {
         let request = try request()
         #expect(request.line == "POST /in HTTP/1.1")
@@ -42,7 +42,7 @@ struct RequestTests {
         #expect(server.requests.map(\.text) == ["[{}]"])
     }
 
-    @Test("with one event a request each is a JSON document of its own")
+    @Test("with one event per request, each body is one JSON document")
     func event() throws {
         let server = Server.answering("200 OK")
         defer { server.close() }
@@ -51,7 +51,7 @@ struct RequestTests {
         #expect(server.requests.allSatisfy { $0.headers["content-type"] == "application/json" })
     }
 
-    @Test("compressed bodies hold the same lines", arguments: ["gzip", "zstd"])
+    @Test("compressed bodies contain the same lines", arguments: ["gzip", "zstd"])
     func compression(method: String) throws {
         let server = Server.answering("200 OK")
         defer { server.close() }
@@ -97,7 +97,7 @@ struct RequestTests {
         return ZSTD_isError(size) == 0 ? Array(plain[..<size]) : []
     }
 
-    @Test("headers go with every request, and may replace what the adapter would say of itself")
+    @Test("headers are sent with every request, and may replace the adapter's own headers")
     func headers() throws {
         let request = try request(
             #""headers": {"Authorization": "Bearer abc", "X-Empty": "", "user-agent": "mine/1", "Content-Type": "text/plain", "Host": "other.example"}"#
@@ -109,7 +109,7 @@ struct RequestTests {
         #expect(request.headers["host"] == "other.example")
     }
 
-    @Test("connections are kept from one request to the next")
+    @Test("connections are kept between requests")
     func reuse() throws {
         let server = Server.answering("200 OK")
         defer { server.close() }
@@ -118,7 +118,7 @@ struct RequestTests {
         #expect(server.connections == 1 && server.requests.count == 20)
     }
 
-    @Test("there are as many requests at once as asked for, and never more")
+    @Test("the number of requests at once reaches the limit and never exceeds it")
     func inFlight() throws {
         let counts = Monitor((now: 0, most: 0, come: 0))
         let server = Server.answering { _, connection in
@@ -129,7 +129,7 @@ struct RequestTests {
                 return counts.come
             }
             counts.wake()
-            // Three by three: none is answered before its two companions have come.
+            // Requests are answered in groups of three: none is answered before all three of its group have arrived.
             counts.wait(while: { $0.come < (mine + 2) / 3 * 3 })
             counts.withLock { $0.now -= 1 }
             connection.answer("200 OK")
@@ -145,7 +145,7 @@ struct RequestTests {
         #expect(server.connections == 6)
     }
 
-    @Test("a proxy that is configured is used, with its own credentials")
+    @Test("a configured proxy is used, with its own credentials")
     func proxy() throws {
         let server = Server.answering("200 OK")
         defer { server.close() }
@@ -155,7 +155,7 @@ struct RequestTests {
         #expect(server.requests.first?.headers["proxy-authorization"] == "Basic bWU6cGE1NQ==")
     }
 
-    @Test("a proxy that refuses a tunnel is a fault when it will do so again, and never hears the headers of the requests")
+    @Test("a proxy that permanently refuses a tunnel is a fault, and it never gets the headers of the requests")
     func proxyTunnel() throws {
         for (status, name) in [("407 Who", "fault"), ("403 No", "fault"), ("503 Busy", "retry")] {
             let server = Server.answering(status)

@@ -1,11 +1,11 @@
-// A server on loopback that does what a test tells it, well or badly: plain sockets, a thread for each connection.
+// A server on loopback with a behavior that the test defines, correct or faulty. It uses plain sockets and one thread per connection.
 
 import Glibc
 import PluginKit
 
 struct Request: Sendable {
     var line: String
-    /// Names in lower case.
+    /// The headers, with names in lower case.
     var headers: [String: String]
     var body: [UInt8]
     var text: String { String(decoding: body, as: UTF8.self) }
@@ -13,7 +13,7 @@ struct Request: Sendable {
 
 final class Server: Sendable {
     final class Connection: Sendable {
-        /// Counted from 1 in the order of their coming.
+        /// The number of the connection, counted from 1 in the order of arrival.
         let number: Int
         let socket: Int32
         private let pending = Monitor<[UInt8]>([])
@@ -23,14 +23,14 @@ final class Server: Sendable {
             self.socket = socket
         }
 
-        /// The next request, whole; nil when the client has left.
+        /// Reads the next whole request. Returns nil if the client has left.
         func request() -> Request? {
             guard var request = head(), let body = body(of: request) else { return nil }
             request.body = body
             return request
         }
 
-        /// The body behind a head; nil when the client has left.
+        /// Reads the body after a head. Returns nil if the client has left.
         func body(of head: Request) -> [UInt8]? {
             let size = Int(head.headers["content-length"] ?? "0") ?? 0
             while pending.withLock({ $0.count }) < size { if !fill() { return nil } }
@@ -40,7 +40,7 @@ final class Server: Sendable {
             }
         }
 
-        /// The head of the next request; its body is left unread.
+        /// Reads the head of the next request, and leaves its body unread. Returns nil if the client has left.
         func head() -> Request? {
             let end = Array("\r\n\r\n".utf8)
             while true {
@@ -71,7 +71,7 @@ final class Server: Sendable {
             return true
         }
 
-        /// False: the client has left.
+        /// Sends text. Returns false if the client has left.
         @discardableResult
         func send(_ text: String) -> Bool {
             var bytes = Array(text.utf8)[...]
@@ -87,7 +87,7 @@ final class Server: Sendable {
             send("HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(headers)\r\n\(body)")
         }
 
-        /// Waits until the client leaves, or the time is up; what it sends meanwhile is thrown away. False: it has left.
+        /// Waits until the client leaves, or the time is up, and discards what it sends. Returns false if the client has left.
         @discardableResult
         func linger(milliseconds: Int32 = -1) -> Bool {
             var entry = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
@@ -95,13 +95,13 @@ final class Server: Sendable {
             return true
         }
 
-        /// Reads nothing more until the connection is ended on this side or the other.
+        /// Reads nothing more until either side ends the connection.
         func stall() {
             var entry = pollfd(fd: socket, events: 0, revents: 0)
             while poll(&entry, 1, -1) < 0, errno == EINTR {}
         }
 
-        /// Ends the connection with a reset instead of properly.
+        /// Makes the connection end with a reset.
         func reset() {
             var option = Linger(on: 1, seconds: 0)
             setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<Linger>.size))
@@ -129,8 +129,8 @@ final class Server: Sendable {
     var requests: [Request] { state.withLock { $0.requests } }
     var connections: Int { state.withLock { $0.connections } }
 
-    /// `serve` has the connection until it returns, which closes it. `receiveBuffer`: about how many bytes the system takes of what the
-    /// server has not read.
+    /// Starts the server. `serve` owns the connection until it returns; then the connection is closed. `receiveBuffer` is the approximate
+    /// number of bytes that the system accepts before the server reads them.
     init(receiveBuffer: Int32? = nil, _ serve: @escaping @Sendable (Server, Connection) -> Void) {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
@@ -138,7 +138,7 @@ final class Server: Sendable {
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let listener = self.listener
-        // Connections inherit it.
+        // Connections inherit this option.
         if var size = receiveBuffer { setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size)) }
         let bound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -154,7 +154,7 @@ final class Server: Sendable {
         }.detach()
     }
 
-    /// Answers each request in its turn, connections being kept.
+    /// Makes a server that answers the requests in order and keeps connections.
     static func answering(_ answer: @escaping @Sendable (Request, Connection) -> Void) -> Server {
         Server { server, connection in
             while let request = connection.request() {
@@ -173,7 +173,7 @@ final class Server: Sendable {
         state.wake()
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until `count` requests have arrived.
     func wait(requests count: Int) { state.wait(while: { $0.requests.count < count }) }
 
     private func accept(_ serve: @escaping @Sendable (Server, Connection) -> Void) {
@@ -194,7 +194,7 @@ final class Server: Sendable {
             }
             Thread.start("connection") { [self] in
                 serve(self, connection)
-                // Under the lock, so that nobody shuts down another connection of the same number.
+                // Close under the lock. Otherwise `close` could shut down another connection with the same descriptor number.
                 state.withLock { state in
                     state.open[socket] = nil
                     Glibc.close(socket)
@@ -209,7 +209,7 @@ final class Server: Sendable {
         state.wake()
     }
 
-    /// Takes no more connections.
+    /// Stops accepting connections.
     func refuse() { shutdown(listener, Int32(SHUT_RDWR)) }
 
     /// Ends all connections and threads.
@@ -225,7 +225,7 @@ final class Server: Sendable {
     }
 }
 
-/// A port on which nobody listens.
+/// Returns a port on which no program listens.
 func closedPort() -> Int {
     let server = Server { _, _ in }
     server.close()

@@ -6,7 +6,7 @@ import Testing
 @Suite("http: settings")
 struct HTTPSettingsTests {
     @Test(
-        "a url that cannot be used is refused, and the reason never shows it",
+        "an invalid url is refused, and the reason never shows it",
         arguments: [
             (#""""#, "url must begin with https:// or http://"), (#""collector.example/x""#, "url must begin with https:// or http://"),
             (#""ftp://h0st/s3cret""#, "url must begin with https:// or http://"),
@@ -26,7 +26,7 @@ struct HTTPSettingsTests {
     }
 
     @Test(
-        "a header that could end a line, break a request or be two is refused, and the reason never shows its value",
+        "a header that could end a line, break a request or is duplicated is refused, and the reason never shows its value",
         arguments: [
             (#""X": "s3cret\r\nY: 1""#, "headers.X: the value holds a line break"),
             (#""X": "s3cret\n""#, "headers.X: the value holds a line break"),
@@ -38,7 +38,7 @@ struct HTTPSettingsTests {
             (#""Transfer-Encoding": "s3cret""#, "headers.Transfer-Encoding cannot be set"),
             (#""Content-Encoding": "s3cret""#, "headers.Content-Encoding cannot be set: set 'compression' instead"),
             (#""Proxy-Authorization": "s3cret""#, "headers.Proxy-Authorization cannot be set: write it into 'proxy'"),
-            (#""A": "s3cret", "a": "s3cret""#, "headers.a is there twice"),
+            (#""A": "s3cret", "a": "s3cret""#, "headers.a is given twice"),
         ])
     func headers(headers: String, words: String) {
         let refusal = refusal("{\"url\": \"http://127.0.0.1:1\", \"headers\": {\(headers)}}")
@@ -47,7 +47,7 @@ struct HTTPSettingsTests {
     }
 
     @Test(
-        "other settings that cannot work are refused with the way out",
+        "other invalid settings are refused with a message that says what to do",
         arguments: [
             (#""tls": {}"#, "tls is set, but url begins with http://, which uses none; write https://"),
             (#""timeout": {"total": 0}"#, "timeout.total must be between 1ms and 24h"),
@@ -59,7 +59,7 @@ struct HTTPSettingsTests {
         #expect(refusal("{\"url\": \"http://127.0.0.1:1\", \(setting)}") == words)
     }
 
-    @Test("files of tls must be there, and a key needs a certificate")
+    @Test("the files of tls must exist, and a key needs a certificate")
     func files() {
         let folder = TemporaryFolder()
         folder.write("key", "k")
@@ -70,7 +70,7 @@ struct HTTPSettingsTests {
         #expect(with(#""ca": """#) == "tls.ca is not a path")
     }
 
-    @Test("the description offers what the settings read")
+    @Test("the description contains the settings")
     func description() {
         let json = HTTPProvider.description.json(erase: false)
         for text in [
@@ -89,25 +89,25 @@ struct RetryAfterTests {
 
     private func read(_ text: String) -> UInt64? { RetryAfter.milliseconds(text.utf8, wall: wall) }
 
-    @Test("the three forms of a date mean the same")
+    @Test("the three formats of a date are equivalent")
     func dates() {
         #expect(read("Sun, 06 Nov 1994 08:50:37 GMT") == 60_000)
         #expect(read("Sunday, 06-Nov-94 08:50:37 GMT") == 60_000)
         #expect(read("Sun Nov  6 08:50:37 1994") == 60_000)
         #expect(read(" Sun, 06 Nov 1994 09:00:00 GMT ") == 623_000)
-        // Over the end of a February of 29 days: 1996-02-29 is there, an hour before 1996-03-01.
+        // Across the end of a February with 29 days: the hour before 1996-03-01 is on 1996-02-29.
         #expect(RetryAfter.milliseconds("Fri, 01 Mar 1996 00:00:00 GMT".utf8, wall: 825_634_800_000_000_000) == 3_600_000)
         #expect(RetryAfter.milliseconds("Fri, 01 Mar 1996 00:00:00 GMT".utf8, wall: 825_638_399_000_000_000) == 1000)
     }
 
-    @Test("a date in the past, or now, asks for nothing")
+    @Test("a date that is in the past or now asks for no pause")
     func past() {
         #expect(read("Sun, 06 Nov 1994 08:49:37 GMT") == nil)
         #expect(read("Sun, 06 Nov 1994 08:49:36 GMT") == nil)
         #expect(read("Thursday, 01-Jan-70 00:00:00 GMT") == nil)
     }
 
-    @Test("what is absurd is an hour")
+    @Test("a longer pause than an hour becomes an hour")
     func absurd() {
         #expect(read("3600") == 3_600_000)
         #expect(read("3601") == 3_600_000)
@@ -117,7 +117,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "what makes no sense asks for nothing",
+        "an invalid value asks for no pause",
         arguments: [
             "", " ", "0", "-1", "1.5", "soon", "1 2", "Sun, 06 Nov 1994 08:50:37 CET", "Sun, 06 Nov 1994 08:50 GMT",
             "Sun, 32 Nov 1994 08:50:37 GMT",

@@ -1,10 +1,10 @@
 import PluginKit
 import Testing
 
-@Suite("http: what an answer means")
+@Suite("http: outcomes of answers")
 struct StatusTests {
     @Test(
-        "a status becomes the outcome that its meaning asks for",
+        "each status has its outcome",
         arguments: [
             (200, "delivered"), (201, "delivered"), (202, "delivered"), (204, "delivered"), (299, "delivered"),
             (408, "retry"), (425, "retry"), (429, "retry"), (500, "retry"), (502, "retry"), (503, "retry"), (504, "retry"), (599, "retry"),
@@ -14,7 +14,7 @@ struct StatusTests {
         ])
     func statuses(status: Int, name: String) throws {
         let server = Server.answering { _, connection in
-            // No body goes with these.
+            // These statuses have no body.
             if status == 204 || status == 304 { connection.send("HTTP/1.1 \(status) X\r\n\r\n") } else { connection.answer("\(status) X") }
         }
         defer { server.close() }
@@ -26,7 +26,7 @@ struct StatusTests {
         }
     }
 
-    @Test("Retry-After is honoured in seconds and as a date, and what is absurd is an hour")
+    @Test("Retry-After is honored in seconds and as a date, up to one hour")
     func retryAfter() throws {
         for (header, after) in [
             ("Retry-After: 7", 7000), ("retry-after:  120 ", 120_000), ("Retry-After: 0", 0), ("Retry-After: -3", 0),
@@ -42,7 +42,7 @@ struct StatusTests {
         }
     }
 
-    @Test("an interim answer is passed over")
+    @Test("an interim answer is ignored")
     func interim() throws {
         let server = Server.answering { _, connection in
             connection.send("HTTP/1.1 103 Early Hints\r\nRetry-After: 9\r\n\r\n")
@@ -53,7 +53,7 @@ struct StatusTests {
         #expect(ending.name == "retry" && ending.code == 503 && ending.after == 0)
     }
 
-    @Test("a refusal carries the first line of the answer, made safe to show")
+    @Test("a refusal contains the first line of the answer, safe to show")
     func words() throws {
         let body = "\r\n  bad \u{1b}[31mfield\u{7}\tname \\u{202e}\nsecond line"
         let server = Server.answering("400 Bad Request", body)
@@ -64,7 +64,7 @@ struct StatusTests {
             ending.message == "http://127.0.0.1:\(server.port) answered 400: bad \\u001b[31mfield\\u0007\\tname \\u{202e}")
     }
 
-    @Test("a long first line is cut, not within a character")
+    @Test("a long first line is cut between characters")
     func longWords() throws {
         let server = Server.answering("422 No", String(repeating: "é", count: 1000))
         defer { server.close() }
@@ -85,7 +85,7 @@ struct StatusTests {
         #expect(server.requests.first?.line == "POST /in?api=k3y-in-url HTTP/1.1")
     }
 
-    @Test("a redirect is a fault, and its target gets nothing", arguments: [301, 302, 303, 307, 308])
+    @Test("a redirect is a fault, and no request goes to its target", arguments: [301, 302, 303, 307, 308])
     func redirect(status: Int) throws {
         let canary = Server.answering("200 OK")
         let server = Server.answering("\(status) Elsewhere", headers: "Location: \(canary.url)?with=secret\r\n")
@@ -98,7 +98,7 @@ struct StatusTests {
         #expect(canary.connections == 0 && server.requests.count == 1)
     }
 
-    @Test("with one event a request each event has its own outcome")
+    @Test("with one event per request, each event has its own outcome")
     func eachEvent() throws {
         let server = Server.answering { request, connection in
             connection.answer(request.text.contains("bad") ? "400 Bad" : "200 OK", "no")
@@ -109,7 +109,7 @@ struct StatusTests {
         #expect(ending.events == [1: "rejected 400", 3: "rejected 400"])
     }
 
-    @Test("once an event was put off, those behind it are not sent")
+    @Test("after an event with a retry, the next events are not sent")
     func putOff() throws {
         let server = Server.answering { request, connection in
             connection.answer(request.text.contains("5") ? "503 Busy" : "200 OK", headers: "Retry-After: 3\r\n")
@@ -122,7 +122,7 @@ struct StatusTests {
         #expect(server.requests.count == 6)
     }
 
-    @Test("events behind one whose request came to an unknown end were not sent, and are to be sent again")
+    @Test("events after one with an unknown outcome are not sent, and get a retry")
     func behindUnknown() throws {
         let server = Server { server, connection in
             while let request = connection.request() {
@@ -137,7 +137,7 @@ struct StatusTests {
         #expect(ending.events == [0: "delivered 0", 1: "delivered 0", 2: "delivered 0", 3: "unknown 0"])
     }
 
-    @Test("an answer that comes before the body was taken counts as it stands")
+    @Test("a refusal before the end of the body keeps its meaning")
     func early() throws {
         let server = Server { server, connection in
             guard let head = connection.head() else { return }

@@ -1,4 +1,4 @@
-// The adapter behind its C table, as the router sees it, with a host that remembers; and a folder that goes when its test does.
+// The adapter behind its C table, as the router sees it, with a host that records its calls. Also a temporary folder for each test.
 
 import Foundation
 import Glibc
@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTP
 
-/// What the host was told of one delivery or flush.
+/// The outcome that the host got for one delivery or flush.
 struct Ending: Equatable, CustomStringConvertible {
     var kind: UInt32
     var code: Int32
@@ -20,7 +20,7 @@ struct Ending: Equatable, CustomStringConvertible {
     var description: String { "\(name) \(code) after \(after): \(message) \(events.sorted { $0.key < $1.key })" }
 }
 
-/// An instance of the adapter. The memory of a batch is overwritten and freed as soon as its delivery has ended.
+/// An instance of the adapter. The memory of a batch is overwritten and freed when its delivery ends.
 final class Instance: @unchecked Sendable {
     private struct State {
         var endings: [UInt64: [Ending]] = [:]
@@ -28,7 +28,8 @@ final class Instance: @unchecked Sendable {
         var last: UInt64 = 0
     }
 
-    /// What callbacks lead to: not the instance, which would then be destroyed from within one if that held it last.
+    /// The target of the callbacks. It is not the instance: if a callback held the last reference, the instance would be destroyed inside
+    /// it.
     private final class Record: Sendable {
         let state = Monitor(State())
 
@@ -56,7 +57,8 @@ final class Instance: @unchecked Sendable {
     private let record = Record()
     private var state: Monitor<State> { record.state }
     private let host = UnsafeMutablePointer<switchyard_host>.allocate(capacity: 1)
-    // Not by the exported symbol: linked with other adapters for the tests, the first one of that name stands.
+    // The test does not use the exported symbol: several adapters are linked into the tests, and the linker keeps only one symbol of that
+    // name.
     private let table = export(HTTPProvider.self)
     private var handle: UnsafeMutableRawPointer?
 
@@ -78,7 +80,8 @@ final class Instance: @unchecked Sendable {
         if handle == nil { throw SettingsFault(String(decoding: error.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)) }
     }
 
-    /// It is patient unless it is told otherwise: under a sanitizer, beside all other tests, an answer may take very long.
+    /// Makes an instance with long timeouts unless `more` sets them. Under a sanitizer, and beside all other tests, an answer can take very
+    /// long.
     convenience init(url: String, _ more: String = "") throws {
         let patience = more.contains("\"timeout\"") ? "" : #", "timeout": {"connect": 600000, "total": 600000}"#
         try self.init("{\"url\": \"\(url)\"\(patience)\(more.isEmpty ? "" : ", " + more)}")
@@ -95,7 +98,7 @@ final class Instance: @unchecked Sendable {
         table.pointee.destroy(handle)
     }
 
-    /// Begins a delivery; its token.
+    /// Begins a delivery and returns its token.
     func begin(_ events: [String]) -> UInt64 {
         var bytes: [UInt8] = []
         let ends = events.map { event in
@@ -131,7 +134,7 @@ final class Instance: @unchecked Sendable {
         return token
     }
 
-    /// How it ended, once it has; each ends exactly once.
+    /// Waits for the end of a delivery and returns its outcome. Checks that it ended exactly once.
     func ending(_ token: UInt64) -> Ending {
         let endings: [Ending] = state.waitUntilReady { state in
             guard let endings = state.endings[token] else { return .notBefore(nil) }
@@ -146,7 +149,7 @@ final class Instance: @unchecked Sendable {
     func deliver(_ events: [String] = ["{\"n\":1}"]) -> Ending { ending(begin(events)) }
 }
 
-/// The words with which settings are refused.
+/// Returns the message with which settings are refused.
 func refusal(_ settings: String) -> String {
     do {
         _ = try Instance(settings)

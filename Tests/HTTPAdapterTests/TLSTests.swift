@@ -3,7 +3,7 @@ import Glibc
 import PluginKit
 import Testing
 
-/// Certificates made for the tests by `openssl`: an authority, and what it signed.
+/// Certificates that `openssl` makes for the tests: authorities, and certificates that they signed.
 private final class Certificates: Sendable {
     static let shared = Certificates()
     let folder = TemporaryFolder()
@@ -72,12 +72,12 @@ private final class Certificates: Sendable {
     }
 }
 
-/// The server of tls-server.py as a child.
+/// The server of tls-server.py as a child process.
 private final class TLSServer {
     private let process = Process()
     private let output = Pipe()
     private(set) var port = 0
-    /// Lines that it said and nobody has read yet.
+    /// The printed lines that no test has read yet.
     private var pending: [String] = []
     private var torn = ""
 
@@ -93,7 +93,7 @@ private final class TLSServer {
     }
 
     deinit {
-        // The runner's threads block other signals, and a child inherits that.
+        // The threads of the test runner block other signals, and a child inherits that.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
@@ -117,14 +117,14 @@ private final class TLSServer {
 struct TLSTests {
     private let ca = "\"tls\": {\"ca\": \"\(Certificates.shared.ca)\"}"
 
-    @Test("a server with a certificate of the configured authority is trusted")
+    @Test("a server with a certificate from the configured authority is trusted")
     func good() throws {
         let server = try TLSServer("good")
         #expect(try Instance(url: server.url, ca).deliver().name == "delivered")
         #expect(server.line() == "request http/1.1 connection 1 TLSv1.3")
     }
 
-    @Test("the configured authority is trusted instead of the system's, and the system's does not know ours")
+    @Test("without a configured authority, a certificate that the system does not know is refused")
     func systemAuthorities() throws {
         let server = try TLSServer("good")
         let ending = try Instance(url: server.url).deliver()
@@ -132,7 +132,7 @@ struct TLSTests {
     }
 
     @Test(
-        "a server that cannot prove who it is gets nothing, and is tried again",
+        "a server with an invalid certificate gets nothing, and is tried again",
         arguments: [("wrong", "127.0.0.1"), ("expired", "expired"), ("unknown", "issuer")])
     func untrusted(certificate: String, word: String) throws {
         let server = try TLSServer(certificate)
@@ -141,7 +141,7 @@ struct TLSTests {
         #expect(server.line() == "connection 1 ended without a request")
     }
 
-    @Test("a server that does not speak the oldest version allowed is refused")
+    @Test("a server that supports only a TLS version below the minimum is refused")
     func oldVersion() throws {
         let server = try TLSServer("good", ["--newest", "1.2"])
         let ending = try Instance(url: server.url, "\"tls\": {\"ca\": \"\(Certificates.shared.ca)\", \"minimum\": \"1.3\"}").deliver()
@@ -151,14 +151,15 @@ struct TLSTests {
         #expect(server.line() == "request http/1.1 connection 2 TLSv1.2")
     }
 
-    @Test("a client certificate is shown to a server that asks for one")
+    @Test("a client certificate is presented to a server that asks for one")
     func clientCertificate() throws {
         let folder = Certificates.shared.folder
         let server = try TLSServer("good", ["--client-ca", Certificates.shared.ca])
         let tls =
             #""tls": {"ca": "\#(folder.path("ca.pem"))", "certificate": "\#(folder.path("client.pem"))", "key": "\#(folder.path("client.key"))"}"#
         #expect(try Instance(url: server.url, tls).deliver().name == "delivered")
-        // In TLS 1.3 the client is asked after it has begun to send: whether the events were taken is not known to it.
+        // In TLS 1.3 the server asks for the certificate after the client has started to send. So the client does not know if the events
+        // were taken.
         let without = try Instance(url: server.url, ca).deliver()
         #expect(without.name == "unknown" || without.name == "retry")
     }
@@ -172,7 +173,7 @@ struct TLSTests {
         #expect(ending.name == "fault" && ending.message.hasPrefix("a file of tls cannot be used"), "\(ending)")
     }
 
-    @Test("a server without TLS behind an https url is tried again")
+    @Test("a server without TLS at an https url is tried again")
     func plain() throws {
         let server = Server { _, connection in connection.answer("400 Bad Request") }
         defer { server.close() }
@@ -180,7 +181,7 @@ struct TLSTests {
         #expect(ending.name == "retry", "\(ending)")
     }
 
-    @Test("HTTP/2 is used where it is offered, with all requests on one connection")
+    @Test("HTTP/2 is used if it is offered, with all requests on one connection")
     func http2() throws {
         let server = try TLSServer("good", ["--h2"])
         let instance = try Instance(url: server.url, ca + #", "body": "event""#)
@@ -189,14 +190,14 @@ struct TLSTests {
         #expect(lines.allSatisfy { $0.hasPrefix("request h2 connection 1 stream") }, "\(lines)")
     }
 
-    @Test("a large body passes over HTTP/2")
+    @Test("a large body is delivered over HTTP/2")
     func http2Large() throws {
         let server = try TLSServer("good", ["--h2"])
         let large = (0..<100).map { "{\"n\":\($0),\"pad\":\"\(String(repeating: "x", count: 20_000))\"}" }
         #expect(try Instance(url: server.url, ca).deliver(large).name == "delivered")
     }
 
-    @Test("over HTTP/2 too a 2xx is no delivery when it comes before the body was sent", arguments: ["head", "and-end"])
+    @Test("over HTTP/2 too, a 2xx before the end of the body is unknown", arguments: ["head", "and-end"])
     func http2Early(way: String) throws {
         let server = try TLSServer("good", ["--early", way])
         let large = (0..<100).map { "{\"n\":\($0),\"pad\":\"\(String(repeating: "x", count: 20_000))\"}" }
@@ -205,19 +206,19 @@ struct TLSTests {
         #expect(ending.message.contains("answered 200 before it was sent the whole body"), "\(ending)")
     }
 
-    @Test("after a GOAWAY that took the request the next one goes to a new connection")
+    @Test("after a GOAWAY that includes the request, the next request uses a new connection")
     func goAwayAfter() throws {
         let server = try TLSServer("good", ["--goaway", "after"])
         let instance = try Instance(url: server.url, ca)
         #expect(instance.deliver().name == "delivered")
         #expect(server.line() == "request h2 connection 1 stream 1")
-        // Until then the answer can have come without what follows it, and the next request would be sent to one who no longer listens.
+        // The answer can arrive before the GOAWAY. Then the next request would go to the old connection, which no longer accepts requests.
         #expect(server.line() == "connection 1 ended")
         #expect(instance.deliver().name == "delivered")
         #expect(server.line() == "request h2 connection 2 stream 1")
     }
 
-    @Test("a GOAWAY that did not take the request is sent it again, here or by the router")
+    @Test("after a GOAWAY that excludes the request, libcurl or the router sends it again")
     func goAwayBefore() throws {
         let server = try TLSServer("good", ["--goaway", "before"])
         let instance = try Instance(url: server.url, ca)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A TLS server for the tests, which speaks just enough HTTP/1.1 and HTTP/2. It tells its port, and what comes of each connection, on standard output.
+"""A TLS server for the tests, which implements just enough of HTTP/1.1 and HTTP/2. It prints its port and a report of each connection to
+standard output.
 
 usage: tls-server.py CERTIFICATE KEY [--client-ca FILE] [--newest 1.2] [--h2] [--early head|and-end] [--goaway before|after]
 """
@@ -85,7 +86,8 @@ def http2(stream, number, goaway, early, note):
             send(HEADERS, END_HEADERS | END_STREAM, of, STATUS_200)
             if goaway == "after" and number == 1:
                 send(GOAWAY, 0, 0, struct.pack(">II", of, 0))
-                # Were it closed at once, the kernel would take the answer back for what the client has sent meanwhile.
+                # If the socket closed now, the kernel would reset the connection because of unread bytes, and the client could lose the
+                # answer.
                 stream.shutdown(socket.SHUT_WR)
                 tell(f"connection {number} ended")
                 while stream.recv(65536):

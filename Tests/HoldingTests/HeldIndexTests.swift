@@ -21,7 +21,7 @@ private func heldIndex(_ change: (inout HoldPlan) -> Void = { _ in }) -> Keeper 
     return Keeper(HeldIndex(plan))
 }
 
-/// Has the heldIndex, so that a test can expect something of what changes it.
+/// Owns the index, so that `#expect` can call the functions that change it.
 @dynamicMemberLookup
 private final class Keeper {
     var heldIndex: HeldIndex
@@ -54,7 +54,7 @@ private final class Keeper {
 private func seconds(_ count: Int64) -> Int64 { count * 1_000_000_000 }
 
 extension HeldIndex {
-    /// What is next at that second, in a word; nil: nothing yet. `wait`: until then.
+    /// Describes the next step at that second. `wait` names the second until which no step is due.
     fileprivate mutating func word(at second: Int64) -> String {
         switch next(at: Instant(nanoseconds: seconds(second)), wall: seconds(second)) {
         case .ready(.change(let change)): "change \(change.remove.map(\.id)) \(change.narrow.map(\.id))"
@@ -67,8 +67,8 @@ extension HeldIndex {
     }
 }
 
-@Suite("The heldIndex of held events") struct HeldIndexTests {
-    @Test("takes what its bounds leave room for: in all, and of each subject, by number and by bytes")
+@Suite("The index of held events") struct HeldIndexTests {
+    @Test("a row is taken if it fits the limits for all events and for each of its subjects, in number and in bytes")
     func bounds() {
         let events = heldIndex { $0.total.events = 3 }
         #expect((1...4).map { events.take(row($0, UInt64($0))) } == [true, true, true, false])
@@ -85,7 +85,7 @@ extension HeldIndex {
         #expect(own.total == .init(events: 3, bytes: 20))
     }
 
-    @Test("waits for the end of the oldest event's time, and for nothing when none waits")
+    @Test("the index waits until the oldest event expires, and forever if there is none")
     func expiry() {
         let heldIndex = heldIndex()
         #expect(heldIndex.word(at: 5) == "wait for ever")
@@ -97,10 +97,10 @@ extension HeldIndex {
         heldIndex.expired([row(2, 2)], at: 107)
         #expect(heldIndex.word(at: 107) == "wait 108" && heldIndex.word(at: 108) == "tidy" && heldIndex.word(at: 108) == "wait 110")
         heldIndex.bounds.time = .seconds(50)
-        #expect(heldIndex.word(at: 108) == "expire before \(seconds(58) + 1)", "a reload's bounds hold for what waits")
+        #expect(heldIndex.word(at: 108) == "expire before \(seconds(58) + 1)", "a reload's limits hold for waiting events")
     }
 
-    @Test("does not look every moment for what is overdue and on its way to a lane")
+    @Test("an expired row that is on its way to a lane is checked again only after a pause")
     func overdue() {
         let heldIndex = heldIndex()
         heldIndex.add(row(1, 1))
@@ -110,14 +110,14 @@ extension HeldIndex {
         #expect(heldIndex.word(at: 100) == "wait 101" && heldIndex.word(at: 101).hasPrefix("expire"))
     }
 
-    @Test("releases the events of those who have answered, together, page by page, and of nobody else")
+    @Test("the events of subjects that have answered are released together, page by page, and no others")
     func release() {
         let heldIndex = heldIndex()
         for id in 1...3 { heldIndex.add(row(Int64(id), UInt64(id))) }
-        #expect(!heldIndex.ask([subject(9)]), "nobody waits for it")
+        #expect(!heldIndex.ask([subject(9)]), "no event waits for it")
         #expect(heldIndex.ask([subject(2), subject(1)]) && !heldIndex.ask([subject(1)]))
         #expect(heldIndex.word(at: 1) == "release [2, 1] after 0")
-        #expect(heldIndex.ask([subject(2)]), "it may have said something else meanwhile")
+        #expect(heldIndex.ask([subject(2)]), "it may have answered again meanwhile")
         heldIndex.released(upTo: 7)
         #expect(heldIndex.word(at: 1) == "release [2, 1] after 7")
         heldIndex.released(upTo: nil)
@@ -126,7 +126,7 @@ extension HeldIndex {
         #expect(heldIndex.word(at: 1) == "wait 100")
     }
 
-    @Test("changes the file when the lanes have what was released, and again after a moment when that failed")
+    @Test("the file is changed when the lanes have the released events, and a failed change is repeated after a pause")
     func change() {
         let heldIndex = heldIndex()
         heldIndex.add(row(1, 1))
@@ -141,7 +141,7 @@ extension HeldIndex {
         #expect(heldIndex.word(at: 2) == "wait 3" && heldIndex.word(at: 3) == "tidy" && heldIndex.word(at: 3) == "wait for ever")
     }
 
-    @Test("releases nothing while a withdrawal has not seen to what is held")
+    @Test("nothing is released until a withdrawal has swept the held events")
     func withdrawal() {
         let heldIndex = heldIndex()
         for id in 1...3 { heldIndex.add(row(Int64(id), 1)) }
@@ -149,13 +149,13 @@ extension HeldIndex {
         _ = heldIndex.ask([subject(1)])
         #expect(heldIndex.word(at: 1) == "wait 100")
         heldIndex.begin([1, 2])
-        #expect(!heldIndex.destroy(row(1, 1)) && heldIndex.destroy(row(3, 1)), "what is on its way belongs to who judges it")
+        #expect(!heldIndex.destroy(row(1, 1)) && heldIndex.destroy(row(3, 1)), "a row on its way is counted by the thread that judges it")
         #expect(!heldIndex.stays(row(1, 1)) && heldIndex.stays(row(2, 1)) && heldIndex.total.events == 2)
         heldIndex.heldIndex.endWithdrawal()
         #expect(heldIndex.word(at: 1) == "release [1] after 0")
     }
 
-    @Test("tells what was to wait for other routes, and a withdrawal has destroyed meanwhile")
+    @Test("a change reports rows that were to wait for other routes and that a withdrawal has destroyed meanwhile")
     func narrowed() {
         let heldIndex = heldIndex()
         heldIndex.add(row(1, 1))
@@ -165,7 +165,7 @@ extension HeldIndex {
         #expect(heldIndex.total.events == 0)
     }
 
-    @Test("ends when everybody who has answered is seen to, and at once when there is no time")
+    @Test("the index ends after all answers are handled, and at once if it is hurried")
     func end() {
         let heldIndex = heldIndex()
         heldIndex.add(row(1, 1))

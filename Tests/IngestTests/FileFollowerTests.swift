@@ -1,4 +1,4 @@
-// Files that other processes write, on a clock that the test holds: each step is taken by hand.
+// Tests files that other processes write, with a clock that only the test advances. Each test takes the steps itself.
 
 import Events
 import Glibc
@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Files that other processes write")
 struct FileFollowerTests {
-    @Test("what is there is read, what is added follows, and a line that has not ended waits for its end")
+    @Test("existing lines are read, then added lines, and an unfinished line waits for its end")
     func growth() {
         let stand = Stand()
         stand.add("1\n2\n3")
@@ -26,7 +26,7 @@ struct FileFollowerTests {
         #expect(stand.sink.taken.count == 5 && stand.said.withLock { $0 } == [])
     }
 
-    @Test("after a kill it goes on behind what was answered: what was not is read again, and nothing twice that was")
+    @Test("after a kill, lines without an answer are read again, and answered lines are not")
     func restart() {
         let stand = Stand()
         stand.add("1\n")
@@ -36,7 +36,7 @@ struct FileFollowerTests {
         stand.advance(.seconds(1))
         stand.step()
         #expect(stand.sink.taken == ["1", "2"])
-        // The answer to the second never came.
+        // The second line was never answered.
         stand.restart()
         stand.sink.state.withLock { $0.holds = false }
         stand.step()
@@ -47,7 +47,7 @@ struct FileFollowerTests {
         #expect(stand.sink.taken == ["1", "2", "2"])
     }
 
-    @Test("nothing more of a file is read while an answer is outstanding, so that its order holds")
+    @Test("nothing more of a file is read while an answer is outstanding, so the order is kept")
     func order() {
         let stand = Stand()
         stand.sink.state.withLock { $0.holds = true }
@@ -64,7 +64,7 @@ struct FileFollowerTests {
         #expect(stand.sink.taken == ["1", "1", "2"])
     }
 
-    @Test("a sink without room is asked again, and loses nothing")
+    @Test("lines for a full sink are submitted again, and nothing is lost")
     func full() {
         let stand = Stand()
         stand.sink.state.withLock { $0.isFull = true }
@@ -78,7 +78,7 @@ struct FileFollowerTests {
         #expect(stand.sink.taken == ["1"])
     }
 
-    @Test("rotation by a new name: the old file is read to its end, the new one from its beginning")
+    @Test("rotation by renaming: the old file is read to its end, and the new one from its beginning")
     func renamed() {
         let stand = Stand()
         stand.add("1\n")
@@ -90,7 +90,7 @@ struct FileFollowerTests {
         stand.add("4\n", to: "a.ndjson.1")
         stand.step()
         #expect(stand.sink.taken == ["1", "2", "3", "4"])
-        // Let go once nobody writes it any more.
+        // The file is closed after the idle time, because nobody writes to it any more.
         stand.advance(.seconds(11))
         stand.step()
         stand.add("5\n", to: "a.ndjson.1")
@@ -98,7 +98,7 @@ struct FileFollowerTests {
         #expect(stand.sink.taken == ["1", "2", "3", "4"])
     }
 
-    @Test("a file that loses its name while somebody still writes it is not let go")
+    @Test("a file that loses its name while somebody still writes to it is not closed")
     func namelessWritten() {
         let stand = Stand()
         stand.add("1\n")
@@ -114,7 +114,7 @@ struct FileFollowerTests {
         close(writer)
     }
 
-    @Test("rotation by copying and cutting off: the file is read from its beginning again, also when it has outgrown its old size")
+    @Test("rotation by copying and truncating: the file is read from its beginning again, even if it is larger than before")
     func truncated() {
         let stand = Stand()
         stand.add("1\n2\n")
@@ -130,13 +130,13 @@ struct FileFollowerTests {
         #expect(stand.said.withLock { $0.count } == 2)
     }
 
-    @Test("a new file that got the number of an old one is read from its beginning")
+    @Test("a new file that has the inode number of an old one is read from its beginning")
     func reused() throws {
         let stand = Stand()
         stand.add("1\n2\n")
         stand.step()
         stand.follower.finish()
-        // The same number, other bytes: what a file system does with a number that is free.
+        // The number stays the same and the bytes change, as when a file system uses a free number again.
         let number = open(stand.path("a.ndjson"), O_WRONLY | O_CLOEXEC)
         pwrite(number, "8\n9\n", 4, 0)
         close(number)
@@ -145,7 +145,7 @@ struct FileFollowerTests {
         #expect(stand.sink.taken == ["1", "2", "8", "9"])
     }
 
-    @Test("blank lines are left out, and one over the limit is passed over and told")
+    @Test("blank lines are dropped, and a line over the limit is skipped and reported")
     func overlong() {
         let stand = Stand()
         let long = String(repeating: "x", count: 2000)
@@ -160,7 +160,7 @@ struct FileFollowerTests {
         #expect(stand.overlong.withLock { $0.count } == 3)
     }
 
-    @Test("a file that cannot be opened is told once, and read when it can be", .disabled(if: geteuid() == 0, "root may open everything"))
+    @Test("an unreadable file is reported once, and read when it can be opened", .disabled(if: geteuid() == 0, "root may open everything"))
     func forbidden() {
         let stand = Stand()
         stand.add("1\n")
@@ -172,7 +172,7 @@ struct FileFollowerTests {
         #expect(stand.sink.taken == ["1"])
     }
 
-    @Test("what is no file is left alone, and so is a broken memory of places")
+    @Test("anything that is not a file is ignored, and a damaged file of places is set aside")
     func others() {
         let stand = Stand()
         mkfifo(stand.path("f.ndjson"), 0o600)
@@ -185,14 +185,15 @@ struct FileFollowerTests {
         let places = stand.path("places")
         #expect(
             stand.said.withLock { $0 } == [
-                "\(places): is damaged: places are lost, whose files are read from their beginning; it is kept as \(places).damaged-7"
+                "\(places): is damaged: places lost, and files without a place are read from their beginning;"
+                    + " it is kept as \(places).damaged-7"
             ])
         rmdir(stand.path("d.ndjson"))
     }
 
     // MARK: - Draining
 
-    @Test("a file goes when all of it was answered and it was not written for a time, and not before")
+    @Test("a file is removed after all of it was answered and nobody wrote to it for a time, and not before")
     func drained() {
         let stand = Stand(drains: true)
         stand.sink.state.withLock { $0.holds = true }
@@ -206,7 +207,7 @@ struct FileFollowerTests {
         #expect(!stand.names.contains("a.ndjson") && stand.sink.taken == ["1"])
     }
 
-    @Test("a file that was written a moment ago stays")
+    @Test("a file that was written recently stays")
     func writtenLately() {
         let stand = Stand(drains: true)
         stand.add("1\n")
@@ -222,7 +223,7 @@ struct FileFollowerTests {
         #expect(!stand.names.contains("a.ndjson") && stand.sink.taken == ["1", "2"])
     }
 
-    @Test("a file that somebody has open for writing stays, however long it is silent, and so does its unfinished line")
+    @Test("a file that somebody has open for writing stays, however long it is idle, and its unfinished line waits")
     func heldOpen() {
         let stand = Stand(drains: true)
         let writer = open(stand.path("a.ndjson"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
@@ -238,7 +239,7 @@ struct FileFollowerTests {
         close(writer)
         stand.step()
         #expect(stand.sink.taken == ["{}", "{\"a\":1}"])
-        // Nobody is left to end the last line.
+        // No writer is left that could end the last line.
         stand.advance(.seconds(100))
         stand.step()
         stand.advance(.seconds(100))
@@ -247,7 +248,7 @@ struct FileFollowerTests {
         #expect(stand.said.withLock { $0 } == [])
     }
 
-    @Test("a file with lines that are no events stays, and is not read twice, also after a restart")
+    @Test("a file with lines that are not events stays, and is not read twice, even after a restart")
     func invalid() {
         let stand = Stand(drains: true)
         stand.sink.state.withLock { $0.submission = .stored(invalid: [InvalidLine(line: 1, message: "no")]) }
@@ -260,11 +261,11 @@ struct FileFollowerTests {
         stand.advance(.seconds(60))
         stand.step()
         #expect(stand.names.contains("a.ndjson") && stand.sink.taken == ["1", "no"])
-        let words = "logs: \(stand.path("a.ndjson")): stays, since 1 of its lines were no events"
+        let words = "logs: \(stand.path("a.ndjson")): stays, because it contains lines that are not events: 1"
         #expect(stand.said.withLock { $0 } == [words, words])
     }
 
-    @Test("what a link leads to is not removed")
+    @Test("the target of a link is not removed")
     func link() {
         let stand = Stand(drains: true)
         stand.add("1\n", to: "other")
@@ -275,7 +276,7 @@ struct FileFollowerTests {
         #expect(stand.names.contains("other") && stand.sink.taken == [])
     }
 
-    @Test("with more files than may be open at once all are read, and those that rest are read on when they grow")
+    @Test("if there are more files than may be open, all are read, and closed ones are read further when they grow")
     func many() {
         let stand = Stand()
         let count = FileFollower.mostOpen + 20
@@ -293,7 +294,7 @@ struct FileFollowerTests {
         #expect(stand.sink.taken.count == 2 * count)
     }
 
-    @Test("when nothing is to be done the next step is due only when the names are looked through again")
+    @Test("if there is nothing to do, the next step is due at the next search for files")
     func idle() {
         let stand = Stand()
         stand.add("1\n")
@@ -306,7 +307,7 @@ struct FileFollowerTests {
 
 @Suite("A source of files on its thread")
 struct FileSourceTests {
-    @Test("it notices what is written, follows it, and writes down how far it came when it is stopped")
+    @Test("it notices written lines, follows them, and writes its places when it is stopped")
     func runs() throws {
         let stand = Stand()
         stand.plan.poll = .seconds(3600)

@@ -1,4 +1,4 @@
-// What must not be lost of followed files, or taken twice: beginnings, ends, other names, rewriting while the router is away.
+// Tests that nothing of followed files is lost or taken twice: beginnings, ends, renames, rewriting while the router is down.
 
 import Glibc
 import Platform
@@ -6,9 +6,9 @@ import Testing
 
 @testable import Ingest
 
-@Suite("What must not be lost of files")
+@Suite("No loss from followed files")
 struct FileLossTests {
-    @Test("a file that got another name stays until all of it was taken, however long the sink is busy", arguments: [false, true])
+    @Test("a renamed file is followed until all of it was taken, however long the sink is busy", arguments: [false, true])
     func renamedBusy(isFull: Bool) {
         let stand = Stand()
         stand.add("1\n")
@@ -26,14 +26,14 @@ struct FileLossTests {
             state.isFull = false
             state.holds = false
         }
-        // What was taken could not be kept.
+        // The taken lines could not be kept.
         stand.sink.answer(.overloaded(retryAfter: 1))
         stand.rest()
         #expect(stand.sink.taken == (isFull ? ["1", "2"] : ["1", "2", "2"]))
         stand.follower.finish()
     }
 
-    @Test("what is written to a file without a name in its last moment is read")
+    @Test("data that is written to a file without a name at the last moment is read")
     func lastMoment() {
         let stand = Stand()
         stand.add("1\n")
@@ -50,7 +50,7 @@ struct FileLossTests {
 
     // MARK: - The beginning
 
-    @Test("a byte order mark costs no event: at the beginning, after each kind of rotation, and in a new file")
+    @Test("a byte order mark invalidates no event: at the beginning, after each kind of rotation, and in a new file")
     func mark() {
         let stand = Stand()
         stand.add("\u{feff}1\n2\n")
@@ -60,7 +60,7 @@ struct FileLossTests {
         rename(stand.path("a.ndjson"), stand.path("a.ndjson.1"))
         stand.add("\u{feff}4\n")
         stand.step()
-        // Elsewhere it is part of a line.
+        // At any other place it is part of a line.
         stand.add("\u{feff}5\n")
         stand.step()
         #expect(stand.sink.taken == ["1", "2", "3", "4", "\u{feff}5"])
@@ -71,7 +71,7 @@ struct FileLossTests {
         #expect(stand.sink.taken.last == "6" && stand.sink.taken.count == 6)
     }
 
-    @Test("a byte order mark may come in pieces, and a file that has nothing else is taken")
+    @Test("a byte order mark may arrive in pieces, and a file that has nothing else is taken")
     func markInPieces() {
         let stand = Stand(drains: true)
         for byte in [0xef, 0xbb, 0xbf] as [UInt8] {
@@ -89,7 +89,7 @@ struct FileLossTests {
     }
 
     @Test(
-        "compressed data is named once, with the way out, and is neither read nor removed",
+        "compressed data is reported once with a remedy, and is neither read nor removed",
         arguments: [([0x1f, 0x8b, 8, 0], "gzip", "zcat"), ([0x28, 0xb5, 0x2f, 0xfd], "zstd", "zstdcat")] as [([UInt8], String, String)],
         [false, true])
     func compressed(form: (magic: [UInt8], name: String, command: String), drains: Bool) {
@@ -100,8 +100,8 @@ struct FileLossTests {
         let path = stand.path("a.ndjson")
         #expect(
             stand.heard == [
-                "logs: \(path): is compressed with \(form.name), and is not read; \(form.command) '\(path)' > NAME, with a NAME that"
-                    + " 'paths' covers, brings in what it holds"
+                "logs: \(path): is compressed with \(form.name), and is not read; to read its contents, run"
+                    + " \(form.command) '\(path)' > NAME, with a NAME that matches 'paths'"
             ])
         #expect(stand.sink.taken == [] && stand.names.contains("a.ndjson"))
         stand.rewrite(Array("{}\n".utf8))
@@ -111,7 +111,7 @@ struct FileLossTests {
 
     // MARK: - The end
 
-    @Test("with drain the beginning of an event waits for its rest, however long nobody has the file open, and its file stays")
+    @Test("with drain the beginning of an event waits for its rest and its file stays, however long nobody has the file open")
     func torn() {
         let stand = Stand(drains: true)
         stand.add("{\"a\":1}\n{\"b\":")
@@ -120,8 +120,8 @@ struct FileLossTests {
         #expect(stand.sink.taken == ["{\"a\":1}"] && stand.names.contains("a.ndjson"))
         #expect(
             stand.heard == [
-                "logs: \(stand.path("a.ndjson")): stays, since its last line, of 5 bytes, has not ended and is no whole event;"
-                    + " it is taken in when the rest of it has come"
+                "logs: \(stand.path("a.ndjson")): stays, because its last line of 5 bytes has no newline and is not a complete event;"
+                    + " it is read when the rest of it has arrived"
             ])
         stand.add("2}\n")
         stand.step()
@@ -129,7 +129,7 @@ struct FileLossTests {
         #expect(stand.sink.taken == ["{\"a\":1}", "{\"b\":2}"] && !stand.names.contains("a.ndjson"))
     }
 
-    @Test("with drain a whole event that lacks only its newline is taken when nobody writes the file any more")
+    @Test("with drain a complete event without its newline is taken when nobody writes to the file any more")
     func wholeWithoutNewline() {
         let stand = Stand(drains: true)
         stand.add("{\"a\":{\"b\":\"}\"}}")
@@ -139,7 +139,7 @@ struct FileLossTests {
         #expect(stand.sink.taken == ["{\"a\":{\"b\":\"}\"}}"] && !stand.names.contains("a.ndjson") && stand.heard == [])
     }
 
-    @Test("files whose last lines have not ended do not keep others from being read, and are read on when they grow")
+    @Test("files with unfinished last lines do not prevent the reading of others, and are read further when they grow")
     func manyUnended() {
         let stand = Stand()
         let count = FileFollower.mostOpen + 20
@@ -152,10 +152,10 @@ struct FileLossTests {
         #expect(stand.sink.taken.count == count && Set(stand.sink.taken).count == count)
     }
 
-    // MARK: - Written anew
+    // MARK: - Rewriting
 
     @Test(
-        "a file written anew with the same beginning is known by what stood before the place, also while the router was away",
+        "a rewritten file with the same beginning is recognised by the bytes before the place, also while the router was down",
         arguments: [false, true])
     func sameBeginning(isAway: Bool) {
         let stand = Stand()
@@ -170,7 +170,7 @@ struct FileLossTests {
         #expect(stand.sink.taken.dropFirst() == ["1", "2", head.dropLast() + "", "3", "4", "5"])
     }
 
-    @Test("a file that only grew while the router was away is read on, whatever its size", arguments: [1, 1000, 1024, 1500, 2048, 5000])
+    @Test("a file that only grew while the router was down is read further at any size", arguments: [1, 1000, 1024, 1500, 2048, 5000])
     func grew(size: Int) {
         let stand = Stand()
         stand.lineLimit = 10_000
@@ -186,7 +186,7 @@ struct FileLossTests {
     // MARK: - Links
 
     @Test(
-        "a link of another user in a folder that all may write is not followed, and is told once",
+        "a link of another user in a folder that all users may write to is not followed, and is reported once",
         .enabled(if: geteuid() == 0, "only root can make a link of another user"))
     func foreignLink() {
         let stand = Stand()
@@ -203,7 +203,7 @@ struct FileLossTests {
                 "logs: \(stand.path("a.ndjson")): is a symbolic link of another user (uid 65534) in a folder that every user may write,"
                     + " and is not followed"
             ])
-        // Who alone may write the folder answers for its links.
+        // Only the owner may write to the folder now, so its links are trusted.
         chmod(stand.folder, 0o755)
         stand.step()
         #expect(stand.sink.taken == ["secret"])

@@ -1,4 +1,4 @@
-// The file of places: what is read is what was written, and damage is noticed.
+// Tests the file of places: it is read as it was written, and damage is noticed.
 
 import Glibc
 import Platform
@@ -17,7 +17,7 @@ struct FilePlacesTests {
             offset: 9_000_000 + Int(number), faults: Int(number))
     }
 
-    /// What a damaged text may come to: sound places and the word that it is damaged, never another place.
+    /// Expects that a damaged text yields only valid places and the report of the damage, and never a wrong place.
     private func check(_ bytes: [UInt8], _ what: String) {
         guard case .damaged(let found, let lost) = PlacesFormat.read(bytes) else {
             Issue.record("\(what): the damage was not noticed: \(String(decoding: bytes, as: UTF8.self))")
@@ -33,7 +33,7 @@ struct FilePlacesTests {
         #expect(PlacesFormat.read(PlacesFormat.text([])) == .whole([]))
     }
 
-    @Test("a byte that changed is noticed, wherever it stands and whatever it became")
+    @Test("a changed byte is noticed at any place and with any value")
     func changed() {
         let text = PlacesFormat.text(places)
         for at in text.indices {
@@ -50,7 +50,7 @@ struct FilePlacesTests {
         }
     }
 
-    @Test("an end that was cut off, a line that is missing, lines that changed places and bytes behind the end are noticed")
+    @Test("a cut end, a missing line, swapped lines and bytes after the end are noticed")
     func cut() {
         let text = PlacesFormat.text(places)
         for length in text.indices { check(Array(text[..<length]), "cut to \(length)") }
@@ -68,7 +68,7 @@ struct FilePlacesTests {
         }
     }
 
-    @Test("a damaged file is told and set aside, its sound places hold, and the others are read from the beginning")
+    @Test("a damaged file is reported and set aside, its valid places are used, and other files are read from the beginning")
     func setAside() throws {
         let stand = Stand()
         stand.add("1\n")
@@ -77,7 +77,7 @@ struct FilePlacesTests {
         stand.follower.finish()
         let text = try #require(contents(stand.path("places")))
         let lines = text.split(separator: "\n")
-        // The inode of one file.
+        // This is the line of one file. Its checksum is changed.
         let line = lines[1]
         let wrong = line.dropLast() + (line.last == "0" ? "1" : "0")
         let damaged = text.replacingLine(String(line), with: String(wrong))
@@ -88,7 +88,8 @@ struct FilePlacesTests {
         let path = stand.path("places")
         #expect(
             stand.heard == [
-                "\(path): is damaged: of 2 places 1 are lost, whose files are read from their beginning; it is kept as \(path).damaged-7"
+                "\(path): is damaged: 1 of 2 places lost, and files without a place are read from their beginning;"
+                    + " it is kept as \(path).damaged-7"
             ])
         #expect(contents(path + ".damaged-7") == damaged)
         stand.follower.finish()
@@ -110,17 +111,17 @@ struct FilePlacesTests {
         #expect(contents(stand.path("places")) == text && stand.names == ["places"])
     }
 
-    @Test("a file that cannot be read is refused, and not taken for an empty one")
+    @Test("a file that cannot be read is refused, and not treated as an empty one")
     func unreadable() {
         let stand = Stand()
         mkdir(stand.path("places"), 0o700)
         defer { rmdir(stand.path("places")) }
         var words = ""
         do throws(FilePlacesFault) { _ = try stand.make(stand.path("places")) } catch { words = error.message }
-        #expect(words == "\(stand.path("places")): how far files were read cannot be read: Is a directory")
+        #expect(words == "\(stand.path("places")): the places of followed files cannot be read: Is a directory")
     }
 
-    @Test("a file of version 1 is taken over as it is, which is told, and has checksums from then on")
+    @Test("the places of version 1 are used unchecked, which is reported, and are written with checksums from then on")
     func old() throws {
         let stand = Stand()
         stand.add("1\n")

@@ -1,4 +1,4 @@
-// What waits between the sources and the workers: its order, its limits, and that everybody is answered.
+// Tests the queue between the sources and the workers: its order, its limits, and that every submitter is answered.
 
 import Events
 import Platform
@@ -12,7 +12,7 @@ private func buffer(_ text: String) -> ByteBuffer {
     return buffer
 }
 
-/// Remembers what it was told.
+/// Records the texts that it receives.
 private final class Log: Sendable {
     private let all = Monitor<[String]>([])
     func add(_ text: String) {
@@ -51,7 +51,7 @@ struct InboxTests {
         inbox.submit(buffer(text), source: source, key: key) { submission in log.add("\(name): \(submission)") }
     }
 
-    @Test("joins what waits of one source into a block, each submission on lines of its own, and answers each")
+    @Test("joins waiting submissions of one source into a block, each on its own lines, and answers each")
     func joins() {
         let inbox = Inbox()
         let log = Log()
@@ -64,7 +64,7 @@ struct InboxTests {
         #expect(log.entries == ["a", "b", "c", "d"].map { "\($0): stored(invalid: [])" })
     }
 
-    @Test("joins nothing that came with another key")
+    @Test("does not join submissions with different keys")
     func keys() {
         let inbox = Inbox()
         let log = Log()
@@ -73,7 +73,7 @@ struct InboxTests {
         #expect((0..<3).map { _ in take(inbox) }.map(\.text) == ["1\n", "2\n3\n", "4\n"])
     }
 
-    @Test("fills no block beyond its size, but takes a larger submission whole")
+    @Test("fills no block beyond its size, but takes a larger submission as a whole")
     func blockSize() {
         var limits = Inbox.Limits()
         limits.block = 6
@@ -85,7 +85,7 @@ struct InboxTests {
         #expect(take(inbox).text == "789012345\n")
     }
 
-    @Test("refuses what there is no room for, and takes one that is too large when nothing else waits")
+    @Test("refuses submissions beyond its limit, and takes one that is too large if nothing else waits")
     func room() {
         var limits = Inbox.Limits()
         limits.bytes = 4
@@ -97,10 +97,10 @@ struct InboxTests {
         #expect(submit(inbox, "1\n", log, as: "small"))
         #expect(submit(inbox, "2\n", log, as: "small"))
         #expect(!submit(inbox, "3\n", log, as: "refused"))
-        #expect(log.entries.count == 1, "who was refused at once is not answered besides")
+        #expect(log.entries.count == 1, "a submitter that was refused at once gets no further answer")
     }
 
-    @Test("closed, it sends away what comes, gives out what waits, and then ends")
+    @Test("refuses new submissions after the closing, delivers the waiting ones, and then ends")
     func closing() {
         let inbox = Inbox()
         let log = Log()
@@ -113,7 +113,7 @@ struct InboxTests {
         #expect(take(inbox).intake == .end)
     }
 
-    @Test("waits with its end for a source that still puts what it has read")
+    @Test("does not end before every joined source has left")
     func feeders() {
         let inbox = Inbox()
         inbox.join()
@@ -131,7 +131,7 @@ struct InboxTests {
         #expect(log.entries == ["leaves"])
     }
 
-    @Test("makes a source that puts wait for room")
+    @Test("makes a source wait in put while it is full")
     func backpressure() {
         var limits = Inbox.Limits()
         limits.bytes = 4
@@ -148,7 +148,7 @@ struct InboxTests {
         #expect(take(inbox).text == "456\n")
     }
 
-    @Test("gives back what no worker took in time, and keeps what was put and what came later")
+    @Test("gives back submissions that no worker took in time, and keeps put lines and later submissions")
     func patience() {
         let time = HandClock()
         let inbox = Inbox(clock: time.clock)
@@ -165,7 +165,7 @@ struct InboxTests {
         #expect(log.entries.count == 2)
     }
 
-    @Test("looks after what waits by itself, and ends that with the closing")
+    @Test("watches waiting submissions on its own, and stops after the closing")
     func watch() {
         var limits = Inbox.Limits()
         limits.patience = .milliseconds(1)
@@ -185,7 +185,7 @@ struct InboxTests {
         ended.wait(for: 1)
     }
 
-    @Test("tells when workers have nothing to do, and when they have again")
+    @Test("reports when workers have nothing to do, and when they have work again")
     func pauses() {
         let log = Log()
         let inbox = Inbox(onPause: { log.add("\($0)") })

@@ -5,7 +5,7 @@ import Ingest
 import Platform
 import Testing
 
-/// Writes the pieces into a pipe, each as one write, and reads blocks until the end. The pieces must fit into the pipe.
+/// Writes each piece into a pipe with one write, and reads blocks until the end. The pieces must fit into the pipe.
 private func read(_ pieces: [String], limit: Int = 1000, blockSize: Int = 64) throws -> [String] {
     var ends: [Int32] = [0, 0]
     pipe(&ends)
@@ -32,7 +32,7 @@ private func blocks(_ descriptor: Int32, limit: Int, blockSize: Int, stop: WakeU
 
 @Suite("A line reader")
 struct LineReaderTests {
-    @Test("gives every byte in blocks of whole lines", arguments: 0..<100)
+    @Test("returns every byte in blocks of whole lines", arguments: 0..<100)
     func wholeLines(seed: UInt64) throws {
         var state = seed
         func roll(_ sides: Int) -> Int {
@@ -45,7 +45,7 @@ struct LineReaderTests {
         #expect(blocks.allSatisfy { $0.hasSuffix("\n") })
     }
 
-    @Test("ends the last line when the input does not")
+    @Test("adds a missing newline to the last line")
     func lastLine() throws {
         #expect(try read(["a\nb"]).joined() == "a\nb\n")
         #expect(try read(["b"]) == ["b\n"])
@@ -53,7 +53,7 @@ struct LineReaderTests {
         #expect(try read(["\n\n"]) == ["\n\n"])
     }
 
-    @Test("leaves out a byte order mark at the beginning, however it comes, and nowhere else")
+    @Test("drops a byte order mark at the beginning, however it arrives, and nowhere else")
     func mark() throws {
         #expect(try read(["\u{feff}a\n\u{feff}b\n"]) == ["a\n\u{feff}b\n"])
         #expect(try read(["\u{feff}a\n\u{feff}b\n"], blockSize: 1).joined() == "a\n\u{feff}b\n")
@@ -62,14 +62,14 @@ struct LineReaderTests {
         #expect(try read([String(repeating: "x", count: 200), "\n\u{feff}b\n"], limit: 100) == ["overlong 200", "\u{feff}b\n"])
     }
 
-    @Test("lets a line over the limit go and keeps both its neighbours")
+    @Test("discards a line over the limit and keeps its neighbours")
     func overlong() throws {
         let long = String(repeating: "x", count: 500)
         #expect(try read(["before\n", long, "\nafter\n"], limit: 100) == ["before\n", "overlong 500", "after\n"])
         #expect(try read([long, long, "\n", long], limit: 100) == ["overlong 1000", "overlong 500"])
     }
 
-    @Test("holds no more than the limit and a block of a huge line")
+    @Test("holds no more of a huge line than the limit and one block")
     func hugeLine() throws {
         var ends: [Int32] = [0, 0]
         pipe(&ends)
@@ -93,7 +93,7 @@ struct LineReaderTests {
         close(ends[0])
     }
 
-    @Test("gives what is there without waiting for more")
+    @Test("returns available lines without waiting for more")
     func doesNotWait() throws {
         var ends: [Int32] = [0, 0]
         pipe(&ends)
@@ -107,7 +107,7 @@ struct LineReaderTests {
         #expect(text == "a\n")
     }
 
-    @Test("ends between two lines when it is told to stop, and makes no line of one that had not ended")
+    @Test("stops between two lines, and returns no line that has not ended")
     func stops() throws {
         var ends: [Int32] = [0, 0]
         pipe(&ends)
@@ -126,7 +126,7 @@ struct LineReaderTests {
         #expect(isEmpty)
     }
 
-    @Test("a line that was cut in two between two reads had ended, and is no unfinished one when reading stops")
+    @Test("does not report a line as unfinished after a stop if its end is available")
     func stopsInTheFlow() throws {
         var ends: [Int32] = [0, 0]
         pipe(&ends)
@@ -142,16 +142,16 @@ struct LineReaderTests {
         #expect(second == .stopped(unfinished: 0))
     }
 
-    @Test("says what the system says when the input cannot be read")
+    @Test("reports the error of the system if the input cannot be read")
     func readError() throws {
         let folder = open("/", O_RDONLY)
         defer { close(folder) }
         #expect(try blocks(folder, limit: 100, blockSize: 64, stop: WakeUp()) == ["failed Is a directory"])
-        // No descriptor ever has the highest number; a lower one may be another test's.
+        // No descriptor ever has the highest number. A lower number could belong to another test.
         #expect(try blocks(.max, limit: 100, blockSize: 64, stop: WakeUp()) == ["failed Bad file descriptor"])
     }
 
-    @Test("reads files, devices and descriptors that do not block alike")
+    @Test("reads files, devices and non-blocking descriptors in the same way")
     func kinds() throws {
         let null = open("/dev/null", O_RDONLY)
         defer { close(null) }

@@ -1,4 +1,4 @@
-// A sink and a folder for followed files, on a clock that the test holds: each step is taken by hand.
+// A sink and a folder for followed files, with a clock that only the test advances. The test takes each step itself.
 
 import Events
 import Glibc
@@ -8,7 +8,7 @@ import Testing
 
 @testable import Ingest
 
-/// A sink that keeps what it takes, and answers when it is told to.
+/// A sink that records what it takes, and answers at once or when it is told to.
 final class Sink: EventSink {
     struct State {
         var taken: [String] = []
@@ -89,24 +89,24 @@ final class Stand {
             return try make(path("places"))
         } catch {
             Issue.record("\(error.message)")
-            // Without places nothing can be wrong with them.
+            // Without a file of places nothing can fail.
             return try! make(nil)
         }
     }
 
-    /// As if the process had been killed and started again.
+    /// Creates a new follower, as after a kill and a restart of the process.
     func restart() { follower = began() }
 
     var now: Instant { Instant(nanoseconds: hands.withLock { $0 }) }
     func advance(_ duration: Duration) { hands.withLock { $0 += duration.nanoseconds } }
 
-    /// Steps until nothing more is to be done at this moment.
+    /// Steps until there is nothing more to do at this time.
     @discardableResult func step() -> Instant {
         for _ in 0..<20 { _ = follower.step(names: true) }
         return follower.step(names: true)
     }
 
-    /// Lets more time pass than a file may be silent for, several times.
+    /// Advances the clock several times by more than the idle time of a file, and steps each time.
     func rest() {
         for _ in 0..<3 {
             advance(.seconds(11))
@@ -116,7 +116,7 @@ final class Stand {
 
     func path(_ name: String) -> String { folder + "/" + name }
 
-    /// Writes a file anew, which stays the same file.
+    /// Rewrites a file, which keeps its identity.
     func rewrite(_ bytes: [UInt8], _ name: String = "a.ndjson") {
         let number = open(path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         precondition(write(number, bytes, bytes.count) == bytes.count)

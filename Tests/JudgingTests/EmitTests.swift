@@ -25,13 +25,13 @@ import Testing
         return Bench(plan)
     }
 
-    /// The lines of the made events, their ids cut out.
+    /// Returns the lines of the emitted events, with a star in place of each id.
     private func made(_ line: String, _ bench: Bench) -> [String] {
         bench.take(line)
         return bench.lines().dropFirst().map { $0.replacing(#/"messageId":"[0-9a-f-]{36}"/#, with: #""messageId":"*""#) }
     }
 
-    @Test("the made event is the original without its properties, with the members of the rule for its own, marked, and under another id")
+    @Test("an emitted event is the original without its properties, with the members of the rule, the mark and another id")
     func made() {
         let original = #"{"event":"get", "userId":"u","properties":{"ms":150,"x":1},"messageId":"m","context":{"ip" : 1},"n":[ 1e1 ]}"#
         #expect(
@@ -46,7 +46,7 @@ import Testing
             ])
     }
 
-    @Test("where the rule does not hold, or errs, or a value has none, nothing is made; errors are counted")
+    @Test("a rule emits nothing if its condition is false or fails, or if an expression has no value; errors are counted")
     func nothing() {
         let bench = bench(Self.slow)
         bench.take(#"{"event":"get","properties":{"ms":99}}"#)
@@ -60,7 +60,7 @@ import Testing
         #expect(bench.lines().count == 5)
     }
 
-    @Test("what was made makes nothing, here or at the next router")
+    @Test("no event is emitted for an emitted event, here or at the next router")
     func noFeedback() throws {
         let always = Self.rule("true", ("event", Self.json("\"again\"")))
         let first = bench(always)
@@ -72,7 +72,7 @@ import Testing
         #expect(next.tally.emitted == 0)
     }
 
-    @Test("each rule makes an event of its own, all of the original, in the order of the rules, behind it")
+    @Test("each rule emits its own event for the original, behind it, in the order of the rules")
     func several() {
         let bench = bench(
             Self.rule("true", ("event", [Self.cel("event + '_1'")])), Self.rule("false", ("event", Self.json("0"))),
@@ -81,7 +81,7 @@ import Testing
         #expect(made(#"{"event":"a"}"#, bench) == [#"{\#(marked),"event":"a_1"}"#, #"{\#(marked),"event":"a_2","properties":[]}"#])
     }
 
-    @Test("the id follows from the original's and the rule: the same whenever the original comes, another for every other")
+    @Test("the id is computed from the original's id and the rule: equal ids give equal ids, and others give others")
     func ids() throws {
         func ids(_ line: String) throws -> [String] {
             let rule = Self.rule("true", ("event", Self.json("1")))
@@ -96,7 +96,7 @@ import Testing
         #expect(Set(try ids(#"{"messageId":"m2"}"#) + first).count == 4)
     }
 
-    @Test("an original without an id makes an event without one, which gets one where all events do")
+    @Test("an original without an id gives an event without one, which gets one if all events do")
     func noID() {
         let rule = Self.rule("true", ("event", Self.json("1")))
         #expect(made(#"{"messageId":null}"#, bench(rule)) == [#"{"context":{"switchyard":{"emitted":true}},"event":1}"#])
@@ -104,7 +104,7 @@ import Testing
         #expect(made("{}", adding) == [#"{"context":{"switchyard":{"emitted":true}},"event":1,"messageId":"*"}"#])
     }
 
-    @Test("every route judges it by its own filter, and its consent and subjects are the original's")
+    @Test("every route judges an emitted event by its own filter; the consent and the subjects are the original's")
     func judged() {
         let bench = bench(
             Self.slow,
@@ -133,7 +133,7 @@ import Testing
         #expect(bench.tally[0, .denied(.level)] == 1 && bench.tally[1, .admitted] == 2)
     }
 
-    @Test("what the original's name demands, the made event demands too, under any name")
+    @Test("an emitted event demands what the name of the original demands, whatever its own name is")
     func demands() {
         let bench = bench(Self.slow) { plan in
             plan.consent = ConsentPlan()
@@ -152,7 +152,7 @@ import Testing
         #expect(denied("get", "none") == 1)
     }
 
-    @Test("the verdicts of every route add up to the events and those that were made of them")
+    @Test("the verdicts of every route add up to the events and the emitted events")
     func addsUp() {
         let again = Self.rule("event == 'a'", ("event", Self.json("\"b\"")))
         let bench = bench(Self.slow, again, routes: [route { $0.events = [Glob("a")] }, route()])

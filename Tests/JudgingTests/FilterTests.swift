@@ -34,7 +34,7 @@ import Testing
         #expect(verdict(#"{"event":"other"}"#, set) == .filtered(.events))
     }
 
-    @Test("a name with escapes is matched by the text it stands for")
+    @Test("a name with escapes is matched by its decoded text")
     func escapedName() {
         #expect(verdict(#"{"event":"error\u005fdisk"}"#) { $0.events = [Glob("error_*")] } == .admitted)
         #expect(verdict(#"{"ev\u0065nt":"a\"b"}"#) { $0.events = [Glob("a\"b")] } == .admitted)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "a name that is absent or no text matches only the empty list",
+        "a name that is missing or not text matches only an empty list of globs",
         arguments: ["{}", #"{"event":null}"#, #"{"event":7}"#, #"{"event":{"x":1}}"#, #"{"event":["a"]}"#, #"{"event":"\ud800"}"#])
     func noName(line: String) {
         #expect(verdict(line) { $0.events = [Glob("*")] } == .filtered(.events))
@@ -55,7 +55,7 @@ import Testing
         verdict(#"{"m":\#(value)}"#) { $0.match = [MatchPlan(path: path("m"), anyOf: anyOf)] } == .admitted
     }
 
-    @Test("strings are compared by the text they stand for")
+    @Test("strings are compared by their decoded text")
     func strings() {
         #expect(matches(#""track""#, .string("track")))
         #expect(matches(#""tr\u0061ck""#, .string("track")))
@@ -92,20 +92,20 @@ import Testing
         #expect(!matches("{}", .null))
     }
 
-    @Test("a list means any of")
+    @Test("a list matches if any of its values does")
     func anyOf() {
         #expect(matches(#""b""#, .string("a"), .string("b"), .null))
         #expect(matches("null", .string("a"), .null))
         #expect(!matches("1", .string("a"), .null))
     }
 
-    @Test("an absent member equals nothing, not null either")
+    @Test("a missing member equals nothing, not even null")
     func absent() {
         #expect(verdict("{}") { $0.match = [MatchPlan(path: path("m"), anyOf: [.null])] } == .filtered(.match))
         #expect(verdict(#"{"a":[{"b":1}]}"#) { $0.match = [MatchPlan(path: path("a.b"), anyOf: [.number("1")])] } == .filtered(.match))
     }
 
-    @Test("all of the named members must match, also nested ones")
+    @Test("all named members must match, nested ones too")
     func all() {
         func set(_ route: inout RoutePlan) {
             route.match = [
@@ -118,7 +118,7 @@ import Testing
         #expect(verdict(#"{"source":"web","type":"track"}"#, set) == .filtered(.match))
     }
 
-    @Test("a duplicate of a member that some rule names makes the event invalid, one of another does not")
+    @Test("a duplicate member makes the event invalid only if some rule names it")
     func duplicates() {
         let bench = Bench(plan(route { $0.match = [MatchPlan(path: path("m"), anyOf: [.null])] }))
         #expect(!bench.take(#"{"m":null,"m":null}"#))
@@ -136,7 +136,7 @@ import Testing
         ])
 
     @Test(
-        "each glob and each member under not keeps an event out by itself",
+        "one glob or one member under not is enough to exclude an event",
         arguments: [
             (#"{"event":"debug_x","type":"track"}"#, false), (#"{"event":"ping"}"#, false), (#"{"event":"pings"}"#, true),
             (#"{"event":"a","type":"page"}"#, false), (#"{"event":"a","type":"scr\u0065en"}"#, false), (#"{"type":"track"}"#, true),
@@ -148,13 +148,13 @@ import Testing
     }
 
     @Test(
-        "what an event lacks keeps it not out",
+        "a missing member never excludes an event",
         arguments: ["{}", #"{"event":7}"#, #"{"event":"\ud800","type":null}"#, #"{"properties":{}}"#, #"{"properties":"test"}"#])
     func absent(line: String) {
         #expect(verdict(line) { $0.not = Self.not } == .admitted)
     }
 
-    @Test("not comes behind events and match, and before where")
+    @Test("not is checked after events and match, and before where")
     func order() {
         let bench = Bench(
             plan(
@@ -180,16 +180,16 @@ import Testing
         }
     }
 
-    @Test("a route with else takes what no route before it took, whatever those behind it do")
+    @Test("a route with else takes what no earlier route took, whatever later routes do")
     func rest() {
         let bench = Bench(plan(route { $0.events = [Glob("a*")] }, rest(), route { $0.events = [Glob("b*")] }))
         #expect(bench.verdicts(#"{"event":"a"}"#) == [.admitted, .filtered(.else), .filtered(.events)])
         #expect(bench.verdicts(#"{"event":"b"}"#) == [.filtered(.events), .admitted, .admitted])
         #expect(bench.verdicts("{}") == [.filtered(.events), .admitted, .filtered(.events)])
-        #expect(bench.verdicts(#"{"event":"a"}"#)[1] == .filtered(.else), "one event's takers are not the next one's")
+        #expect(bench.verdicts(#"{"event":"a"}"#)[1] == .filtered(.else), "the routes that took an event do not count for the next one")
     }
 
-    @Test("what a sample or the gate lets go was taken all the same")
+    @Test("an event that is sampled out or denied was taken all the same")
     func takenIsTaken() {
         var plan = plan(
             route {
@@ -209,7 +209,7 @@ import Testing
         #expect(bench.verdicts(#"{"event":"c"}"#) == [.filtered(.events), .filtered(.events), .admitted])
     }
 
-    @Test("an event that came with a key takes the routes of its key alone, and leaves the others to those with else")
+    @Test("an event with a key takes only the routes of its key, and a route with else takes it if none of them did")
     func bounded() {
         var plan = plan(route { $0.name = "a" }, route { $0.name = "b" }, rest { $0.name = "c" })
         var source = SourcePlan(name: "web", plugin: "http")
@@ -236,7 +236,9 @@ import Testing
         #expect(judge(0) == [0, 1])
     }
 
-    @Test("an expression that errs takes nothing; a route with else has a filter of its own, and takes from those behind it")
+    @Test(
+        "a route whose expression fails takes nothing; a route with else has its own filter, and takes events before later routes with else"
+    )
     func chain() {
         let bench = Bench(
             plan(

@@ -14,12 +14,12 @@ import Testing
 @testable import Judging
 @testable import Models
 
-/// What is found out must be why the verdict fell, on thousands of events.
+/// The findings must be the reasons for the verdicts, on thousands of events.
 @Suite struct FindingTests {
     private static let names = ["none", "essential", "standard", "detailed"]
     private static let purposes = ["operations", "analytics", "research"]
 
-    /// Plans and events that come to every verdict in every way.
+    /// Makes plans and events that get every verdict for every reason.
     private struct Generator {
         var random: Seeded
         private var chooser: StepChooser<Seeded>
@@ -91,8 +91,8 @@ import Testing
             return session
         }
 
-        /// What was made takes its own place in a limit and a target, and demands what its original does: neither is seen by a look
-        /// at it alone.
+        /// Adds rules of `emit`. Removes limits, targets and demands by name: an emitted event uses up limits too, and demands what its
+        /// original does, but the findings on the emitted event alone cannot show this.
         private mutating func addEmits(to plan: inout Plan) {
             plan.consent?.events = []
             for i in plan.routes.indices {
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    /// Set by `make agree`.
+    /// The number of events and the first seed, which `make agree` sets.
     private static let events = ProcessInfo.processInfo.environment["AGREE_EVENTS"].flatMap { Int($0) } ?? rounds(7_200)
     private static let seed = ProcessInfo.processInfo.environment["AGREE_SEED"].flatMap { UInt64($0) } ?? 0
 
@@ -163,7 +163,7 @@ import Testing
                 let event = generator.event()
                 let before = routing.tally
                 now += Int64.random(in: 0..<1_000_000_000, using: &generator.random)
-                // Of the event, and of what is made of it.
+                // The event, and the events that are emitted for it.
                 let lines = [event] + routing.emissions(event, arrival: now)
                 let findings = lines.map { routing.findings($0, arrival: now) }
                 #expect(routing.take(event, arrival: now))
@@ -178,21 +178,21 @@ import Testing
                 }
             }
         }
-        // Fewer rounds do not come by every reason.
+        // Fewer rounds do not reach every verdict.
         if isSanitized { return }
-        // No event came with a key, there are no records to be unreadable or of later than now, and nobody answers for what is held.
+        // No event comes with a key, no records are unreadable or later than now, and nobody answers for held events.
         #expect(fallen.count == Tally.columns.count - (hasPurposes ? 8 : 9), "\(fallen)")
         #expect(made > 100 && erred > 100)
     }
 
-    /// What speaks against the findings of a route on an event and on those made of it; nil: nothing.
+    /// Returns what contradicts the findings of a route on an event and on the events emitted for it. Returns nil if nothing does.
     private func doubt(_ findings: [Finding], _ index: Int, _ plan: Plan, _ before: Tally, _ after: Tally) -> String? {
         for verdict in Tally.columns
         where after[index, verdict] - before[index, verdict] != findings.count(where: { $0.verdict == verdict }) {
             return "\(verdict) was counted \(after[index, verdict] - before[index, verdict]) times"
         }
         let errors = findings.reduce(0) { $0 + self.errors($1) }
-        if after.transformErrors(route: index) - before.transformErrors(route: index) != errors { return "other errors of steps" }
+        if after.transformErrors(route: index) - before.transformErrors(route: index) != errors { return "the errors of the steps differ" }
         for finding in findings {
             if let doubt = doubt(finding, plan.routes[index], plan) ?? doubt(finding, plan.routes[index].transforms) { return doubt }
         }
@@ -205,8 +205,8 @@ import Testing
 
     private func doubt(_ finding: Finding, _ transforms: [TransformPlan]) -> String? {
         let isPast = finding.verdict == .admitted || finding.verdict == .withheld
-        if !isPast { return finding.steps.isEmpty ? nil : "a step behind the stage that decided" }
-        if finding.steps.contains(where: { ($0.step ?? 0) >= transforms.count }) { return "a step that there is not" }
+        if !isPast { return finding.steps.isEmpty ? nil : "a step after the stage that decided" }
+        if finding.steps.contains(where: { ($0.step ?? 0) >= transforms.count }) { return "a step that does not exist" }
         let holding = finding.steps.indices.filter { index in
             switch finding.steps[index].report {
             case .broken: return true
@@ -216,33 +216,35 @@ import Testing
                 return scrub.action == .reject && !finds.isEmpty
             }
         }
-        if finding.verdict == .admitted { return holding.isEmpty ? nil : "it should have been held back" }
-        return holding == [finding.steps.count - 1] ? nil : "no reason to hold it back"
+        if finding.verdict == .admitted { return holding.isEmpty ? nil : "it should have been withheld" }
+        return holding == [finding.steps.count - 1] ? nil : "there is no reason to withhold it"
     }
 
-    /// What speaks against the finding as the reason for its verdict; nil: nothing.
+    /// Returns what contradicts the finding as the reason for its verdict. Returns nil if nothing does.
     private func doubt(_ finding: Finding, _ route: RoutePlan, _ plan: Plan) -> String? {
         if (finding.mismatch != nil) != (finding.verdict == .filtered(.match)) { return "a mismatch that decides nothing" }
         if (finding.takenBy != nil) != (finding.verdict == .filtered(.else)) { return "a route that took it, and decides nothing" }
-        if finding.exclusion != nil, finding.verdict != .filtered(.not) { return "a member that keeps out, and decides nothing" }
+        if finding.exclusion != nil, finding.verdict != .filtered(.not) { return "a member that excludes it, and decides nothing" }
         switch finding.verdict {
-        case .filtered(.where): if finding.condition?.holds ?? true || finding.condition?.fault != nil { return "a condition that holds" }
+        case .filtered(.where): if finding.condition?.holds ?? true || finding.condition?.fault != nil { return "a condition that is true" }
         case .filtered(.whereErrors): if finding.condition?.fault == nil { return "an error without its reason" }
-        case .filtered: if finding.condition != nil { return "a stage behind the one that decided" }
-        default: if (finding.condition?.holds ?? true) == false { return "a condition that does not hold" }
+        case .filtered: if finding.condition != nil { return "a stage after the one that decided" }
+        default: if (finding.condition?.holds ?? true) == false { return "a condition that is false" }
         }
-        if case .filtered = finding.verdict { return finding.gate == nil && finding.sample == nil ? nil : "a stage behind the filter" }
+        if case .filtered = finding.verdict { return finding.gate == nil && finding.sample == nil ? nil : "a stage after the filter" }
         if (finding.gate == nil) != (plan.consent == nil) { return "a gate without consent" }
         if let gate = finding.gate, let doubt = doubt(gate, finding.verdict, route, plan) { return doubt }
-        if finding.verdict.isOfGate { return finding.sample == nil ? nil : "a stage behind the gate" }
-        guard let sample = route.sample else { return finding.sample == nil ? nil : "a sample that the route does not take" }
+        if finding.verdict.isOfGate { return finding.sample == nil ? nil : "a stage after the gate" }
+        guard let sample = route.sample else { return finding.sample == nil ? nil : "a sample that the route does not have" }
         guard let found = finding.sample else { return "no sample" }
         let isPast = finding.verdict == .admitted || finding.verdict == .withheld
         if found.isKept || found.keepCondition?.holds ?? false {
             return isPast && found.isWithinLimit == nil ? nil : "it was kept"
         }
         if sample.target == nil, found.rate != found.named.map({ sample.rates[$0].rate }) ?? sample.rate { return "another rate" }
-        if Double(found.hash) * 0x1p-64 >= found.rate { return finding.verdict == .sampledOut ? nil : "the hash is on the other side" }
+        if Double(found.hash) * 0x1p-64 >= found.rate {
+            return finding.verdict == .sampledOut ? nil : "the hash is on the wrong side of the rate"
+        }
         if sample.limit != nil, finding.verdict == .limited { return found.isWithinLimit == false ? nil : "it is within the limit" }
         return isPast && found.isWithinLimit ?? (sample.limit == nil) ? nil : "it is in the sample"
     }
@@ -253,16 +255,16 @@ import Testing
         let broken = gate.signals.contains { $0.isBroken }
         switch verdict {
         case .denied(.broken): return gate.state == .broken && broken ? nil : "nothing is broken"
-        case .denied(.unreadable): return gate.state == .unreadable ? nil : "what is on record can be told"
-        case .denied(.clock): return "there is nothing that the clock is behind"
+        case .denied(.unreadable): return gate.state == .unreadable ? nil : "the record is readable"
+        case .denied(.clock): return "the clock is behind no record"
         case .denied(.unknown): return gate.state == .unknown && !gate.signals.contains { $0.grants } ? nil : "something is known"
-        case .held: return gate.state == .unknown && gate.isHolding ? nil : "the unknown do not wait"
+        case .held: return gate.state == .unknown && gate.isHolding ? nil : "unknown subjects are not held"
         case .denied(.full), .denied(.unstored), .expired, .withdrawn, .outdated: return "it was never held"
         case .denied(.level):
-            guard case .known(let level, let isAssumed) = gate.state, level < gate.demanded else { return "the level would do" }
+            guard case .known(let level, let isAssumed) = gate.state, level < gate.demanded else { return "the level is high enough" }
             if gate.signals.contains(where: { $0.level < gate.demanded }) { return nil }
             if isAssumed, case .assume(let assumed)? = plan.consent?.unknown, assumed < gate.demanded { return nil }
-            // Levels without purposes: what names only purposes has the lowest level.
+            // If levels have no purposes, a signal that names only purposes has the lowest level.
             return plan.consent?.levels.last?.purposes == nil && !gate.signals.contains { $0.member == .level }
                 ? nil : "nothing lowers the level"
         case .denied(.purpose):
@@ -279,7 +281,7 @@ import Testing
         }
     }
 
-    @Test("the first match that does not hold is named")
+    @Test("the first match that fails is named")
     func mismatch() {
         let plan = plan(
             route {
@@ -290,7 +292,7 @@ import Testing
         #expect(Bench(plan).findings(#"{"a":1,"b":null}"#)[0].mismatch == nil)
     }
 
-    @Test("the route that took an event, and the member that kept it out, are named")
+    @Test("the route that took an event, and the member that excluded it, are named")
     func takenAndKeptOut() {
         let others = ExclusionPlan(
             events: [Glob("x")], match: [MatchPlan(path: path("a"), anyOf: [.number("1")]), MatchPlan(path: path("b"), anyOf: [.null])])
@@ -303,7 +305,7 @@ import Testing
         #expect(bench.findings(#"{"event":"y","b":null}"#)[1].exclusion == 1)
     }
 
-    @Test("each member that carries consent is heard alone")
+    @Test("each member that carries consent is a signal of its own")
     func signals() {
         var plan = plan(route { $0.consent = ConsentDemand(level: 0, purposes: ["analytics"]) })
         var consent = ConsentPlan()
@@ -320,7 +322,7 @@ import Testing
         #expect(signals.map(\.missing) == [[], [], [], ["analytics"], ["analytics"]])
     }
 
-    @Test("what a sample hashed is named")
+    @Test("the text that a sample hashed is named")
     func basis() {
         let plan = plan(route { $0.sample = SamplePlan(rate: 0.5, by: path("user")) })
         let bench = Bench(plan)

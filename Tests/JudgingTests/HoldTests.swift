@@ -17,7 +17,7 @@ private func holding(_ change: (inout ConsentPlan) -> Void = { _ in }) -> Consen
     return consent
 }
 
-/// Three routes: for everyone, for some, for all; a fourth for what none of them took.
+/// Three routes that demand the levels none, some and all, and a fourth for events that none of them took.
 private func plan(_ change: (inout Plan) -> Void = { _ in }) -> Plan {
     var plan = plan(
         route { $0.consent = ConsentDemand(level: 0) }, route { $0.consent = ConsentDemand(level: 1) },
@@ -27,8 +27,8 @@ private func plan(_ change: (inout Plan) -> Void = { _ in }) -> Plan {
     return plan
 }
 
-/// What a bench would have wait, as `[routes] event`, with what else is known of it.
 extension Bench {
+    /// The events that the bench holds, each as `[routes] event`, with the id that it was given before the event.
     fileprivate var held: [String] {
         (0..<judge.held.count).map { index in
             let body = judge.held.body(index)
@@ -38,7 +38,7 @@ extension Bench {
         }
     }
 
-    /// What these routes say of an event that has waited.
+    /// Returns the verdicts of these routes on an event that was held.
     fileprivate func release(
         _ line: String, routes: [Int], isTrial: Bool = false, _ change: (inout HeldTerms) -> Void = { _ in }
     ) -> [Int: Verdict] {
@@ -59,10 +59,10 @@ extension Bench {
     }
 }
 
-@Suite("An event of an unknown subject") struct HoldTests {
+@Suite("Events of unknown subjects") struct HoldTests {
     private let ann = #"{"userId":"ann", "n": 1}"#
 
-    @Test("is held as it came, for the routes that demand something, and passes the others")
+    @Test("an event is held as it came for the routes that demand something, and passes the others")
     func held() {
         let bench = Bench(plan(), records: ConsentRecords())
         bench.take(ann, arrival: 5)
@@ -75,7 +75,7 @@ extension Bench {
         #expect(bench.held == [])
     }
 
-    @Test("is denied when it carries no id that could answer, and judged by what it says when it says something")
+    @Test("an event without an id is denied, and an event that states consent is judged by its statement")
     func notHeld() {
         let bench = Bench(plan(), records: ConsentRecords())
         bench.take(#"{"n":1}"#)
@@ -85,10 +85,10 @@ extension Bench {
         #expect(bench.held == [] && bench.tally[1, .admitted] == 1 && bench.tally[2, .denied(.level)] == 1)
         let refusing = #"{"userId":"ann","context":{"gpc":true}}"#
         bench.take(refusing)
-        #expect(bench.held == ["[1, 2] " + refusing], "a refusal alone says nothing of what is granted")
+        #expect(bench.held == ["[1, 2] " + refusing], "a refusal alone does not say what is granted")
     }
 
-    @Test("has each of its ids once, and waits when all of them are unknown")
+    @Test("an event has each of its subjects once, and is held only if all of them are unknown")
     func subjects() {
         let bench = Bench(plan(), records: ConsentRecords())
         bench.take(#"{"userId":"ann","anonymousId":"ann"}"#)
@@ -99,7 +99,7 @@ extension Bench {
         #expect(bench.judge.held.count == 2 && bench.tally[1, .denied(.level)] == 1)
     }
 
-    @Test("is held or not by a member of it, where the plan says so")
+    @Test("a member decides whether an event is held, if the plan says so")
     func byMember() {
         let regional = plan {
             $0.consent = holding { consent in
@@ -113,7 +113,7 @@ extension Bench {
         #expect(bench.findings(#"{"userId":"ann","region":"DE"}"#)[1].gate?.isHolding == true)
     }
 
-    @Test("is neither denied nor held by a question for its verdicts")
+    @Test("a request for verdicts holds no event")
     func trial() {
         let bench = Bench(plan(), records: ConsentRecords())
         #expect(bench.verdicts(ann) == [.admitted, .held, .held, .filtered(.else)])
@@ -121,21 +121,21 @@ extension Bench {
         #expect(bench.held == [])
     }
 
-    @Test("that has waited is judged by the routes it waited for, and no other, with its time of then")
+    @Test("an event that was held is judged only by the routes for which it was held, with the time when it came")
     func released() {
         let bench = Bench(plan(), records: ConsentRecords())
         bench.say("ann", "some")
         #expect(bench.release(ann, routes: [1, 2]) == [1: .admitted, 2: .denied(.level)])
         #expect(bench.lines() == [ann])
         #expect(bench.parcels[0].entries.map(\.arrival) == [77] && bench.parcels[0].entries.map(\.subjectCount) == [1])
-        #expect(bench.release(#"{"userId":"bob"}"#, routes: [1]) == [1: .held] && bench.held == [], "it waits where it did")
-        #expect(bench.release(ann, routes: [3]) == [3: .filtered(.else)], "another route took it then")
+        #expect(bench.release(#"{"userId":"bob"}"#, routes: [1]) == [1: .held] && bench.held == [], "it is not held a second time")
+        #expect(bench.release(ann, routes: [3]) == [3: .filtered(.else)], "another route had taken it")
         #expect(bench.release(ann, routes: [1], isTrial: true) == [1: .admitted])
         #expect(bench.lines() == [ann], "a trial sends nothing")
         #expect(bench.tally.events == 0)
     }
 
-    @Test("keeps the id that it was given when it came")
+    @Test("an event that was held keeps the id that it was given when it came")
     func givenID() throws {
         let adding = plan {
             $0.messageID.add = true
@@ -146,13 +146,13 @@ extension Bench {
         bench.take(ann)
         let sent = try #require(bench.lines().first)
         let id = try #require(bench.held.first?.split(separator: " ").first { $0.hasPrefix("\"") })
-        #expect(sent == #"{"userId":"ann", "n": 1,"messageId":\#(id)}"#, "every copy has the same")
+        #expect(sent == #"{"userId":"ann", "n": 1,"messageId":\#(id)}"#, "every copy has the same id")
         bench.say("ann", "all")
         #expect(bench.release(ann, routes: [2]) { $0.messageID = Array(id.utf8) } == [2: .admitted])
         #expect(bench.lines().last == sent)
     }
 
-    @Test("and that was made of another goes on owing what the other did")
+    @Test("an emitted event that was held demands what its original did")
     func emitted() {
         let raising = plan {
             $0.consent = holding { $0.events = [(glob: Glob("secret"), level: 2)] }
@@ -173,7 +173,7 @@ extension Bench {
         #expect(bench.release(made, routes: [1]) == [1: .admitted])
     }
 
-    @Test("may after its wait take no more routes than its key lets it")
+    @Test("an event that was held takes only the routes that its key allows")
     func bounded() {
         let bounded = plan {
             var source = SourcePlan(name: "web", plugin: "http")

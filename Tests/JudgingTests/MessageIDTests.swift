@@ -23,7 +23,7 @@ private func ids(_ bench: Bench, _ provider: Int = 0) -> [String] {
 @Suite("Message ids")
 struct MessageIDTests {
     @Test(
-        "an event without one gets one behind its last member",
+        "an event without an id gets one behind its last member",
         arguments: [
             (#"{"a":1.0}"#, #"{"a":1.0,"messageId":"*"}"#), (#"{}"#, #"{"messageId":"*"}"#), (#"{ }"#, #"{ "messageId":"*"}"#),
             (#"{"a":{} }"#, #"{"a":{} ,"messageId":"*"}"#), (#"{"messageId":null,"a":1}"#, #"{"messageId":"*","a":1}"#),
@@ -44,7 +44,7 @@ struct MessageIDTests {
         #expect([8, 13, 18, 23].allSatisfy { digits[$0] == UInt8(ascii: "-") })
     }
 
-    @Test("what an event has for an id stays, also when it is no string", arguments: [#""a""#, "7", "true", "[]", #""\u0041""#])
+    @Test("the id of an event stays, even if it is not a string", arguments: [#""a""#, "7", "true", "[]", #""\u0041""#])
     func keeps(id: String) {
         let bench = bench(route())
         let line = #"{"messageId":\#(id),"b":1}"#
@@ -52,7 +52,7 @@ struct MessageIDTests {
         #expect(bench.lines() == [line])
     }
 
-    @Test("every copy of an event gets the same id, and every event another")
+    @Test("every copy of an event gets the same id, and every event a different one")
     func same() {
         let bench = bench(
             providers: 2, route { $0.providers = [0, 1] },
@@ -69,14 +69,14 @@ struct MessageIDTests {
         #expect(bench.lines(1)[1] == #"{"messageId":"\#(first[0])"}"#)
     }
 
-    @Test("a route whose transforms name the id has its own way")
+    @Test("a route whose transforms name the id adds none")
     func left() {
         let bench = bench(route { $0.transforms = [.drop([Path(keys: ["messageId"])])] })
         bench.take(#"{"a":1}"#)
         #expect(bench.lines() == [#"{"a":1}"#])
     }
 
-    @Test("none is added unless the plan says so, or a provider can make use of it")
+    @Test("no id is added unless the plan says so or a provider can use it")
     func byDefault() {
         var without = plan(route())
         #expect(!without.addsMessageIDs)
@@ -101,7 +101,7 @@ struct SeenIDsTests {
         return bytes.withUnsafeMutableBufferPointer { seen.note(ByteRun(base: Bytes($0.baseAddress!), count: $0.count), at: time) }
     }
 
-    @Test("an id is remembered for its time, and no longer")
+    @Test("an id is remembered for the window, and no longer")
     func time() {
         let seen = seen(10, seconds: 2)
         #expect(note(seen, "a", at: 0) != nil)
@@ -110,7 +110,7 @@ struct SeenIDsTests {
         #expect(note(seen, "a", at: 0) == nil, "a clock that goes back forgets nothing")
     }
 
-    @Test("what is told from an earlier run counts as seen")
+    @Test("an id from an earlier run counts as seen")
     func recall() throws {
         let first = seen(10)
         let sighting = try #require(note(first, "a", at: 5))
@@ -120,7 +120,7 @@ struct SeenIDsTests {
         #expect(note(second, "b", at: 6) != nil)
     }
 
-    @Test("agrees with a slow model, whatever comes and goes", arguments: [1, 2, 7, 64, 500])
+    @Test("the ids agree with a slow model, whatever comes and goes", arguments: [1, 2, 7, 64, 500])
     func model(most: Int) {
         var chance = SystemLikeChance(state: UInt64(most))
         let seen = seen(most, seconds: 300)
@@ -136,7 +136,7 @@ struct SeenIDsTests {
                 if model.count == most { model.removeFirst() }
                 model.append((id, time, sighting))
             }
-            // What is given back to its sender is seen by nobody; its place stays taken.
+            // An id counts as never seen if its event goes back to the sender, but its place stays taken.
             if chance.next() % 5 == 0, !model.isEmpty {
                 let index = Int(chance.next() % UInt64(model.count))
                 if model[index].id != nil { seen.forget([model[index].sighting]) }

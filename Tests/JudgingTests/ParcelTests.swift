@@ -7,7 +7,7 @@ import Testing
 @testable import Models
 
 @Suite struct ParcelTests {
-    @Test("an entry carries what a lane must know of its event")
+    @Test("an entry carries everything that a lane needs to know about its event")
     func entries() throws {
         var plan = plan(providers: 2)
         plan.consent = ConsentPlan()
@@ -39,7 +39,7 @@ import Testing
         #expect(second.map(\.arrival) == [5, 6, 7])
         #expect(second.map(\.subjectCount) == [2, 2, 0])
         #expect(second.map(\.firstSubject) == [0, 2, 4])
-        // The same id has the same key wherever it stands, and a number that of its text.
+        // An id has the same key in every member. A number has the key of its text.
         let subjects = bench.parcels[1].subjects
         #expect(subjects[0] == subjects[3])
         #expect(Set(subjects).count == 3)
@@ -55,7 +55,7 @@ import Testing
         #expect(second.map(\.messageIDCount) == [8, 0, 0])
     }
 
-    @Test("a message id that a transform made or dropped has no place")
+    @Test("a message id that a transform sets or drops has no place")
     func touchedMessageID() {
         for transform in [
             TransformPlan.drop([path("messageId")]), .set([(path("messageId"), "\"x\"")]), .hash([path("messageId")], key: 0),
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("subjects' keys differ between keys, and are the same for one")
+    @Test("a subject has the same key however its id is written")
     func subjectKeys() {
         var plan = plan(route())
         plan.consent = ConsentPlan()
@@ -87,13 +87,13 @@ import Testing
         #expect(bench.lines() == ["{}"])
     }
 
-    @Test("a duplicate of messageId is nobody's business unless a rule needs it")
+    @Test("a duplicate messageId makes an event invalid only if a rule needs it")
     func messageIDNotWanted() {
         #expect(Bench(plan(route())).take(#"{"messageId":1,"messageId":2}"#))
         #expect(!Bench(plan(route { $0.sample = SamplePlan(rate: 0.5) })).take(#"{"messageId":1,"messageId":2}"#))
     }
 
-    @Test("of each route the verdicts add up to the events")
+    @Test("the verdicts of each route add up to the events")
     func tally() {
         var plan = plan(
             route {

@@ -9,7 +9,7 @@ import Testing
 
 private let second: Int64 = 1_000_000_000
 
-/// Sessions, asked for one event at a time.
+/// Sessions that are asked for one event at a time.
 private final class Flow {
     private var sessions: Sessions
     init(most: Int = 100) { sessions = Sessions(idle: .seconds(10), most: most) }
@@ -19,7 +19,7 @@ private final class Flow {
 }
 
 @Suite struct SessionsTests {
-    @Test("a session goes on while its subject does, and another begins after the idle time")
+    @Test("a session continues while its subject is active, and another begins after the idle time")
     func idle() {
         let flow = Flow()
         let moments = [5, 14, 23, 32, 41, 51, 60].map { $0 * second }
@@ -34,10 +34,10 @@ private final class Flow {
         #expect(flow.start(1, 999 * second) == 1000 * second)
         #expect(flow.start(1, 1009 * second) == 1000 * second, "the last event was at 1000")
         #expect(flow.start(1, 100 * second) == 1000 * second)
-        #expect(flow.start(1, 110 * second) == 110 * second, "the time went on from there")
+        #expect(flow.start(1, 110 * second) == 110 * second, "the new time counts")
     }
 
-    /// What the definition says, in a list that forgets from its front.
+    /// The definition as a model: a list that forgets from its front.
     private struct Model {
         var visits: [(subject: Int, start: Int64, last: Int64)] = []
         let most: Int
@@ -53,7 +53,7 @@ private final class Flow {
         }
     }
 
-    @Test("the subjects that came last are remembered, as many as may be", arguments: [1, 3, 50, 200])
+    @Test("the subjects that came last are remembered, up to the limit", arguments: [1, 3, 50, 200])
     func bounded(most: Int) {
         var random = Seeded(state: UInt64(most))
         let flow = Flow(most: most)
@@ -87,7 +87,7 @@ private final class Flow {
 
     private static var id: Regex<Substring> { #/[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/# }
 
-    /// The line with its id cut out, and the id.
+    /// Returns the line with a star in place of its id, and the id.
     private func split(_ line: String?) throws -> (line: String, id: String) {
         let line = try #require(line)
         let id = try #require(line.firstMatch(of: Self.id))
@@ -108,7 +108,7 @@ private final class Flow {
     }
 
     @Test(
-        "an event that names no subject is left as it is",
+        "an event that names no subject stays as it is",
         arguments: [#"{"a":1}"#, #"{"userId":null,"context":{"sessionId":"theirs"}}"#, #"{"userId":""}"#, #"{"userId":{}}"#])
     func noSubject(line: String) {
         let bench = Bench(plan(Self.told()))
@@ -116,7 +116,7 @@ private final class Flow {
         #expect(bench.lines() == [line])
     }
 
-    @Test("a subject keeps its id until it was idle, and no two have the same; the same key and start make the same id again")
+    @Test("a subject keeps its id until it is idle, and no two subjects have the same; the same key and start give the same id again")
     func ids() throws {
         func ids() throws -> [String] {
             let bench = Bench(plan(Self.told()))
@@ -132,7 +132,7 @@ private final class Flow {
         #expect(try ids() == told)
     }
 
-    @Test("an id is the same on every route and provider, also where the subject is dropped or hashed, or a rate is written too")
+    @Test("an id is the same on every route and provider, even if the subject is dropped or hashed, or a rate is written too")
     func everywhere() throws {
         var plan = plan(
             providers: 2, Self.told { $0.providers = [0, 1] },
@@ -155,7 +155,7 @@ private final class Flow {
         #expect(bench.lines()[0].contains(#""messageId":"\#(String(decoding: id, as: UTF8.self))""#))
     }
 
-    @Test("the id is written behind steps that see the event as those before left it, and on what they leave")
+    @Test("the id is written after all steps, into the event that they leave")
     func behindSteps() throws {
         let bench = Bench(
             plan(
@@ -171,7 +171,7 @@ private final class Flow {
         #expect(bench.lines().last == #"{"event":"a","rate":0.9999}"#)
     }
 
-    @Test("what a route does not admit goes on with no session, and to ask for verdicts begins none")
+    @Test("an event that a route does not admit continues no session, and a request for verdicts begins none")
     func onlyAdmitted() throws {
         let bench = Bench(plan(Self.told { $0.events = [Glob("a")] }))
         bench.take(#"{"event":"a","userId":"u"}"#)
@@ -182,7 +182,7 @@ private final class Flow {
         #expect(ids[0] != ids[1])
     }
 
-    @Test("a plan that takes over goes on with the sessions of the one before, wherever it writes them")
+    @Test("the next plan continues the sessions of the plan before, wherever it writes them")
     func handedOn() throws {
         let memories = RouteMemories()
         let bench = Bench(plan(Self.told()), memories: memories)
@@ -197,7 +197,7 @@ private final class Flow {
         #expect(ids[0] == ids[1] && ids[1] != ids[2])
     }
 
-    @Test("what consent cuts is cut before the id is written")
+    @Test("members that consent cuts are cut before the id is written")
     func cut() throws {
         var plan = plan(Self.told { $0.consent = ConsentDemand(level: 0) })
         plan.consent = ConsentPlan()

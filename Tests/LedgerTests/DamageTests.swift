@@ -1,5 +1,5 @@
-// A ledger whose files were damaged after a kill: it is whole, or it is a fault. It never tells of another consent than was given, and what
-// is wrong stays as it is.
+// Tests ledgers whose files were damaged after a kill. Such a ledger opens with its full content or is a fault. It never reports consent
+// that was not given, and a damaged file stays as it is.
 
 import ConsentGate
 import Database
@@ -11,7 +11,7 @@ import Testing
 
 @testable import Ledger
 
-/// What a ledger tells of everyone.
+/// Everything that a ledger reports.
 private struct Told: Equatable {
     var all: [ShortHash: [ConsentTerms]]
     var export: String
@@ -30,7 +30,7 @@ private struct Told: Equatable {
     }
 }
 
-/// The files of a ledger as a killed process leaves them: some of it in the main file, the newest only in the log.
+/// The files of a ledger as a killed process leaves them: some of the content is in the main file, and the newest only in the log.
 private struct Killed {
     var files: [String: Data] = [:]
     let told: Told
@@ -58,7 +58,7 @@ private struct Killed {
         withExtendedLifetime(ledger) {}
     }
 
-    /// A folder with these files, changed.
+    /// Makes a folder with these files after a change.
     func folder(_ change: (inout [String: Data]) -> Void) throws -> Folder {
         var files = files
         change(&files)
@@ -69,14 +69,14 @@ private struct Killed {
 }
 
 extension Folder {
-    /// Without the shared memory and a log that holds nothing, which SQLite makes where there is none.
+    /// The contents of the files. The shared memory and an empty log are left out, because SQLite creates them.
     fileprivate var contents: [String: Data] {
         let all = files.filter { !$0.hasSuffix("-shm") }.map { ($0, FileManager.default.contents(atPath: path + "/" + $0)!) }
         return Dictionary(uniqueKeysWithValues: all.filter { !($0.hasSuffix("-wal") && $1.isEmpty) })
     }
 }
 
-/// One damage to one file.
+/// A kind of damage to a file.
 private enum Harm: CaseIterable {
     case flip, zero, cut, append, swap
 
@@ -105,28 +105,29 @@ private enum Harm: CaseIterable {
 
 @Suite("A damaged ledger")
 struct DamageTests {
-    /// What became of it: nil when it is a fault, which has to say what to do and leave all as it is.
+    /// Opens the ledger and returns what it reports. Returns nil if it is a fault; the fault must name the remedy and leave all files as
+    /// they are.
     private func open(_ folder: Folder, _ what: String) throws -> Told? {
         let before = folder.contents
         let opened: LedgerFile?
         do throws(StorageFault) {
-            // Whoever only looks is told the same, and changes nothing.
+            // A read-only opening gets the same fault, and changes nothing.
             if let look = try LedgerFile(lookingAt: folder.ledger, options: LedgerTests.options()) {
                 _ = try Told(look)
                 look.close()
             }
-            #expect(folder.contents == before, "\(what): a look has changed it")
+            #expect(folder.contents == before, "\(what): a read-only opening has changed it")
             opened = try LedgerFile(folder.ledger, options: LedgerTests.options())
         } catch {
             #expect(error.kind == .foreign || error.kind == .damaged && error.description.contains("put back a copy"), "\(what): \(error)")
             #expect(folder.contents == before, "\(what): a fault has changed it: \(error)")
             let again = LedgerTests.fault { () throws(StorageFault) in _ = try LedgerTests.ledger(folder) }
-            #expect(again != nil && folder.contents == before, "\(what): the second opening took it: \(error)")
+            #expect(again != nil && folder.contents == before, "\(what): the second opening accepted it: \(error)")
             return nil
         }
         let ledger = try #require(opened)
         let told = try Told(ledger)
-        // What is written to it then is there as well.
+        // A write after the opening must be kept too.
         try ledger.set(LedgerID("new"), marketing, origin: "test")
         ledger.close()
         let next = try LedgerTests.ledger(folder)
@@ -135,14 +136,14 @@ struct DamageTests {
         return told
     }
 
-    @Test("after a kill is whole as it lies")
+    @Test("a ledger is complete after a kill")
     func whole() throws {
         let killed = try Killed()
         #expect(try open(killed.folder { _ in }, "as it is") == killed.told)
     }
 
     @Test(
-        "whose log is cut, emptied or gone, or whose main file is, is a fault that says how much is gone",
+        "a cut, empty or missing log or main file is a fault that says how much is lost",
         arguments: [
             ("ledger.sqlite-wal", 0, "its last 27 transactions are gone, since its log was damaged, emptied or removed"),
             ("ledger.sqlite-wal", nil, "its last 27 transactions are gone"), ("ledger.sqlite-wal", 40, "its last 27 transactions are gone"),
@@ -162,7 +163,7 @@ struct DamageTests {
         }
     }
 
-    @Test("that is gone or empty beside a damaged witness is a fault, and no new one is made")
+    @Test("a missing or empty ledger beside a damaged witness is a fault, and no new one is made")
     func goneWithDamagedWitness() throws {
         let killed = try Killed()
         for main in [nil, Data()] {
@@ -179,7 +180,7 @@ struct DamageTests {
         }
     }
 
-    @Test("with a flipped bit anywhere in its log is a fault, or tells what it told")
+    @Test("a flipped bit anywhere in the log is a fault, or changes nothing")
     func flippedLog() throws {
         let killed = try Killed()
         let size = killed.files["ledger.sqlite-wal"]!.count
@@ -191,7 +192,7 @@ struct DamageTests {
         #expect(faults > size / 997 / 2, "\(faults)")
     }
 
-    @Test("with any value of any column of any table changed, without a checksum, or with a row less, is a fault")
+    @Test("a changed value in any column, a missing checksum or a missing row is a fault")
     func columns() throws {
         let killed = try Killed()
         let folder = try killed.folder { _ in }
@@ -214,7 +215,7 @@ struct DamageTests {
         shell.close()
         let whole = folder.contents
         for var change in changes {
-            // Tables without row numbers have a first column that tells their rows apart well enough.
+            // A table without row numbers is filtered by its first column, which distinguishes its rows well enough.
             for (table, column) in [("about", "name"), ("history", "subject"), ("receipt_lines", "receipt")]
             where change.contains(" \(table) ") {
                 change = change.replacingOccurrences(of: "rowid = 1", with: "\(column) IS NOT NULL").replacingOccurrences(
@@ -233,7 +234,7 @@ struct DamageTests {
     }
 
     @Test(
-        "by any of 240 random damages to its main file, its log or both is a fault, or tells what it told",
+        "any of 240 random damages to the main file, the log or both is a fault, or changes nothing",
         arguments: 0..<rounds(8))
     func random(seed: Int) throws {
         let killed = try Killed()
@@ -252,7 +253,7 @@ struct DamageTests {
         #expect(faults > 5, "\(faults)")
     }
 
-    @Test("is not one whose witness is gone or damaged, and that is said; nor a copy that was put back with its log and witness gone")
+    @Test("a missing or damaged witness is only a warning, and a restored copy without log and witness is accepted")
     func copies() throws {
         let killed = try Killed()
         for change: (inout Data?) -> Void in [{ $0 = nil }, { $0 = Data(count: 8192) }, { $0 = Data() }] {
@@ -265,7 +266,7 @@ struct DamageTests {
             ledger.close()
             #expect(said.withLock { $0.count == 1 && $0[0].contains("ledger.witness: ") }, "\(said.withLock { $0 })")
         }
-        // The copy is an older one: with the witness of the newer it is one that has lost something.
+        // The copy is older: beside the newer witness it is a ledger that has lost something.
         let folder = try killed.folder { _ in }
         let copied = folder.contents
         var ledger = try LedgerTests.ledger(folder)
@@ -278,9 +279,9 @@ struct DamageTests {
         #expect(try Told(ledger) == killed.told)
     }
 
-    // MARK: - The form before there were checksums
+    // MARK: - The format without checksums
 
-    /// A ledger in that form.
+    /// Makes a ledger in that format.
     private func old() throws -> (Folder, Told) {
         let folder = try Killed().folder { _ in }
         let ledger = try LedgerTests.ledger(folder)
@@ -296,13 +297,13 @@ struct DamageTests {
         return (folder, told)
     }
 
-    @Test("is taken over with what it holds from the older form, which is said once; afterwards no version brings that form back")
+    @Test("a ledger of the older format is upgraded with its content and one warning, and cannot be downgraded afterwards")
     func upgrade() throws {
         let (folder, told) = try old()
         let look = LedgerTests.fault { () throws(StorageFault) in
             _ = try LedgerFile(lookingAt: folder.ledger, options: LedgerTests.options())
         }
-        #expect(look?.description.contains("has an older form") == true)
+        #expect(look?.description.contains("has an older format") == true)
         let said = Monitor([String]())
         var options = LedgerTests.options()
         options.warn = { line in said.withLock { $0.append(line) } }
@@ -311,7 +312,7 @@ struct DamageTests {
             #expect(try Told(ledger) == told)
             ledger.close()
         }
-        #expect(said.withLock { $0.count == 1 && $0[0].contains("what they hold is taken as it is") }, "\(said.withLock { $0 })")
+        #expect(said.withLock { $0.count == 1 && $0[0].contains("their content is trusted without a check") }, "\(said.withLock { $0 })")
         for change in ["PRAGMA user_version = 1", "DROP TABLE proof; PRAGMA user_version = 1"] {
             let shell = try Database(folder.ledger)
             try shell.run(change)
@@ -320,7 +321,7 @@ struct DamageTests {
         }
     }
 
-    @Test("of the older form that is written under other keys is left as it is")
+    @Test("a ledger of the older format under other keys is left as it is")
     func foreignUpgrade() throws {
         let (folder, _) = try old()
         let before = folder.contents
@@ -331,7 +332,7 @@ struct DamageTests {
         #expect(fault?.kind == .foreign && folder.contents == before)
     }
 
-    @Test("is taken over wholly or not at all, whichever call of the disk is the last")
+    @Test("an upgrade is complete or not done at all, whichever disk call fails")
     func interruptedUpgrade() throws {
         let (folder, told) = try old()
         let before = folder.contents

@@ -8,7 +8,7 @@ import Testing
 struct DecisionTests {
     private let folder = Folder()
 
-    @Test("is on record with its time and origin, and comes first in nothing but the history when another follows")
+    @Test("a decision is recorded with its time and origin, and only the history keeps it when another follows")
     func kept() throws {
         let hands = Hands()
         let ledger = try ledger(folder, hands)
@@ -26,7 +26,7 @@ struct DecisionTests {
         #expect(try ledger.get(LedgerID("user-2")) == nil)
     }
 
-    @Test("that comes after a later one does not hold, and is kept in the history")
+    @Test("a decision that is older than the recorded one does not hold, and is kept in the history")
     func late() throws {
         let ledger = try ledger(folder)
         try ledger.withdraw(LedgerID("user-1"), decided: seconds(500), origin: "command")
@@ -37,7 +37,7 @@ struct DecisionTests {
         #expect(entry.history.map(\.held) == [true, false])
     }
 
-    @Test("of the same moment as another leaves what both agree to, whichever comes first", arguments: [false, true])
+    @Test("of two decisions of the same moment, what both agree to holds, in either order", arguments: [false, true])
     func sameMoment(swapped: Bool) throws {
         let pairs: [(ConsentTerms, ConsentTerms, ConsentTerms)] = [
             (marketing, .withdrawn, .withdrawn),
@@ -60,7 +60,7 @@ struct DecisionTests {
         }
     }
 
-    @Test("is told from another of the same moment by the levels of now, also when they came while the ledger was open")
+    @Test("two decisions of the same moment are compared by the current levels, even if a reload has changed them")
     func newLevels() throws {
         let folder = Folder()
         let registry = try Registry(ledger(folder))
@@ -75,7 +75,7 @@ struct DecisionTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("that says it was made later than now was made now, so that no clock of a client's outdoes a withdrawal")
+    @Test("a decision from the future gets the current time, so that a client's clock cannot outrun a withdrawal")
     func future() throws {
         let hands = Hands()
         let ledger = try ledger(folder, hands)
@@ -84,7 +84,7 @@ struct DecisionTests {
         #expect(try ledger.get(LedgerID("x"))?.record?.terms == .withdrawn)
     }
 
-    @Test("to withdraw a purpose refuses it and leaves the rest; to withdraw everything leaves nothing; consent starts anew")
+    @Test("withdrawing a purpose leaves the rest, withdrawing everything leaves nothing, and new consent replaces both")
     func withdrawal() throws {
         let ledger = try ledger(folder)
         try ledger.set(LedgerID("x"), marketing, decided: seconds(1), origin: "command")
@@ -99,7 +99,7 @@ struct DecisionTests {
         #expect(try ledger.get(LedgerID("new"))?.record?.terms == ConsentTerms(denied: ["ads"]))
     }
 
-    @Test("holds though the clock went back, which the ledger tells")
+    @Test("a decision holds even if the clock went back, and the ledger reports the clock")
     func clockBehind() throws {
         let hands = Hands(10_000)
         var ledger = try ledger(folder, hands)
@@ -120,7 +120,7 @@ struct DecisionTests {
         #expect(try ledger.set(LedgerID("x"), analytics, origin: "command").holds)
     }
 
-    @Test("is forgotten from the history when it is older than asked, but never what holds")
+    @Test("forgetting deletes older decisions from the history, but never one that holds")
     func retention() throws {
         let hands = Hands()
         let ledger = try ledger(folder, hands)
@@ -139,7 +139,7 @@ struct DecisionTests {
         #expect(try ledger.get(LedgerID("x"))?.history.map(\.record.terms) == [.withdrawn, analytics], "both make up what holds")
     }
 
-    @Test("counts in the figures")
+    @Test("the summary counts decisions")
     func figures() throws {
         let ledger = try ledger(folder)
         try ledger.set(LedgerID("a"), marketing, origin: "command")

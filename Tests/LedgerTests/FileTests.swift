@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The ledger's file")
 struct FileTests {
-    @Test("is for its owner alone, and is not made by looking for it")
+    @Test("only its owner can read it, and opening with `makes: false` does not create it")
     func mode() throws {
         let folder = Folder()
         #expect(try LedgerFile(folder.ledger, makes: false, options: options()) == nil)
@@ -23,7 +23,7 @@ struct FileTests {
         #expect(folder.files == ["ledger.sqlite", "ledger.witness"])
     }
 
-    @Test("never holds a raw id, and nothing of what was removed")
+    @Test("the file never holds a raw id, or anything that was removed")
     func noRawIDs() throws {
         let folder = Folder()
         let ledger = try ledger(folder)
@@ -35,17 +35,17 @@ struct FileTests {
             folder.files.contains { FileManager.default.contents(atPath: folder.path + "/" + $0)?.range(of: hmac) != nil }
         }
         #expect(!folder.holds("planted"))
-        #expect(holdsDevice(), "the search would find what is there")
+        #expect(holdsDevice(), "the search finds what is there")
         try ledger.untie(LedgerID("planted-device"))
         try ledger.tidy()
         #expect(!holdsDevice() && !folder.holds("planted"))
     }
 
     @Test(
-        "that is damaged, empty or another program's is a fault that says what to do, and is left as it is",
+        "a file that is damaged, empty or of another program is a fault that names the remedy, and is left as it is",
         arguments: [
             (Data("this was a ledger once".utf8) + Data(repeating: 7, count: 5000), .damaged, "put back a copy"),
-            (Data(), .damaged, "is empty; nothing is let through that needs consent: put back a copy"),
+            (Data(), .damaged, "is empty; events that need consent are denied: put back a copy"),
             (nil, .foreign, "is a database of another program; it is left as it is"),
         ] as [(Data?, StorageFault.Kind, String)])
     func refused(content: Data?, kind: StorageFault.Kind, words: String) throws {
@@ -64,18 +64,18 @@ struct FileTests {
         #expect(FileManager.default.contents(atPath: folder.ledger) == before)
     }
 
-    @Test("that is gone while its log is there is a fault: a new one would take the log for its own")
+    @Test("a missing file whose log exists is a fault, because a new file would use the old log")
     func onlyTheLog() throws {
         let folder = Folder()
         let kept = try ledger(folder)
         try kept.set(LedgerID("x"), marketing, origin: "command")
         try FileManager.default.removeItem(atPath: folder.ledger)
         let fault = fault { () throws(StorageFault) in _ = try LedgerFile(folder.ledger, makes: false, options: options()) }
-        #expect(fault?.kind == .damaged && fault?.description.contains("the file is not there; nothing is let through") == true)
+        #expect(fault?.kind == .damaged && fault?.description.contains("the file is not there; events that need") == true)
         withExtendedLifetime(kept) {}
     }
 
-    @Test("tells names apart that differ behind a zero byte")
+    @Test("two names that differ only after a zero byte are different")
     func zeroByte() throws {
         let folder = Folder()
         var ledger = try ledger(folder)
@@ -87,7 +87,7 @@ struct FileTests {
     }
 
     @Test(
-        "with a row that makes no sense is a fault, not a subject without consent",
+        "an invalid row is a fault, and not a subject without consent",
         arguments: [
             "UPDATE subjects SET short = x'00'", "UPDATE subjects SET terms = 99", "UPDATE terms SET denied = 'ads'",
             "UPDATE terms SET granted = '[1]'",
@@ -104,7 +104,7 @@ struct FileTests {
         #expect(fault?.kind == .damaged && fault?.description.contains("put back a copy") == true)
     }
 
-    @Test("is refused under another key of the same name, and under another subject.key")
+    @Test("a file is refused if a key of the same name or subject.key has changed")
     func otherKeys() throws {
         let folder = Folder()
         try ledger(folder).close()
@@ -122,7 +122,7 @@ struct FileTests {
         #expect(short?.kind == .foreign && short?.description.contains("was written under another subject.key") == true)
     }
 
-    @Test("moves an id to the current key when it is next written to, and finds it under both until then")
+    @Test("an id moves to the current key at its next write, and is found under both keys until then")
     func rotation() throws {
         let folder = Folder()
         var ledger = try ledger(folder)
@@ -137,14 +137,14 @@ struct FileTests {
         #expect(moved.id == HashedID(hmac: second.hmac([0x61]), key: "second", short: short("a")) && moved.history.count == 2)
         #expect(try ledger.get(.hashed(moved.id))?.record?.terms == .withdrawn)
         ledger.close()
-        // The previous key is gone, and the last id was not seen: it is known by its short hash all the same.
+        // The previous key is gone, and the last id was not written again. It is still found by its short hash.
         ledger = try LedgerTests.ledger(folder, keys: LedgerKeys(current: second))
         #expect(try ledger.get(LedgerID("c"))?.effective == [marketing])
         try ledger.withdraw(LedgerID("c"), origin: "command")
         #expect(try ledger.summary().keys == ["second": 4])
     }
 
-    @Test("refuses a second id with the short hash of a first")
+    @Test("a second id with the same short hash is refused")
     func twoIDs() throws {
         var same = options()
         same.short = { $0.first == 0 ? short($0) : ShortHash(high: 1, low: 2) }
@@ -154,7 +154,7 @@ struct FileTests {
         #expect(fault { () throws(StorageFault) in _ = try ledger.get(LedgerID("two")) }?.kind == .damaged)
     }
 
-    @Test("takes many changes in one transaction, or none of them when one fails, also when the failure was passed over")
+    @Test("a transaction is written completely or not at all, even if the body ignores a failure")
     func whole() throws {
         let folder = Folder()
         let ledger = try ledger(folder)
@@ -172,7 +172,7 @@ struct FileTests {
         #expect(try ledger.get(LedgerID("x"))?.record?.origin == "never seen")
     }
 
-    @Test("can be looked at by a person")
+    @Test("a person can read the file with the view `consent`")
     func view() throws {
         let folder = Folder()
         let ledger = try ledger(folder)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// What an import came to.
+/// The result of an import.
 private struct Result {
     var counts = LedgerImport.Counts()
     var bad: [String] = []
@@ -61,7 +61,7 @@ private let moment: Int64 = 1_795_257_000_000_000_000
 struct ImportTests {
     private let folder = Folder()
 
-    @Test("leaves out lines whose terms are refused, and asks of no line that says nothing")
+    @Test("an import skips lines whose terms are refused, and does not check lines without terms")
     func refusedTerms() throws {
         let ledger = try ledger(folder)
         let text = #"{"id":"a","level":"gold"}"# + "\n" + #"{"id":"b","level":"none"}"# + "\n" + #"{"id":"c","person":"1"}"#
@@ -73,7 +73,7 @@ struct ImportTests {
 
     private func later() throws -> LedgerFile { try ledger(folder, Hands(1_800_000_000)) }
 
-    @Test("takes lines of NDJSON, in pieces of any size, behind a byte order mark", arguments: [1, 7, 100, Int.max])
+    @Test("an import reads NDJSON in pieces of any size, after a byte order mark", arguments: [1, 7, 100, Int.max])
     func json(pieces: Int) throws {
         let ledger = try later()
         let text = """
@@ -99,7 +99,7 @@ struct ImportTests {
         #expect(Set(result.changes.map(\.short)) == [short("a"), short("ä\""), short("c"), short("d")])
     }
 
-    @Test("takes CSV with quotes, commas, line ends within cells, and either line end", arguments: [1, 5, Int.max], ["\n", "\r\n"])
+    @Test("an import reads CSV with quotes, commas, line ends in cells, and either line end", arguments: [1, 5, Int.max], ["\n", "\r\n"])
     func csv(pieces: Int, end: String) throws {
         let ledger = try later()
         let text = [
@@ -122,17 +122,17 @@ struct ImportTests {
     }
 
     @Test(
-        "tells each bad line by its number and what was expected, without a word of it, and takes the good ones",
+        "an invalid line is reported with its number and the reason but not its content, and the valid lines are taken",
         arguments: [
             ("secret-id", "is not JSON, expected an object on one line"),
             ("[1]", "is not an object"),
             (#"{"id":"secret-id","level":"x","level":"y"}"#, "is not JSON, expected an object on one line"),
             (
                 #"{"id":"secret-id","denyed":["secret-id"]}"#,
-                "has a member that nobody knows, expected some of id, hmac, key, short, mark, person, withdrawn, level, granted, denied, "
+                "has an unknown member, expected some of id, hmac, key, short, mark, person, withdrawn, level, granted, denied, "
                     + "version, decided, received, origin"
             ),
-            (#"{"level":"x","decided":"2020-01-01"}"#, "names nobody: expected id, or hmac with key, short and mark"),
+            (#"{"level":"x","decided":"2020-01-01"}"#, "has no subject: expected id, or hmac with key, short and mark"),
             (#"{"id":"","level":"x","decided":"2020-01-01"}"#, "id is empty"),
             (#"{"id":7,"level":"x","decided":"2020-01-01"}"#, "id must be a string"),
             (#"{"id":"secret-id","decided":"2020-01-01"}"#, "says nothing: expected level, granted, denied, withdrawn or person"),
@@ -141,12 +141,12 @@ struct ImportTests {
             (#"{"id":"secret-id","withdrawn":"yes"}"#, "withdrawn must be true or false"),
             (
                 #"{"id":"secret-id","withdrawn":true,"level":"x"}"#,
-                "withdrawn says everything: level, granted, denied and version cannot stand beside it"
+                "withdrawn covers everything: it excludes level, granted, denied and version"
             ),
             (#"{"id":"secret-id","level":"x","decided":"soon"}"#, "decided must be a time such as 2026-11-21T10:30:00Z"),
             (
                 #"{"id":"secret-id","level":"x"}"#,
-                "decided is missing: expected when the person said so, such as 2026-11-21T10:30:00Z"
+                "decided is missing: expected the time of the decision, such as 2026-11-21T10:30:00Z"
             ),
             (#"{"id":"secret-id","hmac":"00"}"#, "has both id and hmac, expected one of them"),
             (#"{"hmac":"0g"}"#, "hmac must be 64 hexadecimal digits"),
@@ -160,32 +160,32 @@ struct ImportTests {
     }
 
     @Test(
-        "tells the same of CSV, and takes nothing where the header is wrong",
+        "an invalid line of CSV is reported in the same way, and nothing is taken after an invalid header",
         arguments: [
             ("id,level,decided\na,none,\(time)\nb,none\nc,none,\(time)", ["3: has 2 cells, expected 3 as in the header"], 2),
             (
                 "id,level,decided\na,no\"ne,\(time)\nc,none,\(time)",
-                ["2: has a quote where none may stand, or none where one is missing, or is too long"], 1
+                ["2: has a misplaced or missing quote, or is too long"], 1
             ),
             (
                 "id,level,decided\nc,none,\(time)\n\"a,none,\(time)\n",
-                ["3: has a quote where none may stand, or none where one is missing, or is too long"], 1
+                ["3: has a misplaced or missing quote, or is too long"], 1
             ),
             (
                 "id,level,decided\n\"a,none,\(time)\nb,none,\(time)\nc,\"none\",\(time)\nd,none,\(time)",
                 [
-                    "2: has a quote where none may stand, or none where one is missing, or is too long; nothing is taken up to line 4"
+                    "2: has a misplaced or missing quote, or is too long; everything up to line 4 is skipped"
                 ], 1
             ),
-            ("id,granted,decided\na,[1],\(time)", ["2: granted must be names with ; between, or a JSON list"], 0),
+            ("id,granted,decided\na,[1],\(time)", ["2: granted must be names separated by ;, or a JSON list"], 0),
             ("id,withdrawn,decided\na,1,\(time)", ["2: withdrawn must be true or false"], 0),
             (
                 "a,none,\(time)\nb,none,\(time)",
-                ["1: is no header: expected columns named once each, some of \(LedgerLine.Member.all)"], 0
+                ["1: is not a header: expected column names, each at most once, out of \(LedgerLine.Member.all)"], 0
             ),
             (
                 "id,level,id\nb,none,b",
-                ["1: is no header: expected columns named once each, some of \(LedgerLine.Member.all)"], 0
+                ["1: is not a header: expected column names, each at most once, out of \(LedgerLine.Member.all)"], 0
             ),
         ] as [(String, [String], Int)])
     func badCSV(text: String, bad: [String], taken: Int) throws {
@@ -194,7 +194,7 @@ struct ImportTests {
         #expect(result.counts.taken == taken)
     }
 
-    @Test("does not keep a line that does not end in memory", arguments: LedgerFormat.allCases)
+    @Test("an endless line is not kept in memory", arguments: LedgerFormat.allCases)
     func endless(format: LedgerFormat) throws {
         let ledger = try later()
         let head = format == .csv ? "id,level,decided\n" : ""
@@ -203,11 +203,11 @@ struct ImportTests {
             head + String(repeating: "x", count: (1 << 20) + 10) + "\n" + good, into: ledger, format, pieces: 1 << 16)
         let words =
             format == .csv
-            ? "2: has a quote where none may stand, or none where one is missing, or is too long" : "1: is longer than a megabyte"
+            ? "2: has a misplaced or missing quote, or is too long" : "1: is longer than a megabyte"
         #expect(result.bad == [words] && result.counts.taken == 1)
     }
 
-    @Test("survives bytes at random, and never repeats one of them", arguments: LedgerFormat.allCases, 0..<20 as Range<UInt64>)
+    @Test("an import survives random bytes and never repeats them", arguments: LedgerFormat.allCases, 0..<20 as Range<UInt64>)
     func hostile(format: LedgerFormat, seed: UInt64) throws {
         let ledger = try later()
         let lines = (0..<30).map { number in
@@ -237,7 +237,7 @@ struct ImportTests {
         #expect(!folder.holds("planted"))
     }
 
-    @Test("goes on over many transactions, with a time for lines that have none, and ties persons across them")
+    @Test("an import dates lines without a time, and ties persons across its transactions")
     func batches() throws {
         let ledger = try later()
         let text = (0..<25).map { #"{"id":"id-\#($0)","level":"none","person":"\#($0 % 2)"}"# }.joined(separator: "\n")
@@ -265,7 +265,7 @@ struct ExportTests {
         return ledger
     }
 
-    @Test("can be had in parts, which together are the whole", arguments: [LedgerFormat.ndjson, .csv], [1, 3, 7, 8])
+    @Test("the parts of an export together are the whole export", arguments: [LedgerFormat.ndjson, .csv], [1, 3, 7, 8])
     func parts(format: LedgerFormat, most: Int) throws {
         let folder = Folder()
         let ledger = try ledger(folder)
@@ -285,7 +285,7 @@ struct ExportTests {
     }
 
     @Test(
-        "taken into an empty ledger gives the same one, in both formats, with and without its history", arguments: LedgerFormat.allCases,
+        "an import of an export gives the same ledger, in both formats, with and without history", arguments: LedgerFormat.allCases,
         [false, true])
     func round(format: LedgerFormat, history: Bool) throws {
         let old = try filled(folder)
@@ -302,7 +302,7 @@ struct ExportTests {
         }
     }
 
-    @Test("reads as the documentation says")
+    @Test("an export has the documented form")
     func text() throws {
         let ledger = try ledger(folder, Hands(1_800_000_000))
         try ledger.set(LedgerID("a"), analytics, decided: moment, origin: "command")
@@ -322,14 +322,14 @@ struct ExportTests {
         )
     }
 
-    @Test("of another state folder is not taken: its short hashes mean nobody here; nor is one that mixes two ids up")
+    @Test("an export of another state folder is refused, because its short hashes are foreign; so is a line that mixes two ids")
     func foreign() throws {
         let text = try export(try filled(folder), .ndjson)
         var foreign = options(Hands(1_800_000_000))
         foreign.short = { short([0] + $0) }
         let elsewhere = try #require(try LedgerFile(other.ledger, options: foreign))
         let result = try take(text, into: elsewhere, .ndjson)
-        #expect(result.counts.bad == 4 && result.bad[0].hasSuffix("only raw ids can be taken over"))
+        #expect(result.counts.bad == 4 && result.bad[0].hasSuffix("only raw ids can be imported"))
         let third = Folder()
         let home = try filled(third)
         let mixed = text.replacingOccurrences(of: hex(first.hmac([0x61])), with: hex(first.hmac([0x62])))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// The ledger as a slow reader of the specification would write it: every decision is kept, and what holds is worked out anew.
+/// A simple model of the ledger. It keeps every decision, and computes what holds from scratch each time.
 private struct Model: Equatable {
     struct Decision: Equatable {
         var terms: ConsentTerms
@@ -13,7 +13,7 @@ private struct Model: Equatable {
     }
     static let levels = ["none", "essential", "analytics", "marketing"]
     var decisions: [String: [Decision]] = [:]
-    /// Each id in one set at most; a set has two at least.
+    /// Each id is in at most one set. A set has at least two ids.
     var persons: [Set<String>] = []
 
     func explicit(_ id: String) -> ConsentTerms? {
@@ -85,7 +85,7 @@ private enum Step {
         }
     }
 
-    /// Does it, and keeps a table by what the ledger says has changed.
+    /// Applies the step to the ledger, and updates a table by the changes that the ledger reports.
     func apply(to ledger: LedgerFile, _ table: inout [ShortHash: [ConsentTerms]]) throws(StorageFault) {
         func note(_ changes: [LedgerChange]) { for change in changes { table[change.short] = change.effective } }
         switch self {
@@ -97,7 +97,7 @@ private enum Step {
             if case .tied(let changes) = try ledger.tie(ids.map { LedgerID($0) }) { note(changes) }
         case .untie(let id): note(try ledger.untie(LedgerID(id)))
         case .batch(let steps):
-            // A copy: what is given back counts only when all was written.
+            // The draft is used only if the whole transaction is written.
             var draft = table
             try ledger.write { () throws(StorageFault) in for step in steps { try step.apply(to: ledger, &draft) } }
             table = draft
@@ -118,7 +118,7 @@ private struct RandomSource {
 
 private func known(_ table: [ShortHash: [ConsentTerms]]) -> [ShortHash: [ConsentTerms]] { table.filter { !$0.value.isEmpty } }
 
-@Suite("The ledger, held against a slow model")
+@Suite("The ledger, compared with a simple model")
 struct ModelTests {
     private func open(_ folder: Folder, on disk: FaultyDisk) throws(StorageFault) -> LedgerFile {
         var options = options(vfs: disk.name)
@@ -127,10 +127,10 @@ struct ModelTests {
     }
 
     @Test(
-        "agrees with it after every step, and so does a table that only follows the changes",
+        "the ledger agrees with the model after every step, and so does a table that follows only the changes",
         arguments: 0..<rounds(60) as Range<UInt64>)
     func agrees(seed: UInt64) throws {
-        // It never waits for the real disk.
+        // The faulty disk never waits for the real one.
         let disk = FaultyDisk()
         var chance = RandomSource(seed)
         let folder = Folder(inMemory: true)
@@ -158,7 +158,7 @@ struct ModelTests {
         }
     }
 
-    @Test("rests on a rule for two decisions of one moment that knows no order: it can be turned round, regrouped and repeated")
+    @Test("the rule for two decisions of the same moment is commutative, associative and idempotent")
     func rule() {
         var chance = RandomSource(3)
         func any() -> ConsentTerms {
@@ -180,7 +180,7 @@ struct ModelTests {
         return (0..<10).map { _ in Step.random(&chance) }
     }()
 
-    /// Lives until something fails: what was stored for certain, and what the step that failed would have left.
+    /// Runs the steps until one fails. Returns the model of what was stored for certain, and the model after the step that failed.
     private func live(_ folder: Folder, _ disk: FaultyDisk) -> (stored: Model, perhaps: Model, fault: StorageFault?) {
         var stored = Model()
         var perhaps = stored
@@ -198,7 +198,7 @@ struct ModelTests {
     }
 
     @Test(
-        "loses nothing that it has acknowledged, whichever call of the disk fails and however, and works again afterwards",
+        "no acknowledged write is lost, whichever disk call fails and however, and the ledger works again afterwards",
         arguments: FaultyDisk.Fault.allCases, [false, true])
     func everyCall(kind: FaultyDisk.Fault, stays: Bool) throws {
         let disk = FaultyDisk()
@@ -220,7 +220,7 @@ struct ModelTests {
         }
     }
 
-    @Test("has all that it has acknowledged after the power failed, whatever the disk had not written yet")
+    @Test("all acknowledged writes survive a power failure, whatever the disk had not written yet")
     func powerCut() throws {
         let disk = FaultyDisk()
         for seed in 0..<rounds(120) as Range<UInt64> {
@@ -239,7 +239,7 @@ struct ModelTests {
         }
     }
 
-    @Test("is made wholly or not at all when the power fails while it is made")
+    @Test("a new ledger exists completely or not at all if the power fails during its creation")
     func powerCutAtFirst() throws {
         let disk = FaultyDisk()
         for seed in 0..<60 as Range<UInt64> {

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Ledger
 
-@Suite("A ledger at work")
+@Suite("The registry of a ledger")
 struct RegistryTests {
     let folder = Folder()
 
-    /// What it tells, in a word each.
+    /// Collects the news of the registry, one word for each.
     private func words(_ registry: Registry) -> Monitor<[String]> {
         let told = Monitor<[String]>([])
         registry.watch { news in
@@ -24,7 +24,7 @@ struct RegistryTests {
         return told
     }
 
-    @Test("does not count while the clock is behind its last write, and says so once each time that changes")
+    @Test("records do not count while the clock is behind the last write, and each change is reported once")
     func clock() throws {
         let hands = Hands(10_000)
         let registry = try Registry(ledger(folder, hands))
@@ -42,7 +42,7 @@ struct RegistryTests {
         registry.close()
     }
 
-    @Test("that is opened while the clock is behind says so to whoever begins to listen, and counts when the clock is believed")
+    @Test("a clock that is behind at the opening is reported to a new watcher, and records count when the clock is believed")
     func start() throws {
         let hands = Hands(10_000)
         var file = try ledger(folder, hands)
@@ -63,7 +63,7 @@ struct RegistryTests {
         registry.close()
     }
 
-    @Test("that turns out to be damaged counts no more until it is opened anew, which it says once")
+    @Test("records of a damaged ledger do not count until it is opened again, and the damage is reported once")
     func damage() throws {
         let registry = try Registry(ledger(folder))
         let told = words(registry)

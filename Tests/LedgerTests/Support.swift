@@ -6,10 +6,10 @@ import Testing
 
 @testable import Ledger
 
-/// A folder that goes when its test does.
+/// A temporary folder, which is removed when its test ends.
 final class Folder {
     let path: String
-    /// `inMemory`: for tests whose power fails by `FaultyDisk`, if at all, and that make hundreds of files.
+    /// Makes a folder. `inMemory` is for tests that make hundreds of files, and whose power fails only in `FaultyDisk`.
     init(inMemory: Bool = false) {
         path = (inMemory ? folderInMemory : FileManager.default.temporaryDirectory.path) + "/switchyard-\(UUID().uuidString)"
         try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -18,13 +18,13 @@ final class Folder {
 
     var ledger: String { path + "/ledger.sqlite" }
     var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
-    /// Whether any file of the folder holds the text.
+    /// True if a file of the folder contains the text.
     func holds(_ text: String) -> Bool {
         files.contains { FileManager.default.contents(atPath: path + "/" + $0)?.range(of: Data(text.utf8)) != nil }
     }
 }
 
-/// The hands of a clock.
+/// A clock that a test sets.
 final class Hands: Sendable {
     let time: Monitor<Int64>
     init(_ seconds: Int64 = 1000) { time = Monitor(seconds * 1_000_000_000) }
@@ -58,7 +58,7 @@ func ledger(
     try LedgerFile(folder.ledger, options: options(hands, keys: keys, vfs: vfs))!
 }
 
-/// What went wrong; nil: nothing.
+/// Returns the fault of the body, or nil if it succeeded.
 func fault(_ body: () throws(StorageFault) -> Void) -> StorageFault? {
     do throws(StorageFault) {
         try body()
@@ -74,11 +74,11 @@ let marketing = ConsentTerms(level: "marketing", granted: ["ads", "measure"], ve
 func seconds(_ count: Int64) -> Int64 { count * 1_000_000_000 }
 
 extension LedgerFile {
-    /// What holds for every id, by its short hash.
+    /// Returns the effective terms of every id, by its short hash.
     func all() throws(StorageFault) -> [ShortHash: [ConsentTerms]] {
         var all: [ShortHash: [ConsentTerms]] = [:]
         try readAll { short, terms in
-            precondition(all[short] == nil, "an id came twice")
+            precondition(all[short] == nil, "an id was reported twice")
             all[short] = terms
         }
         return all

@@ -13,13 +13,13 @@ struct TieTests {
         return Dictionary(uniqueKeysWithValues: changes.map { ($0.short, $0.effective) })
     }
 
-    @Test("share what was said for each of them, from when they are tied until they are untied")
+    @Test("tied ids share their decisions until they are untied")
     func shared() throws {
         let ledger = try ledger(folder)
         try ledger.set(LedgerID("user"), marketing, origin: "command")
         #expect(
             changed(try ledger.tie([LedgerID("user"), LedgerID("device")])) == [short("device"): [marketing]],
-            "only for the device there is something new")
+            "only the device gets new terms")
         #expect(try ledger.get(LedgerID("device"))?.record == nil)
         let outcome = try ledger.withdraw(LedgerID("device"), origin: "command")
         #expect(Set(outcome.changes.map(\.short)) == [short("user"), short("device")])
@@ -31,7 +31,7 @@ struct TieTests {
         #expect(try ledger.get(LedgerID("user"))?.ties.isEmpty == true)
     }
 
-    @Test("join with the ids of another when one of each is tied")
+    @Test("two persons become one when one id of each is tied")
     func join() throws {
         let ledger = try ledger(folder)
         try ledger.tie([LedgerID("a"), LedgerID("b")])
@@ -40,12 +40,12 @@ struct TieTests {
         let changes = changed(try ledger.tie([LedgerID("b"), LedgerID("c")]))
         #expect(changes == [short("a"): [.withdrawn], short("b"): [.withdrawn]])
         #expect(try ledger.person(of: LedgerID("a")).count == 4)
-        #expect(changed(try ledger.tie([LedgerID("a"), LedgerID("d")])) == [:], "they are tied already")
+        #expect(changed(try ledger.tie([LedgerID("a"), LedgerID("d")])) == [:], "they are already tied")
         #expect(changed(try ledger.tie([LedgerID("z"), LedgerID("z")])) == [:])
-        #expect(try ledger.get(LedgerID("z")) == nil, "nothing is kept of an id that is tied to itself")
+        #expect(try ledger.get(LedgerID("z")) == nil, "an id that is tied to itself gets no row")
     }
 
-    @Test("are a hundred at most; a tie that would make more is refused and does nothing")
+    @Test("a person has at most a hundred ids; a tie that exceeds this is refused and does nothing")
     func limit() throws {
         let ledger = try ledger(folder)
         for number in 1..<100 { try ledger.tie([LedgerID("hub"), LedgerID("id-\(number)")]) }
@@ -54,12 +54,12 @@ struct TieTests {
             Issue.record("it was tied")
             return
         }
-        #expect(words == "would tie 101 ids together, and a person can have no more than 100")
+        #expect(words == "would tie 101 ids together, and a person can have at most 100")
         #expect(try ledger.get(LedgerID("one-more")) == nil)
         #expect(changed(try ledger.tie([LedgerID("id-5"), LedgerID("id-6")])) == [:])
     }
 
-    @Test("of which nothing was said leave nothing behind when they are untied")
+    @Test("ids without a decision leave no rows when they are untied")
     func nothingLeft() throws {
         let ledger = try ledger(folder)
         try ledger.tie([LedgerID("a"), LedgerID("b")])
@@ -74,7 +74,7 @@ struct TieTests {
 struct ReceiptTests {
     private let folder = Folder()
 
-    @Test("is unfinished from before anything is destroyed until nothing is left, through the end of the process")
+    @Test("a receipt is unfinished until nothing is left to destroy, even if the process ends in between")
     func life() throws {
         let hands = Hands()
         var ledger = try ledger(folder, hands)
@@ -83,7 +83,7 @@ struct ReceiptTests {
             try ledger.withdraw(LedgerID("user"), origin: "socket")
             return try ledger.beginReceipt(of: LedgerID("user"), origin: "socket")
         }
-        // Not closed: the process is gone.
+        // The ledger is not closed, as after a kill.
         ledger = try LedgerTests.ledger(folder, hands)
         let begun = try #require(try ledger.unfinishedReceipts().first)
         #expect(begun.number == number && begun.subjects == [short("user"), short("device")] && begun.purposes == nil)
@@ -99,7 +99,7 @@ struct ReceiptTests {
         #expect(try ledger.receipts(after: number).isEmpty)
     }
 
-    @Test("names its purposes, and is found by the id, also under a key that is a previous one now")
+    @Test("a receipt names its purposes, and is found by the id, even under a previous key")
     func found() throws {
         var ledger = try ledger(folder)
         let one = try ledger.beginReceipt(of: LedgerID("user"), purposes: ["ads", "a \"b\""], origin: "command")
@@ -112,7 +112,7 @@ struct ReceiptTests {
         #expect(try ledger.receipts().map(\.key) == ["first", "first", "second"])
     }
 
-    @Test("is forgotten when it ended before the time that is asked for, and never before it ended")
+    @Test("forgetting deletes a receipt that finished before the given time, and never an unfinished one")
     func retention() throws {
         let hands = Hands()
         let ledger = try ledger(folder, hands)

@@ -8,7 +8,7 @@ import Testing
 @testable import Listener
 
 @Suite struct LimitTests {
-    @Test func `A body is taken to its last byte and refused one further, and the connection lives on`() throws {
+    @Test func `A body of the largest size is accepted, one byte more is refused, and the connection stays open`() throws {
         try withListener(listening { $0.limits.body = 100 }) { _, sink, address in
             let client = try TestClient(address)
             let body = "{\"a\":\"" + String(repeating: "x", count: 92) + "\"}"
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `A body that is not compressed has the bound of one that is`() throws {
+    @Test func `The limit of a decoded body also applies to an uncompressed body`() throws {
         try withListener(
             listening {
                 $0.limits.body = 1000
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `A body without end is cut`() throws {
+    @Test func `An endless body is cut off`() throws {
         try withListener(listening { $0.limits.body = 1000 }) { listener, _, address in
             let client = try TestClient(address)
             client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `Events are counted, the bad ones too`() throws {
+    @Test func `The limit on events counts invalid events too`() throws {
         try withListener(listening { $0.limits.events = 3 }) { _, sink, address in
             let client = try TestClient(address)
             client.post("{}\n{}\n{}\n")
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `URLs, headers and their number are allowed to the limit`() throws {
+    @Test func `URLs and headers are accepted up to their limits, and refused beyond them`() throws {
         try withListener(
             listening {
                 $0.limits.url = 100
@@ -84,7 +84,7 @@ import Testing
             let query = "/v1/events?" + String(repeating: "x", count: 89)
             #expect(status(query, []) == 200)
             #expect(status(query + "x", []) == 414)
-            // Host and Content-Length are two of the five.
+            // Host and Content-Length are two of the five headers.
             #expect(status("/v1/events", ["A: 1", "B: 2", "C: 3"]) == 200)
             #expect(status("/v1/events", ["A: 1", "B: 2", "C: 3", "D: 4"]) == 431)
             let room = 1000 - ("POST/v1/events".utf8.count + "HostxContent-Length2A".utf8.count + 3 * 4)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `A flood of headers is refused whatever its size`() throws {
+    @Test func `A flood of headers is refused at any size`() throws {
         try withListener { listener, _, address in
             for flood in [String(repeating: "A: b\r\n", count: 100_000), "A: " + String(repeating: "b", count: 10_000_000)] {
                 let client = try TestClient(address)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `What two parsers could read in two ways is refused, and the connection ends`() throws {
+    @Test func `A head that two parsers could read in two ways is refused, and the connection ends`() throws {
         let heads = [
             "Content-Length: 2\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 2",
             "Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2\r\nContent-Length: 2", "Content-Length: +2", "Content-Length: 0x2",
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `A body that is whole in chunks is refused all the same when it has a length too`() throws {
+    @Test func `A complete chunked body is refused if the request also has a Content-Length`() throws {
         try withListener { _, sink, address in
             for head in ["Content-Length: 12\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 12"] {
                 let client = try TestClient(address)
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `All bodies together have their bound`() throws {
+    @Test func `All bodies together have a memory limit`() throws {
         try withListener(listening { $0.limits.memory = 100_000 }) { listener, _, address in
             let first = try TestClient(address)
             let body = [UInt8](repeating: 0x20, count: 60_000)
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `Connections over the number that one address may have are ended, and those before it live`() throws {
+    @Test func `Connections beyond the limit of one address are ended, and earlier ones stay open`() throws {
         try withListener(listening { $0.limits.connectionsByAddress = 3 }) { _, _, address in
             let clients = try (0..<3).map { _ in try TestClient(address) }
             for client in clients {
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `Connections over the number of all wait until one ends`() throws {
+    @Test func `Connections beyond the total limit wait until another one ends`() throws {
         try withListener(listening { $0.limits.connections = 2 }) { _, _, address in
             var clients = try (0..<2).map { _ in try TestClient(address) }
             for client in clients {
@@ -187,7 +187,7 @@ import Testing
 @Suite struct SlownessTests {
     static let limits = HTTPLimits()
 
-    @Test func `A body has a pause, a rate and a length of time`() {
+    @Test func `A body has limits for a pause, its rate and its total time`() {
         let pacing = Pacing(limits: SlownessTests.limits)
         let start = Instant(nanoseconds: 0)
         #expect(pacing.body(start: start, received: 0, now: start) == start + .seconds(5))
@@ -198,7 +198,7 @@ import Testing
         #expect(pacing.body(start: start, received: .max, now: start) == start + .seconds(10))
     }
 
-    /// Sends, moves the hands to just before the deadline and then past it.
+    /// Runs `send`, advances the clock to just before the deadline and then past it, and expects the cut only then.
     private func expectCut(after deadline: Duration, _ send: (TestClient, HTTPListener) -> Void) throws {
         let hands = HandClock()
         try withListener(clock: hands.clock) { listener, _, address in
@@ -216,7 +216,7 @@ import Testing
 
     private func waitUntil(_ condition: () -> Bool) { while !condition() { sched_yield() } }
 
-    @Test func `A client that sends nothing, or drips its head, is ended in time`() throws {
+    @Test func `A client that sends nothing, or its head too slowly, is ended at the deadline`() throws {
         try expectCut(after: .seconds(10)) { _, listener in waitUntil { listener.counts.connections == 1 } }
         try expectCut(after: .seconds(10)) { client, listener in
             waitUntil { listener.counts.connections == 1 }
@@ -224,23 +224,23 @@ import Testing
         }
     }
 
-    @Test func `A client that drips its body is ended by the least rate`() throws {
+    @Test func `A client that sends its body too slowly is ended by the least rate`() throws {
         try expectCut(after: .seconds(5)) { client, listener in
             client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
             waitUntil { listener.counts.requests == 1 }
         }
     }
 
-    @Test func `A client that stops within its body is ended by the pause`() throws {
+    @Test func `A client that stops inside its body is ended by the limit on pauses`() throws {
         try expectCut(after: .seconds(10)) { client, listener in
-            // So much that its rate is good for longer.
+            // This is so much that the rate alone would allow a later deadline.
             let piece = [UInt8](repeating: 0x20, count: 100_000)
             client.send(Array("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n".utf8) + piece)
             waitUntil { listener.counts.memory >= piece.count }
         }
     }
 
-    @Test func `A connection between two requests is ended when it was idle for long`() throws {
+    @Test func `A connection that is idle too long between two requests is ended`() throws {
         try expectCut(after: .seconds(75)) { client, listener in
             client.post("{}")
             _ = client.answer()
@@ -253,7 +253,7 @@ import Testing
         try withListener(services: [LongWindedService()], clock: hands.clock) { listener, _, address in
             let client = try TestClient(address, receiveBuffer: 4096)
             client.post("{}", to: "/long")
-            // The first byte has come: the rest is more than the sockets hold.
+            // The first byte has arrived. The rest is more than the sockets can buffer.
             var first: UInt8 = 0
             #expect(recv(client.descriptor, &first, 1, Int32(MSG_PEEK)) == 1)
             hands.advance(.seconds(30) - .milliseconds(1))
@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    @Test func `While the sink works the client may wait for as long as it likes`() throws {
+    @Test func `A client may wait without limit while the sink works`() throws {
         let hands = HandClock()
         try withListener(clock: hands.clock) { listener, sink, address in
             sink.state.withLock { $0.holds = true }
@@ -281,7 +281,7 @@ import Testing
         }
     }
 
-    @Test func `The watch wakes by itself when a deadline has come`() throws {
+    @Test func `The watch wakes without help at a deadline`() throws {
         try withListener(listening { $0.limits.headTime = .milliseconds(1) }) { _, _, address in
             let client = try TestClient(address)
             #expect(client.ends())
@@ -289,7 +289,7 @@ import Testing
     }
 }
 
-/// Answers with more than a socket holds.
+/// A service that answers with more bytes than a socket can buffer.
 struct LongWindedService: Service {
     let name = "long"
     let endpoints = [Endpoint("/long")]

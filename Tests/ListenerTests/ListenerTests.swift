@@ -7,7 +7,7 @@ import Testing
 @testable import Listener
 
 @Suite struct AnswersTests {
-    @Test func `NDJSON becomes its lines, and is answered when the sink has stored them`() throws {
+    @Test func `NDJSON becomes lines, and is answered after the sink has stored them`() throws {
         try withListener { listener, sink, address in
             let client = try TestClient(address)
             client.post("{\"a\":1}\n\n{\"b\":2}", ["Content-Type: application/x-ndjson"])
@@ -16,14 +16,14 @@ import Testing
             #expect(answer.body == "{\"accepted\":2,\"rejected\":0}\n")
             #expect(answer.headers["content-type"] == "application/json")
             #expect(sink.lines == ["{\"a\":1}", "{\"b\":2}"])
-            // The connection stays for the next.
+            // The connection stays open for the next request.
             client.post("{\"c\":3}")
             #expect(client.answer()?.status == 200)
             #expect(listener.counts.requests == 2)
         }
     }
 
-    @Test func `No answer comes before the sink's`() throws {
+    @Test func `No answer is sent before the sink answers`() throws {
         try withListener { _, sink, address in
             sink.state.withLock { $0.holds = true }
             let client = try TestClient(address)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `An invalid line costs none of the others, and is told of`() throws {
+    @Test func `An invalid line is reported and does not affect the others`() throws {
         try withListener { _, sink, address in
             sink.state.withLock { $0.submission = .stored(invalid: [InvalidLine(line: 1, message: "expected \"x\"")]) }
             let client = try TestClient(address)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `A request of which nothing is an event is answered 400`() throws {
+    @Test func `A request without any valid event is answered with 400`() throws {
         try withListener { _, sink, address in
             sink.state.withLock { $0.submission = .stored(invalid: [InvalidLine(line: 0, message: "no")]) }
             let client = try TestClient(address)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `Without room the client is told when to come back`() throws {
+    @Test func `Under overload the client is told when to send again`() throws {
         try withListener { _, sink, address in
             let client = try TestClient(address)
             sink.state.withLock { $0.isFull = true }
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `A stop answers every request that waits, and then ends`() throws {
+    @Test func `A stop answers every waiting request, and then ends`() throws {
         var plan = HTTPSourcePlan()
         plan.listen = .tcp(host: "127.0.0.1", port: 0)
         let sink = FakeSink()
@@ -95,18 +95,18 @@ import Testing
         let clients = try (0..<20).map { _ in try TestClient(address) }
         for client in clients { client.post("{}") }
         sink.waitForHeld(20)
-        // A sink that never answers does not hold the stop up for longer than it is patient.
+        // A sink that never answers does not delay the stop beyond `within`.
         listener.stop(within: .zero)
         for client in clients {
             let answer = try #require(client.answer())
             #expect(answer.status == 503 && answer.headers["connection"] == "close")
             #expect(client.ends())
         }
-        // What the sink says too late harms nothing.
+        // An answer of the sink that comes too late has no effect.
         sink.release(.stored(invalid: []))
     }
 
-    @Test func `When it is quiesced open connections are told to come back and no new ones are accepted`() throws {
+    @Test func `After quiesce open connections are told to send again later and no new ones are accepted`() throws {
         try withListener { listener, _, address in
             let client = try TestClient(address)
             client.post("{}")
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `Paths and methods that are not there are told from each other`() throws {
+    @Test func `An unknown path and an unknown method get different answers`() throws {
         try withListener { _, _, address in
             let client = try TestClient(address)
             client.send("GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `A chunked body, and one that waits for 100 Continue, are taken`() throws {
+    @Test func `A chunked body and one that waits for 100 Continue are accepted`() throws {
         try withListener { _, sink, address in
             let client = try TestClient(address)
             client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"a\"\r\n3\r\n:1}\r\n0\r\n\r\n")
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func `Who waits for 100 Continue is refused before the body is sent`() throws {
+    @Test func `A client that waits for 100 Continue is refused before it sends the body`() throws {
         try withListener(listening { $0.limits.body = 10 }) { _, _, address in
             let client = try TestClient(address)
             client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n")
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `A request that follows at once is answered in turn`() throws {
+    @Test func `Pipelined requests are answered in order`() throws {
         try withListener { _, sink, address in
             let client = try TestClient(address)
             let one = "POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n"
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `A media type that cannot hold events is refused, and one that anybody might send is not`() throws {
+    @Test func `A media type that cannot contain events is refused, and the default types of clients are accepted`() throws {
         try withListener { _, _, address in
             let client = try TestClient(address)
             client.post("{}", ["Content-Type: multipart/form-data; boundary=x"])
@@ -187,7 +187,7 @@ import Testing
 }
 
 @Suite struct BrowserTests {
-    @Test func `A page of a configured origin may send, another may not`() throws {
+    @Test func `A page of a configured origin may send, and any other may not`() throws {
         try withListener(listening { $0.origins = ["https://app.example"] }) { _, _, address in
             let client = try TestClient(address)
             func preflight(_ origin: String) throws -> Answer {
@@ -219,7 +219,7 @@ import Testing
         AccessKey(name: "other", secrets: [Array("other-secret-0003".utf8)], dialects: ["segment"]),
     ]
 
-    @Test func `Both keys of a rotation are good, by either scheme, and no other is`() throws {
+    @Test func `Both keys of a rotation are valid in either scheme, and no other key is`() throws {
         try withListener(listening { $0.keys = KeyTests.keys }) { _, sink, address in
             let client = try TestClient(address)
             for key in ["first-secret-0001", "second-secret-002"] {
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `A key that bounds the routes is told to the sink, whether it came in a header or in the body`() throws {
+    @Test func `The sink learns which key limits the routes, from a header or from the body`() throws {
         let keys = KeyTests.keys + [AccessKey(name: "bound", secrets: [Array("bound-secret-0004".utf8)], routes: ["errors"])]
         try withListener(listening { $0.keys = keys }) { _, sink, address in
             let client = try TestClient(address)
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func `Keys are the same only when every byte is`() {
+    @Test func `Keys are equal only if every byte is equal`() {
         let secret = Array("0123456789abcdef".utf8)
         #expect(KeyRing.isSame(secret, secret))
         #expect(!KeyRing.isSame([], secret))
@@ -269,7 +269,7 @@ import Testing
         }
     }
 
-    @Test func `The user name of Basic is the key, or its password when there is no name`() {
+    @Test func `The user name of Basic is the key, or the password if the name is empty`() {
         func basic(_ pair: String) -> String? {
             Credentials.key("Basic " + Data(pair.utf8).base64EncodedString()).map { String(decoding: $0, as: UTF8.self) }
         }
@@ -287,7 +287,7 @@ import Testing
 @Suite struct CodingTests {
     static let event = Array("{\"a\":1}\n".utf8)
 
-    @Test func `Bodies in gzip, deflate, zstd and br are read, and codings over each other`() throws {
+    @Test func `Bodies in gzip, deflate, zstd and br are decoded, also with several codings`() throws {
         let event = CodingTests.event
         let bodies: [(String, [UInt8])] = [
             ("gzip", gzipped(event)), ("x-gzip", gzipped(event)), ("GZIP", gzipped(event) + gzipped(event)),
@@ -304,7 +304,7 @@ import Testing
         }
     }
 
-    @Test func `A coding that is not known, or one too many, is refused with those that are`() throws {
+    @Test func `An unknown coding, or one too many, is refused, and the answer names the known codings`() throws {
         try withListener { _, _, address in
             let client = try TestClient(address)
             for coding in ["compress", "gzip, gzip, gzip"] {
@@ -315,7 +315,7 @@ import Testing
         }
     }
 
-    @Test func `A body that is cut off or is not what it says is refused`() throws {
+    @Test func `A body that is cut off or has another coding is refused`() throws {
         try withListener { _, sink, address in
             let client = try TestClient(address)
             let event = CodingTests.event
@@ -332,7 +332,7 @@ import Testing
         }
     }
 
-    @Test func `A bomb costs no more than a good body may`() throws {
+    @Test func `A decompression bomb uses no more memory than a valid body may`() throws {
         let zeros = [UInt8](repeating: 0x20, count: 30_000_000)
         let bombs = [("gzip", gzipped(zeros)), ("zstd", zstandard(zeros)), ("gzip, gzip", gzipped(gzipped(zeros)))]
         try withListener { listener, _, address in
@@ -345,8 +345,8 @@ import Testing
         }
     }
 
-    @Test func `The ratio and the decoded length are allowed to their last byte and not one further`() throws {
-        // A gzip of blanks is about a thousandth as long.
+    @Test func `The ratio and the decoded length are accepted up to the limit, and not one byte beyond`() throws {
+        // A gzip of blanks is about one thousandth of their length.
         let good = [UInt8](repeating: 0x20, count: 2_000_000)
         let body = gzipped(good)
         try withListener(

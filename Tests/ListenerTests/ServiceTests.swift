@@ -1,4 +1,4 @@
-// Segment's API and OTLP/HTTP as their clients see them: what becomes of a body, and the answer.
+// Segment's API and OTLP/HTTP as their clients see them: the events of a body, and the answer.
 
 import Foundation
 import Ingest
@@ -47,7 +47,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `What is broken in a batch costs no other event, so that the client neither drops nor repeats them`() throws {
+    @Test func `An invalid event in a batch affects no other event, so the client neither drops nor repeats them`() throws {
         try withListener { _, sink, address in
             sink.state.withLock { $0.submission = .stored(invalid: [InvalidLine(line: 1, message: "no")]) }
             let client = try TestClient(address)
@@ -65,7 +65,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `A batch that is cut off keeps the events before the cut`() throws {
+    @Test func `The events before the cut of a truncated batch are kept`() throws {
         try withListener { _, sink, address in
             let client = try TestClient(address)
             client.post(#"{"batch":[{"event":"a"},{"event":"b"#, to: "/v1/batch")
@@ -75,7 +75,7 @@ private func object(_ text: String) throws -> NSDictionary {
     }
 
     @Test(arguments: ["", "[]", "{}", "nonsense", #"{"batch":1}"#, #"{"batch":[],"context":{"a":}}"#])
-    func `A body that holds no batch is answered 400 with a code and a message`(_ body: String) throws {
+    func `A body without a batch is answered with 400, a code and a message`(_ body: String) throws {
         try withListener { _, sink, address in
             let client = try TestClient(address)
             client.post(body, to: "/v1/batch")
@@ -87,7 +87,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `A batch of which no event is good is answered 400, and an empty one is a success`() throws {
+    @Test func `A batch without any valid event is answered with 400, and an empty batch succeeds`() throws {
         try withListener { _, sink, address in
             sink.state.withLock { $0.submission = .stored(invalid: [InvalidLine(line: 0, message: "no")]) }
             let client = try TestClient(address)
@@ -98,7 +98,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `The key is the user name of Basic authentication, or the body's write key`() throws {
+    @Test func `The key is the user name of Basic authentication or the write key of the body`() throws {
         try withListener(listening { $0.keys = keyed }) { _, sink, address in
             let client = try TestClient(address)
             let basic = "Authorization: Basic " + Data((secret + ":").utf8).base64EncodedString()
@@ -112,7 +112,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `A key that is wrong, missing or for another dialect is answered 401, and nothing is taken`() throws {
+    @Test func `A key that is wrong, missing or for another dialect is answered with 401, and no event is accepted`() throws {
         for (keys, body, headers) in [
             (keyed, #"{"batch":[{"a":1}]}"#, []), (keyed, #"{"batch":[{"a":1}],"writeKey":"other"}"#, []),
             (keyed, #"{"batch":[{"a":1}],"writeKey":"\#(secret)"}"#, ["Authorization: Basic b3RoZXI6"]),
@@ -129,7 +129,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `Overload is 429 and an end 503, both with Retry-After`() throws {
+    @Test func `Overload is answered with 429 and a stop with 503, both with Retry-After`() throws {
         try withListener { _, sink, address in
             let client = try TestClient(address)
             for (submission, status, pause) in [(Submission.overloaded(retryAfter: 7), 429, "7"), (.closing, 503, "5")] {
@@ -142,7 +142,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `A client's clock is corrected by when it says it sent`() throws {
+    @Test func `A client's clock is corrected with its sentAt`() throws {
         let hands = HandClock(wall: handTime)
         try withListener(clock: hands.clock) { _, sink, address in
             let client = try TestClient(address)
@@ -157,7 +157,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `Every limit but that of keys is told in Segment's words`() throws {
+    @Test func `Every refused limit has an answer in the format of Segment`() throws {
         try withListener(
             listening {
                 $0.limits.events = 2
@@ -186,7 +186,7 @@ private func object(_ text: String) throws -> NSDictionary {
 
     private func records(_ records: String) -> String { #"{"resourceLogs":[{"scopeLogs":[{"logRecords":[\#(records)]}]}]}"# }
 
-    @Test func `Both encodings become events, and are answered in their own`() throws {
+    @Test func `Both encodings become events and are answered in the same encoding`() throws {
         try withListener { _, sink, address in
             let client = try TestClient(address)
             client.post(records(#"{"eventName":"e"}"#), OTLPServiceTests.json, to: "/v1/logs")
@@ -203,7 +203,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `A bad record is told of in a partial success, with its reason, and counts in the account`() throws {
+    @Test func `An invalid record is reported in a partial success with its reason, and is counted`() throws {
         try withListener { _, sink, address in
             sink.state.withLock { $0.submission = .stored(invalid: [InvalidLine(line: 1, message: "expected an object")]) }
             let client = try TestClient(address)
@@ -214,12 +214,12 @@ private func object(_ text: String) throws -> NSDictionary {
             #expect(partial["rejectedLogRecords"] as? String == "1")
             let message = try #require(partial["errorMessage"] as? String)
             #expect(message.hasPrefix("log record 1: ") && !message.contains("expected an object"))
-            // The bad one is a line too, and no event, so that the router counts it.
+            // The invalid record becomes a line too, which is not an event, so that the router counts it.
             #expect(sink.lines.count == 3 && sink.lines[1].hasPrefix("\""))
         }
     }
 
-    @Test func `A body that cannot be read is answered with a status in its own encoding`() throws {
+    @Test func `An unreadable body is answered with a status in its own encoding`() throws {
         try withListener { _, _, address in
             let client = try TestClient(address)
             client.post("[", OTLPServiceTests.json, to: "/v1/logs")
@@ -235,7 +235,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `Overload and an end are 503 with Retry-After, since some exporters drop their records on 429`() throws {
+    @Test func `Overload and a stop are answered with 503 and Retry-After, because some exporters drop records on 429`() throws {
         try withListener { _, sink, address in
             let client = try TestClient(address)
             for (submission, pause) in [(Submission.overloaded(retryAfter: 7), "7"), (.closing, "5")] {
@@ -248,7 +248,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `A key is asked for, and one of another dialect is forbidden`() throws {
+    @Test func `A key is required, and a key for another dialect is forbidden`() throws {
         for (keys, header, status, code) in [(keyed, "X: y", 401, 16), (otherKey, "Authorization: Bearer \(secret)", 403, 7)] {
             try withListener(listening { $0.keys = keys }) { _, sink, address in
                 let client = try TestClient(address)
@@ -262,7 +262,7 @@ private func object(_ text: String) throws -> NSDictionary {
 }
 
 @Suite struct ReceptionTests {
-    @Test func `The client's address is added when it is asked for, and never over one that is there`() throws {
+    @Test func `The client's address is added if configured, and never replaces an existing one`() throws {
         let otlp = #"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}]}]}]}"#
         for isWanted in [true, false] {
             try withListener(listening { $0.addsIP = isWanted }) { _, sink, address in
@@ -279,7 +279,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `Native events get receivedAt when it is asked for, where they lack it`() throws {
+    @Test func `Native events without receivedAt get it if configured`() throws {
         let hands = HandClock(wall: handTime)
         try withListener(listening { $0.addsReceivedAt = true }, clock: hands.clock) { _, sink, address in
             let client = try TestClient(address)
@@ -290,7 +290,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `A native event with NaN is mended, and one that is broken goes on as it came`() throws {
+    @Test func `A native event with NaN is repaired, and an invalid one is passed on unchanged`() throws {
         try withListener { _, sink, address in
             sink.state.withLock { $0.submission = .stored(invalid: [InvalidLine(line: 1, message: "why")]) }
             let client = try TestClient(address)
@@ -300,7 +300,7 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `A source takes only the dialects that it names`() throws {
+    @Test func `A source accepts only its configured dialects`() throws {
         try withListener(listening { $0.dialects = ["otlp"] }) { _, _, address in
             let client = try TestClient(address)
             client.post("{}")

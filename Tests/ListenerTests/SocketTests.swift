@@ -24,7 +24,7 @@ import Testing
         return HTTPListener(name: "in", plan: plan, source: 0, sink: FakeSink(), inherited: inherited)
     }
 
-    @Test func `A Unix socket has the mode that is asked for, serves, and is gone in the end`() throws {
+    @Test func `A Unix socket has the configured mode, serves requests, and is removed at the end`() throws {
         let path = try folder() + "/in.sock"
         for mode in [UInt32(0o600), 0o660, 0o666] {
             try withListener(
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `A socket that a killed process left is taken over, one that is in use or is a file is not`() throws {
+    @Test func `A socket that a killed process left is taken over, but not one in use and not a file`() throws {
         let path = try folder() + "/in.sock"
         let left = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var place = sockaddr_un()
@@ -62,7 +62,7 @@ import Testing
         #expect(FileManager.default.contents(atPath: path) == Data("precious".utf8))
     }
 
-    @Test func `A port that is taken, an owner that is not there and a missing socket of systemd are told`() throws {
+    @Test func `A port in use, an unknown owner and a missing systemd socket are reported`() throws {
         try withListener { _, _, address in
             let fault = #expect(throws: ListenerFault.self) { try listener { $0.listen = address }.start() }
             #expect(fault?.description == "in: cannot listen at \(address): Address already in use; another process listens there")
@@ -81,7 +81,7 @@ import Testing
             none?.description == "in: cannot listen at systemd:web: systemd has handed over no such socket; start it by its .socket unit")
     }
 
-    @Test func `A socket of systemd is served, and stays open in the end`() throws {
+    @Test func `A systemd socket is served and stays open after the stop`() throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var place = sockaddr_in()
         place.sin_family = sa_family_t(AF_INET)
@@ -102,12 +102,12 @@ import Testing
         client.post("{}")
         #expect(client.answer()?.status == 200)
         served.stop(within: .seconds(600))
-        // The next process of the unit finds it.
+        // The next process of the unit can use it.
         #expect(TestClient.connects(address))
         close(descriptor)
     }
 
-    @Test func `The environment of systemd is read only by the process that it is for`() {
+    @Test func `Only the process that systemd means reads its environment`() {
         let environment = ["LISTEN_PID": "7", "LISTEN_FDS": "2", "LISTEN_FDNAMES": "web:admin"]
         #expect(ServiceManager.inherited({ environment[$0] }, process: 8) == [])
         #expect(
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `Addresses are read, and what is none is not`() {
+    @Test func `Valid addresses are parsed and invalid ones are refused`() {
         #expect(ListenAddress("127.0.0.1:80") == .tcp(host: "127.0.0.1", port: 80))
         #expect(ListenAddress("[::1]:80") == .tcp(host: "::1", port: 80))
         #expect(ListenAddress("localhost:0") == .tcp(host: "localhost", port: 0))
@@ -143,7 +143,7 @@ import Testing
 }
 
 @Suite struct TLSTests {
-    /// An authority, a certificate of the server's and one of a client's, made by openssl.
+    /// Makes an authority, a server certificate, a client certificate and an unrelated one with openssl. Returns their folder.
     private func certificates() throws -> String {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("sy-tls-\(UUID().uuidString.prefix(8))").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -182,7 +182,7 @@ import Testing
         return run("/bin/sh", ["-c", "printf '\(head)' | timeout 600 openssl \(words)"]).output
     }
 
-    @Test func `TLS from 1.2 on is served, and nothing older`() throws {
+    @Test func `TLS 1.2 and later is served, and nothing older`() throws {
         let folder = try certificates()
         try withListener(
             listening {
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `With authorities configured only a client that they vouch for may send`() throws {
+    @Test func `With configured authorities only a client with a certificate from them may send`() throws {
         let folder = try certificates()
         try withListener(
             listening {
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `A key that others can read, and files that are not there or no PEM, are refused`() throws {
+    @Test func `A key that other users can read is refused, and so are missing files and files that are not PEM`() throws {
         let folder = try certificates()
         func fault(_ certificate: String, _ key: String) -> String? {
             var plan = HTTPSourcePlan()
@@ -231,11 +231,11 @@ import Testing
             } catch { return error.description }
         }
         #expect(fault("/nothing.pem", folder + "/server.key") == "in: /nothing.pem cannot be read: No such file or directory")
-        #expect(fault(folder, folder + "/server.key") == "in: \(folder) is no file")
+        #expect(fault(folder, folder + "/server.key") == "in: \(folder) is not a file")
         #expect(fault(folder + "/server.csr", folder + "/server.key")?.hasPrefix("in: cannot serve at 127.0.0.1:") == true)
         chmod(folder + "/server.key", 0o644)
         #expect(
             fault(folder + "/server.pem", folder + "/server.key")
-                == "in: \(folder)/server.key can be read by every user; take that away: chmod o= FILE")
+                == "in: \(folder)/server.key can be read by every user; remove that permission: chmod o= FILE")
     }
 }

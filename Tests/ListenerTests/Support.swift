@@ -1,4 +1,4 @@
-// A listener with a sink that remembers, and a client that speaks in raw bytes.
+// A listener with a sink that records what it receives, and a client that sends and receives raw bytes.
 
 import CZlib
 import CZstd
@@ -11,16 +11,16 @@ import Testing
 
 @testable import Listener
 
-/// The lines of a buffer whose last line is ended.
+/// Returns the lines of a buffer. The last line must be terminated.
 func linesOf(_ buffer: consuming ByteBuffer) -> [String] {
-    // The bytes live only as long as the buffer, which ends with its last use.
+    // The bytes live only as long as the buffer, which is destroyed after its last use.
     let bytes = Array(buffer.bytes)
     buffer.removeAll()
     precondition(bytes.isEmpty || bytes.last == 0x0a)
     return bytes.split(separator: 0x0a, omittingEmptySubsequences: false).dropLast().map { String(decoding: $0, as: UTF8.self) }
 }
 
-/// A sink that keeps what it takes, and answers at once or when it is told to.
+/// A sink that records what it receives, and answers at once or when it is told to.
 final class FakeSink: EventSink {
     struct State {
         var taken: [[String]] = []
@@ -52,7 +52,7 @@ final class FakeSink: EventSink {
         return true
     }
 
-    /// By request: which key bounds its routes.
+    /// The number of the key of each request. It is 0 if the key limits nothing.
     var keys: [Int] { state.withLock { $0.keys } }
     var lines: [String] { state.withLock { $0.taken.flatMap { $0 } } }
 
@@ -66,7 +66,7 @@ final class FakeSink: EventSink {
     }
 }
 
-/// A clock whose hands the test moves.
+/// A clock that only the test advances.
 final class HandClock: Sendable {
     private let time: Monitor<Int64>
     init(wall: Int64 = 1_000_000_000_000) { time = Monitor(wall) }
@@ -129,7 +129,7 @@ final class TestClient {
         return nil
     }
 
-    /// How many of the bytes could be sent before the other side ended the connection.
+    /// Sends the bytes. Returns how many of them were sent before the other side ended the connection.
     @discardableResult func send(_ bytes: [UInt8]) -> Int {
         var sent = 0
         while sent < bytes.count {
@@ -157,7 +157,7 @@ final class TestClient {
         return true
     }
 
-    /// The next answer; nil when the connection ended first.
+    /// Returns the next answer, or nil if the connection ended first.
     func answer(head isHead: Bool = false) -> Answer? {
         while true {
             if let end = firstBlankLine() {
@@ -183,7 +183,7 @@ final class TestClient {
         return (0...(buffer.count - 4)).first { buffer[$0] == 13 && buffer[$0 + 1] == 10 && buffer[$0 + 2] == 13 && buffer[$0 + 3] == 10 }
     }
 
-    /// Whether the other side ends the connection without a further byte.
+    /// Returns true if the other side ends the connection without a further byte.
     func ends() -> Bool {
         if !buffer.isEmpty { return false }
         var byte: UInt8 = 0
@@ -192,7 +192,7 @@ final class TestClient {
     }
 }
 
-/// A plan with a port of its own.
+/// Returns a plan with a port of its own.
 func listening(_ change: (inout HTTPSourcePlan) -> Void = { _ in }) -> HTTPSourcePlan {
     var plan = HTTPSourcePlan()
     plan.listen = .tcp(host: "127.0.0.1", port: 0)
@@ -200,7 +200,7 @@ func listening(_ change: (inout HTTPSourcePlan) -> Void = { _ in }) -> HTTPSourc
     return plan
 }
 
-/// A listener for the time of the body.
+/// Runs the body with a listener, and then stops the listener.
 func withListener(
     _ plan: HTTPSourcePlan = listening(), services: [any Service]? = nil, clock: Clock = .system,
     _ body: (HTTPListener, FakeSink, ListenAddress) throws -> Void
@@ -244,7 +244,7 @@ func zstandard(_ bytes: [UInt8]) -> [UInt8] {
     return Array(output[..<count])
 }
 
-/// What the brotli program makes of {"a":1} and a line break, so that the tests need no encoder: one uncompressed piece.
+/// Returns a brotli stream that holds the bytes in one uncompressed piece, so that the tests need no encoder.
 func brotliStored(_ bytes: [UInt8]) -> [UInt8] {
     precondition(bytes.count <= 65536)
     // WBITS 16 (bit 0), ISLAST 0, MNIBBLES 4 (00), MLEN-1 in 16 bits, ISUNCOMPRESSED 1; then the bytes; then an empty last piece.

@@ -4,7 +4,7 @@ import Events
 import Judging
 import Plans
 
-/// Scans and judges lines by a plan, as a worker would.
+/// Scans and judges lines under a plan, as a worker does.
 final class Bench {
     let ruleset: Ruleset
     var judge: Judge
@@ -30,7 +30,7 @@ final class Bench {
         parcels.deallocate()
     }
 
-    /// False when the line is no valid event.
+    /// Judges the line into the parcels. Returns false if the line is not a valid event.
     @discardableResult func take(_ line: String, arrival: Int64 = 0, key: Int = 0) -> Bool {
         withEvent(line) { event in
             judge.judge(event, arrival: arrival, key: key, into: parcels, tally: &tally)
@@ -45,7 +45,7 @@ final class Bench {
         withEvent(line) { event in judge.findings(on: event, arrival: arrival) } ?? []
     }
 
-    /// What is made of the event, a line each.
+    /// Returns the events that are emitted for the event, each as a line.
     func emissions(_ line: String, arrival: Int64 = 0) -> [String] {
         (withEvent(line) { event in judge.emissions(of: event, arrival: arrival) } ?? []).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -61,7 +61,7 @@ final class Bench {
         return body(event)
     }
 
-    /// What the provider's lane would get, one line for each event.
+    /// Returns what the lane of the provider would receive, one line for each event.
     func lines(_ provider: Int = 0) -> [String] {
         var lines: [String] = []
         var start = 0

@@ -2,15 +2,15 @@ import Configuration
 import Events
 import Plans
 
-/// A JSON value that keeps order, duplicates and raw text: slow, and obviously right. Transforms are done to it one
-/// after the other, in the words of their description.
+/// A JSON value that keeps order, duplicates and raw text. It is slow and obviously correct. Transforms are applied to it one after the
+/// other, exactly as they are described.
 final class Node {
     final class Member {
-        /// As written, in quotes.
+        /// The key as it is written, in quotes.
         var rawKey: String
         var key: String
         var value: Node
-        /// It came with the event; dropped, it keeps its place in case it is set again.
+        /// True if the member came with the event. If it is dropped, it keeps its position, since it can be set again.
         var isOwn: Bool
         var isDropped = false
         init(rawKey: String, key: String, value: Node, isOwn: Bool) {
@@ -21,11 +21,11 @@ final class Node {
         }
     }
 
-    /// The exact text of a value that is no object, and of an object until something in it changes.
+    /// The exact text of a value. It is nil for an object in which something has changed.
     var raw: String?
-    /// Of an object.
+    /// The members of an object. It is nil for other values.
     var members: [Member]?
-    /// It is the hash of an object whose spaces the model does not know.
+    /// True if the value is the hash of an object whose spaces the model does not know.
     var isSomeHash = false
 
     init(raw: String?, members: [Member]? = nil) {
@@ -35,13 +35,13 @@ final class Node {
 
     func live(_ key: String) -> Member? { members?.first { $0.key == key && !$0.isDropped } }
 
-    /// Without spaces, except in what is untouched.
+    /// The text, without spaces except in unchanged values.
     var text: String {
         if let raw { return raw }
         return "{" + members!.filter { !$0.isDropped }.map { "\($0.rawKey):\($0.value.text)" }.joined(separator: ",") + "}"
     }
 
-    // MARK: - Transforms; each says whether it changed anything.
+    // MARK: - Transforms
 
     @discardableResult func drop(_ path: ArraySlice<String>) -> Bool {
         guard let member = live(path.first!) else { return false }
@@ -110,11 +110,11 @@ final class Node {
         }
     }
 
-    /// What differs between this, as it should be, and a value that was read; nil: nothing.
+    /// Returns how the actual value differs from this one, which is expected. It is nil if they are equal.
     func difference(_ actual: Node, at place: String = "$") -> String? {
-        if isSomeHash { return actual.raw?.utf8.count == 66 ? nil : "\(place): no hash: \(actual.text)" }
+        if isSomeHash { return actual.raw?.utf8.count == 66 ? nil : "\(place): not a hash: \(actual.text)" }
         if let raw { return raw == actual.raw ? nil : "\(place): \(actual.text) instead of \(raw)" }
-        guard let theirs = actual.members else { return "\(place): no object: \(actual.text)" }
+        guard let theirs = actual.members else { return "\(place): not an object: \(actual.text)" }
         let ours = members!.filter { !$0.isDropped }
         guard ours.map(\.rawKey) == theirs.map(\.rawKey) else { return "\(place): \(theirs.map(\.rawKey)), not \(ours.map(\.rawKey))" }
         for (our, their) in zip(ours, theirs) {
@@ -124,7 +124,7 @@ final class Node {
     }
 }
 
-/// Reads JSON strictly; traps on what is none.
+/// Reads JSON strictly. It traps if the text is not valid.
 struct ModelParser {
     private let bytes: [UInt8]
     private var at = 0
@@ -135,7 +135,7 @@ struct ModelParser {
         parser.space()
         let node = parser.value()
         parser.space()
-        precondition(parser.at == parser.bytes.count, "text behind the value in \(text)")
+        precondition(parser.at == parser.bytes.count, "text after the value in \(text)")
         return node
     }
 
@@ -180,7 +180,7 @@ struct ModelParser {
         default:
             while at < bytes.count, !" \t,]}".utf8.contains(bytes[at]) { at += 1 }
             let word = text(start)
-            precondition(["true", "false", "null"].contains(word) || Double(word) != nil, "\(word) is no value")
+            precondition(["true", "false", "null"].contains(word) || Double(word) != nil, "\(word) is not a value")
         }
         return Node(raw: text(start))
     }
@@ -202,7 +202,7 @@ struct ModelParser {
         expect(end)
     }
 
-    /// The text of a string in quotes; nil for a lone surrogate.
+    /// Returns the text of a string in quotes. It is nil if the string holds a lone surrogate.
     static func decoded(_ raw: String) -> String? {
         var units: [UInt16] = []
         var rest = Array(raw.utf16).dropFirst().dropLast()

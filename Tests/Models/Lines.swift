@@ -2,7 +2,7 @@ import Events
 import Judging
 import Plans
 
-/// A plan with as many providers as are named, all of them without settings.
+/// Returns a plan with this number of providers, all without settings, and two keys.
 func plan(providers: Int = 1, _ routes: RoutePlan...) -> Plan {
     var plan = Plan()
     plan.providers = (0..<providers).map { ProviderPlan(name: "p\($0)", plugin: "noop", settings: Secret(Array("{}".utf8))) }
@@ -20,13 +20,13 @@ func route(_ change: (inout RoutePlan) -> Void = { _ in }) -> RoutePlan {
 
 func path(_ text: String) -> Path { try! Path(parsing: text) }
 
-/// The verdict of the one route that `change` describes.
+/// Returns the verdict of one route that `change` sets up. It is nil if the line is not a valid event.
 func verdict(_ line: String, _ change: (inout RoutePlan) -> Void) -> Verdict? {
     let bench = Bench(plan(route(change)))
     return bench.verdicts(line).first
 }
 
-/// The line as one route edits it; nil when it is not admitted.
+/// Returns the line after the transforms of one route. It is nil if the event is invalid or the route does not admit it.
 func edited(_ line: String, _ transforms: TransformPlan...) -> String? {
     let bench = Bench(plan(route { $0.transforms = transforms }))
     guard bench.take(line) else { return nil }

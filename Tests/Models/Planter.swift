@@ -1,5 +1,4 @@
-// Makes events with finds planted in their strings, good ones and broken ones, written plainly and with escapes. The fuzzer uses
-// it too.
+// Makes events with finds in their strings, valid ones and broken ones, some of them written with escapes. The fuzzer uses it too.
 
 struct Planter<Chance: RandomNumberGenerator> {
     var chance: Chance
@@ -25,7 +24,7 @@ struct Planter<Chance: RandomNumberGenerator> {
     private mutating func below(_ n: Int) -> Int { Int.random(in: 0..<n, using: &chance) }
     private mutating func pick(_ list: [String]) -> String { list[below(list.count)] }
 
-    /// A text of pieces and glue, now and then with a character changed.
+    /// Returns a text of pieces and glue. Sometimes a character of a piece is changed.
     mutating func text() -> String {
         var text = pick(Planter.glue)
         for _ in 0..<(1 + below(3)) {
@@ -38,7 +37,7 @@ struct Planter<Chance: RandomNumberGenerator> {
         return text
     }
 
-    /// Digits with the right last one, about as many as a card has, under a prefix at the edge of a brand's.
+    /// Returns about as many digits as a card has, with a valid check digit. The prefix is at the edge of a brand's range.
     private mutating func card() -> String {
         let prefixes = [
             "2199", "2200", "2204", "2205", "2220", "2221", "2720", "2721", "2999", "3000", "3059", "3060", "3095", "3399", "3400", "3499",
@@ -61,7 +60,7 @@ struct Planter<Chance: RandomNumberGenerator> {
         return sum % 10 == 0
     }
 
-    /// An account number of any country with the right check digits, now and then of the wrong length.
+    /// Returns an account number of any country with valid check digits. Sometimes its length is wrong.
     private mutating func account() -> String {
         let country = pick(Place.countries.keys.sorted())
         let count = Place.countries[country]! - 4 + [0, 0, 0, 1, -1][below(5)]
@@ -83,7 +82,7 @@ struct Planter<Chance: RandomNumberGenerator> {
         }
     }
 
-    /// The text in quotes, with the escapes that it needs and others.
+    /// Returns the text in quotes, with the escapes that it needs and with others.
     mutating func string(_ text: String) -> String {
         let often = below(4)
         var out = "\""

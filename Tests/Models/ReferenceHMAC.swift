@@ -1,6 +1,6 @@
 import CCrypto
 
-/// The definition, written out with the library's one-shot hash.
+/// Returns HMAC-SHA-256 by its definition, with the library's one-shot hash.
 func referenceHMAC(_ secret: [UInt8], _ message: [UInt8]) -> String {
     func sha(_ bytes: [UInt8]) -> [UInt8] {
         var out = [UInt8](repeating: 0, count: 32)

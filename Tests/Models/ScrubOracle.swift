@@ -1,5 +1,5 @@
-// What `scrub` must do, said slowly: by character, with a decoder of its own, each detector by trying every end. The fuzzer uses
-// it too.
+// A slow second implementation of `scrub`: it works by character, with its own decoder, and the detectors of numbers try every end. The
+// fuzzer uses it too.
 
 #if canImport(Glibc)
     import Glibc
@@ -11,7 +11,7 @@ enum ScrubOracle {
         var kinds: Set<String> = []
     }
 
-    /// One character of a string: what it stands for, and where it is written.
+    /// One character of a string: its value, and the range in which it is written.
     struct Letter {
         var value: UInt32
         var range: Range<Int>
@@ -19,7 +19,7 @@ enum ScrubOracle {
 
     static func text(of kind: String) -> String { "[\(kind)]" }
 
-    /// The line with its finds replaced by the default texts.
+    /// Returns the line with its finds replaced by the default texts.
     static func replaced(_ line: [UInt8]) -> Outcome {
         var out = Outcome(line: [])
         var keys = 0
@@ -48,7 +48,7 @@ enum ScrubOracle {
 
     // MARK: - Reading
 
-    /// Each string with its quotes.
+    /// Returns the range of each string with its quotes.
     static func strings(_ line: [UInt8]) -> [(range: Range<Int>, isKey: Bool)] {
         var all: [(Range<Int>, Bool)] = []
         var start: Int?
@@ -125,14 +125,14 @@ enum ScrubOracle {
     }
 }
 
-/// A place in a text at which a find may begin.
+/// A position in a text at which a find can begin.
 struct Place {
     let text: [UInt32]
     let start: Int
 
     // MARK: - Characters
 
-    /// "\0" beside the text and beyond ASCII.
+    /// Returns the character at i. It is "\0" outside the text and beyond ASCII.
     func at(_ i: Int) -> Character {
         guard text.indices.contains(i), text[i] < 0x80, let scalar = UnicodeScalar(text[i]) else { return "\0" }
         return Character(scalar)
@@ -149,7 +149,7 @@ struct Place {
     func isJoined(_ end: Int, _ marks: String) -> Bool { isAlphanumeric(end) || marks.contains(at(end)) && isDigit(end + 1) }
     func isRest(_ marks: String) -> Bool { marks.contains(at(start - 1)) && isDigit(start - 2) }
 
-    /// The longest stretch that is one.
+    /// Returns the end of the longest range that `isOne` accepts, of at most `most` characters. It is nil if there is none.
     func longest(_ most: Int, _ isOne: (Int) -> Bool) -> Int? {
         guard isLetter(start) || isDigit(start) || at(start) == "+" || at(start) == "(" else { return nil }
         return (start + 1...start + most).reversed().first { $0 <= text.count && isOne($0) }
@@ -163,7 +163,7 @@ struct Place {
     }
 }
 
-// MARK: - Tokens and addresses of people
+// MARK: - Tokens and e-mail addresses
 
 extension Place {
     private func isBase64(_ i: Int) -> Bool { isAlphanumeric(i) || at(i) == "-" || at(i) == "_" }
@@ -308,7 +308,7 @@ extension Place {
         return national.first! > "1" && national.dropFirst(3).first! > "1"
     }
 
-    /// Digits in groups, with one mark or a pair of brackets between two.
+    /// Returns true for digits in groups. One mark can separate two groups, and brackets can surround them.
     private func isPhoneShape(_ written: String, after first: Character, isOpen: Bool) -> Bool {
         var isOpen = isOpen
         var last = first

@@ -2,12 +2,12 @@ import Events
 import Plans
 import Seeded
 
-/// Random events, and random operations on the few members that they have.
+/// Makes random events with few members, and random operations on these members.
 struct SpliceGenerator {
     var random: Seeded
     var isSpaced: Bool
 
-    /// The keys that transforms name, each in two spellings.
+    /// The keys that transforms name. The second spelling can have an escape.
     static let keys = [("a", #"\u0061"#), ("b", "b"), ("user id", #"user\u0020id"#), ("d\"", #"d\u0022"#)]
     static let scalars = [
         "1", "-0", "1.0", "1E400", "9007199254740993", "true", "false", "null", #""""#, #""text""#, #""t\u0065xt""#, #""\ud83d\ude97""#,
@@ -29,7 +29,7 @@ struct SpliceGenerator {
         for (plain, escaped) in SpliceGenerator.keys.shuffled(using: &random) where chance(2) || chance(2) {
             keys.append(chance(5) ? escaped : plain.contains("\"") ? #"d\""# : plain)
         }
-        // Members that no transform names, also twice.
+        // Add members that no transform names. A key can occur twice.
         for _ in 0..<Int.random(in: 0...2, using: &random) {
             keys.insert(pick(["x", "y", ""]), at: Int.random(in: 0...keys.count, using: &random))
         }

@@ -3,11 +3,11 @@ import Expressions
 import Plans
 import Redaction
 
-/// Steps of every kind at random, and members for events on which they find something to do.
+/// Makes random steps of every kind, and members of events that these steps change.
 struct StepChooser<Chance: RandomNumberGenerator> {
     var random: Chance
 
-    /// Under another key than the members that consent and the filters read, but for some.
+    /// The paths of the steps. Most of their keys differ from those of the members that consent and the filters read.
     static var names: [String] {
         [
             "a", "n", "userId", "mail", "ip", "at", "geo", "list", "note", "b", "b.c", "b.d.e", "context.x", "context.ip", "new",
@@ -26,7 +26,7 @@ struct StepChooser<Chance: RandomNumberGenerator> {
         ]
     }
 
-    /// Compiled once for all.
+    /// The expressions of the steps. They are compiled once for each chooser.
     private static var expressions: [Expression] {
         ["n * 2", "mail.lowerAscii()", "note + string(n)", "b.c", "size(list) > 1", "'x'", "type", "[n, a]", "{'k': geo}", "now"]
             .map { try! Expression($0) }
@@ -45,7 +45,7 @@ struct StepChooser<Chance: RandomNumberGenerator> {
 
     // MARK: - Events
 
-    /// Members of an event, in any order, none of them twice, without those of the given names.
+    /// Returns members of an event in random order. No key occurs twice, and none is one of the given names.
     mutating func members(without taken: Set<String> = []) -> [String] {
         let keys = Self.names.filter { !$0.contains(".") && !taken.contains($0) } + ["bob@example.org", "[email]", "plain"]
         return keys.shuffled(using: &random).prefix(below(8)).map { "\"\($0)\":\(pick(Self.values))" }

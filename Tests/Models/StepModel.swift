@@ -2,9 +2,9 @@ import Configuration
 import Events
 import Plans
 
-/// The steps of a transform, done to the slow model in the words of their description.
+/// Applies the steps of a transform to the slow model, exactly as they are described.
 extension Node {
-    /// What a step leaves is the event for the next one: what was dropped is gone for good.
+    /// Makes the result of a step the event for the next one. Dropped members are removed permanently.
     func settle() {
         members?.removeAll { $0.isDropped }
         for member in members ?? [] {
@@ -25,7 +25,7 @@ extension Node {
                 settle()
             }
         case .change(let paths, let change): for path in paths { self.change(path.keys, change) }
-        case .scrub, .mask: preconditionFailure("has an oracle of its own")
+        case .scrub, .mask: preconditionFailure("scrub and mask have an oracle of their own")
         case .changes(let list): for entry in list { change(entry.path.keys, entry.change) }
         }
     }
@@ -35,7 +35,7 @@ extension Node {
         return path.count == 1 ? member : member.value.find(Array(path.dropFirst()))
     }
 
-    /// Whether anything stays.
+    /// Keeps only these paths. Returns true if a member stays.
     @discardableResult private func keep(_ paths: [[String]]) -> Bool {
         raw = nil
         var stays: [Member] = []
@@ -67,7 +67,7 @@ extension Node {
         put(to, source.value)
     }
 
-    /// The objects on the way are no longer what was written.
+    /// Forgets the raw text of all objects on the path, since they have changed.
     private func touch(_ path: [String]) {
         raw = nil
         if path.count > 1 { live(path[0])!.value.touch(Array(path.dropFirst())) }
@@ -110,11 +110,11 @@ extension Node {
                 touch(Array(path.dropLast()) + [path.last!])
                 member.value = Node(raw: short)
             }
-        default: preconditionFailure("table tests have the others")
+        default: preconditionFailure("the model knows only pick and limit; tables test the others")
         }
     }
 
-    /// Characters as they are written, an escape as one.
+    /// Returns the first characters of a string as they are written. An escape is one character.
     private func shortened(_ text: String, _ most: Int) -> String {
         var rest = text.unicodeScalars.dropFirst().dropLast()[...]
         var kept = ""

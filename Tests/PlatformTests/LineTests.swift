@@ -7,7 +7,7 @@ import Testing
 struct LineBudgetTests {
     private func second(_ number: Double) -> Instant { Instant(nanoseconds: Int64(number * 1_000_000_000)) }
 
-    @Test("lets a burst through, then so many a second together, and tells what was left out")
+    @Test("allows a burst, then the lines of each second together, and reports how many were left out")
     func bucket() {
         var budget = LineBudget(burst: 3, perSecond: 2)
         func take(_ now: Instant) -> LineBudget.Verdict { budget.take(at: now) }
@@ -21,7 +21,7 @@ struct LineBudgetTests {
         #expect(left == 1 && rest == 0)
     }
 
-    @Test("does not fill beyond the burst, nor by a clock that goes back or jumps to its end")
+    @Test("never exceeds the burst, even if the clock goes back or jumps to its end")
     func bounds() {
         var budget = LineBudget(burst: 2, perSecond: 1)
         func take(_ now: Instant) -> LineBudget.Verdict { budget.take(at: now) }
@@ -47,7 +47,7 @@ struct LineBudgetTests {
     }
 }
 
-@Suite("What a program writes to standard error")
+@Suite("The standard error of a program")
 struct ErrorLinesTests {
     private func hear(_ pieces: [String], _ budget: LineBudget = LineBudget()) -> [String] {
         let heard = Monitor<[String]>([])
@@ -65,16 +65,16 @@ struct ErrorLinesTests {
         return heard.withLock { $0 }
     }
 
-    @Test("comes line by line, however it was written; the last line need not end")
+    @Test("is split into lines, however it was written; the last line needs no newline")
     func lines() { #expect(hear(["on", "e\r\n\n\ntw", "o\nthree\nfo", "ur"]) == ["one", "two", "three", "four"]) }
 
-    @Test("has a bound for a line, and what stands behind it is not kept")
+    @Test("has a largest line length, and further bytes are not kept")
     func long() {
         let piece = String(repeating: "x", count: 5000)
         #expect(hear(Array(repeating: piece, count: 100) + ["\nnext\n"]).map(\.utf8.count) == [ErrorPipe.mostBytes, 4])
     }
 
-    @Test("is counted and left out where it is too much")
+    @Test("is only counted when there are too many lines")
     func flood() {
         let flood = String(repeating: "line\n", count: 20_000)
         let budget = LineBudget(burst: 2, perSecond: 1)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The program's own path")
 struct OwnProgramTests {
-    @Test("leads to the file that runs, by a path and not by the kernel's link")
+    @Test("is the path of the running file and not the kernel's link")
     func path() {
         let path = OwnProgram.path
         #expect(path != OwnProgram.link && path.hasPrefix("/"))

@@ -1,5 +1,5 @@
-// Every program here is one that would stay behind. That it does not is seen by a pipe that it and all that it starts hold: it ends when
-// the last of them has.
+// Tests programs that leave processes behind. A pipe that the program and all its processes hold shows that none is left: it ends together
+// with the last of them.
 
 import Glibc
 import TestSupport
@@ -21,7 +21,7 @@ struct ProcessTests {
             _ = consume theirs
         }
 
-        /// What it prints until a line ends.
+        /// Returns the output up to the end of a line.
         func line() -> String {
             var text: [UInt8] = []
             var byte: UInt8 = 0
@@ -29,7 +29,7 @@ struct ProcessTests {
             return String(decoding: text, as: UTF8.self)
         }
 
-        /// Waits until nobody holds its output any more; what was printed.
+        /// Waits until no process holds the output any more. Returns what was printed.
         func rest() -> String {
             var text = ""
             while case let one = line(), !one.isEmpty { text += one }
@@ -37,7 +37,7 @@ struct ProcessTests {
         }
     }
 
-    /// Ignores what can be ignored, and leaves a child in its group and one in a session of its own, which do so too.
+    /// Ignores all signals that can be ignored, and starts a child in its group and one in a separate session, which ignore them too.
     private static let stubborn = """
         trap '' TERM INT HUP PIPE
         sleep 1000 &
@@ -45,7 +45,7 @@ struct ProcessTests {
         while :; do sleep 1000; done
         """
 
-    @Test("is killed with all that it has started, also with what has left its group")
+    @Test("is killed with all its processes, also with those that have left its group")
     func kills() throws {
         let sample = try Sample(Self.stubborn)
         #expect(sample.line() == "ready")
@@ -56,7 +56,7 @@ struct ProcessTests {
         #expect(sample.rest() == "")
     }
 
-    @Test("is killed with all that it has started when it is let go")
+    @Test("is killed with all its processes when its owner releases it")
     func letGo() throws {
         var sample: Sample? = try Sample(Self.stubborn)
         #expect(sample?.line() == "ready")
@@ -65,7 +65,7 @@ struct ProcessTests {
         #expect(kill(process, 0) == -1 && errno == ESRCH)
     }
 
-    @Test("dies when its supervisor is killed, and what is left in its group is killed from here")
+    @Test("dies when its supervisor is killed, and the rest of its group is killed by the router")
     func supervisorKilled() throws {
         let sample = try Sample("trap '' TERM; sleep 1000 & echo $PPID; while :; do sleep 1000; done")
         let supervisor = try #require(Int32(sample.line()))
@@ -74,10 +74,10 @@ struct ProcessTests {
         #expect(sample.rest() == "")
     }
 
-    @Test("does not hold its router by stopping its supervisor")
+    @Test("does not block the router if its supervisor is stopped")
     func supervisorStopped() throws {
         let sample = try Sample("trap '' TERM; sleep 1000 & echo $PPID; while :; do sleep 1000; done")
-        // Not by the program itself: it would stop some that have not yet said that it was started.
+        // The program itself must not do this: it could stop a supervisor that has not yet reported the start.
         let supervisor = try #require(Int32(sample.line()))
         #expect(kill(supervisor, SIGSTOP) == 0)
         sample.process.kill()
@@ -85,7 +85,7 @@ struct ProcessTests {
         #expect(sample.rest() == "")
     }
 
-    @Test("is seen to have ended while a child of its own holds its output, and that child ends with it")
+    @Test("is reported as ended while its child holds the output, and the child is killed")
     func ended() throws {
         let sample = try Sample("trap '' TERM; (while :; do sleep 1000; done) & echo ready; exit 3")
         #expect(sample.line() == "ready")
@@ -96,7 +96,7 @@ struct ProcessTests {
         #expect(sample.rest() == "")
     }
 
-    @Test("is asked to end with its whole group, and then has ended whole")
+    @Test("is asked to end with its whole group, and then has ended completely")
     func terminates() throws {
         let sample = try Sample("sleep 1000 & echo ready; wait")
         #expect(sample.line() == "ready")
@@ -105,16 +105,16 @@ struct ProcessTests {
         #expect(sample.process.wait() == "died of signal 15 (Terminated)")
     }
 
-    @Test("inherits no signal that is blocked or ignored, whatever its router does with them")
+    @Test("inherits no blocked or ignored signals, whatever the router has set")
     func signals() throws {
         signal(SIGPIPE, SIG_IGN)
         let sample = try Sample("sed -n 's/^SigBlk:\\t//p; s/^SigIgn:\\t//p' /proc/self/status")
         #expect(UInt64(sample.line(), radix: 16) == 0)
-        // The C library keeps two for itself, and posix_spawn has every program begin with these ignored.
+        // The C library reserves two signals, which every program that posix_spawn starts ignores at first.
         #expect(UInt64(sample.line(), radix: 16).map { $0 & ~0x1_8000_0000 } == 0)
     }
 
-    @Test("gets the variables it is given and no others")
+    @Test("gets only the variables that it is given")
     func environment() throws {
         setenv("SWITCHYARD_TEST_SECRET", "not yours", 1)
         let sample = try Sample(
@@ -125,14 +125,14 @@ struct ProcessTests {
     }
 
     @Test(
-        "that cannot be started says why",
+        "that cannot be started reports the reason",
         arguments: [("/no/such/program", ENOENT), ("no-such-program", ENOENT), ("/etc/passwd", EACCES), ("", ENOENT), ("/tmp", EACCES)])
     func missing(program: String, code: Int32) {
         let fault = #expect(throws: SystemFault.self) { _ = try Platform.Process(program, [], descriptors: [-1]) }
         #expect(fault?.code == code)
     }
 
-    @Test("and its standard error cost the router no descriptor and do not end it when they cannot be had, since all are used up")
+    @Test("fails without a leaked descriptor and without ending the router if no descriptors are left")
     func noDescriptors() async {
         await #expect(processExitsWith: .success) {
             try withFewDescriptors {

@@ -1,4 +1,4 @@
-// Threads that hang, and values that are counted by how large they are.
+// Tests the detection of threads that hang, and histograms.
 
 import Testing
 
@@ -12,7 +12,7 @@ private final class HandClock: Sendable {
 
 @Suite("The watchdog of a process")
 struct WatchdogTests {
-    @Test("name who has been at one piece of work for too long, until it ends")
+    @Test("names the threads whose task takes too long, until it ends")
     func stuck() {
         let time = HandClock()
         let watchdog = Watchdog(clock: time.clock)
@@ -23,14 +23,14 @@ struct WatchdogTests {
         second.begin()
         time.advance(.seconds(5))
         #expect(watchdog.stuck(longer: .seconds(8)) == ["first"])
-        #expect(watchdog.stuck(longer: .seconds(10)) == [], "it must be longer")
+        #expect(watchdog.stuck(longer: .seconds(10)) == [], "the time must be exceeded")
         first.end()
         second.beat { #expect(watchdog.stuck(longer: .seconds(1)) == []) }
         time.advance(.seconds(60))
-        #expect(watchdog.stuck(longer: .seconds(1)) == [], "who waits is not stuck")
+        #expect(watchdog.stuck(longer: .seconds(1)) == [], "a waiting thread is not stuck")
     }
 
-    @Test("forget those that nobody keeps")
+    @Test("forgets heartbeats that nobody keeps")
     func forgotten() {
         let time = HandClock()
         let watchdog = Watchdog(clock: time.clock)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Admission
 
-/// A module that does not end what it is called for, behind a real lane.
+/// A module that does not end its deliveries, behind a real lane.
 @Suite("A module that does not answer", .timeLimit(.minutes(20)))
 struct DeadlineTests {
     let workshop: Workshop
@@ -47,7 +47,7 @@ struct DeadlineTests {
 
     private var soon: Platform.Instant { Clock.system.now() + .seconds(600) }
 
-    @Test("stops its lane after so many deliveries past the deadline; one that it ends afterwards is late and finds its batch whole")
+    @Test("stops its lane after too many deliveries past the deadline; a late delivery still finds its whole batch")
     func never() throws {
         let out = try Scripted(workshop)
         let news = Mailbox<String>()
@@ -57,7 +57,7 @@ struct DeadlineTests {
         #expect(
             news.wait() == ["the module holds 2 calls beyond the deadline of 1ms (delivery.deadline) and is not called again"])
         #expect(lane.account.abandoned == 2 && lane.account.late == 0)
-        // The module reads the batch it was lent, and ends the delivery.
+        // The module reads the batch that was lent to it, and then ends the delivery.
         let other = try Scripted(workshop)
         other.provider.reopen()
         #expect(lane.account.late == 1)
@@ -68,9 +68,9 @@ struct DeadlineTests {
         #expect(deadLetters.count == 2)
     }
 
-    @Test("stops its lane when it keeps the thread, and is destroyed when it gives it back")
+    @Test("stops its lane when a call does not return, and is destroyed when the call returns")
     func hangs() throws {
-        // A file of its own: the tests beside this one let go what hangs in theirs.
+        // Each test loads its own module file: reopen in another test releases only what hangs in that test's module.
         let out = try Scripted(workshop)
         let news = Mailbox<String>()
         let lane = lane(out.provider, abandon: 3, news)

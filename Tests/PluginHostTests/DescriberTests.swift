@@ -7,7 +7,7 @@ import Testing
 
 @testable import PluginHost
 
-/// The router describes modules in processes of their own.
+/// The router describes each module in a separate process.
 @Suite("A module that is described", .timeLimit(.minutes(20)))
 struct DescriberTests {
     let workshop: Workshop
@@ -21,7 +21,7 @@ struct DescriberTests {
 
     private func fault(_ patience: Duration = .seconds(600)) -> String? { workshop.fault("table", in: folders(patience)) }
 
-    @Test("is described as in this process, and a provider can be made of it")
+    @Test("has the same description as in this process, and a provider can be made from it")
     func described() throws {
         try workshop.build("table.c", as: "table.so")
         let module = try #require(try folders().module("table"))
@@ -29,9 +29,9 @@ struct DescriberTests {
         try module.make(settings: Secret([]), name: "out") { _, _ in }.close()
     }
 
-    // A sanitizer has words and a code of its own for the end of a process.
+    // A sanitizer uses its own messages and exit codes for the end of a process.
     @Test(
-        "whose constructor ends its process, or crashes, costs a message that says how", .disabled(if: isSanitized),
+        "whose constructor ends its process or crashes is refused with a message that says how", .disabled(if: isSanitized),
         arguments: [
             ("_exit(0)", "ended the process with code 0"), ("exit(3)", "ended the process with code 3"),
             ("abort()", "was killed by signal 6 (SIGABRT)"), ("raise(SIGSEGV)", "was killed by signal 11 (SIGSEGV)"),
@@ -42,15 +42,15 @@ struct DescriberTests {
         #expect(fault() == "\(path): its constructor \(end)")
     }
 
-    @Test("that hangs is given up after its time, in its constructor or in describe")
+    @Test("that hangs in its constructor or in describe is ended after the time limit")
     func hangs() throws {
         try workshop.build("unruly.c", as: "table.so", ["-DIN_CONSTRUCTOR=for (;;) pause()"])
         #expect(fault(.milliseconds(300)) == "\(path): its constructor did not answer within 300ms")
         if !isSanitized {
             try workshop.build("unruly.c", as: "table.so", ["-DIN_CONSTRUCTOR=if (fork() == 0) for (;;) pause(); _exit(4)"])
-            #expect(fault() == "\(path): its constructor ended the process with code 4", "also when a child of it holds the pipes")
+            #expect(fault() == "\(path): its constructor ended the process with code 4", "even if a child of it holds the pipes")
         }
-        // Its time is up as soon as it is there.
+        // The clock passes the time limit as soon as the note exists.
         let note = workshop.folder + "/note"
         try workshop.build("unruly.c", as: "table.so", ["-DIN_DESCRIBE=fclose(fopen(\"\(note)\", \"w\")); for (;;) pause()"])
         let clock = Clock(now: { Instant(nanoseconds: access(note, F_OK) == 0 ? 11_000_000_000 : 0) }, wall: { 0 })
@@ -61,7 +61,7 @@ struct DescriberTests {
         #expect(fault() == "\(path): its describe ended the process with code 0")
     }
 
-    @Test("that writes into the router's pipe is refused, or describes itself so")
+    @Test("that writes to the router's pipe is refused, or its text is escaped")
     func forges() throws {
         let flood = "for (;;) if (write(4, \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\", 32) < 0) _exit(1)"
         try workshop.build("unruly.c", as: "table.so", ["-DIN_CONSTRUCTOR=\(flood)"])
@@ -70,15 +70,15 @@ struct DescriberTests {
         #expect(fault() == "\\u{1B}[2J")
     }
 
-    @Test("tells its faults as in this process")
+    @Test("has the same faults as in this process")
     func faults() throws {
         try workshop.build("table.c", as: "table.so", ["-DABI=7"])
         #expect(fault() == workshop.fault("table"))
         try workshop.build("table.c", as: "table.so", ["-DDESCRIPTION_SIZE=262145"])
-        #expect(fault() == "\(path): describes itself with 262145 bytes, more than the 262144 allowed")
+        #expect(fault() == "\(path): its description has 262145 bytes, more than the 262144 allowed")
     }
 
-    @Test("that needs a library that is not there says which")
+    @Test("that needs a missing library is refused with the name of the library")
     func missing() throws {
         try workshop.build("table.c", as: "libneeded-by-table.so.7", ["-Wl,-soname,libneeded-by-table.so.7"])
         try workshop.build(
@@ -91,9 +91,9 @@ struct DescriberTests {
         #expect(workshop.fault("table") == words)
     }
 
-    @Test("is asked once for as long as its file stays the same, and again when it was changed")
+    @Test("is described only once while its file stays the same, and again after a change")
     func remembered() throws {
-        // It leaves a line each time it is loaded.
+        // The module writes a line each time it is loaded.
         let note = workshop.folder + "/notes"
         let code = "{ FILE *f = fopen(\"\(note)\", \"a\"); fputs(\"loaded\\n\", f); fclose(f); }"
         try workshop.build("unruly.c", as: "table.so", ["-DIN_CONSTRUCTOR=\(code)"])
@@ -101,7 +101,7 @@ struct DescriberTests {
         for _ in 0..<3 { #expect(try folders.description(of: "table")?.version == "1.0.0") }
         #expect(try String(contentsOfFile: note, encoding: .utf8) == "loaded\n")
         let newer = #"{\"name\":\"table\",\"version\":\"2.0.0\",\"summary\":\"\",\"settings\":{\"type\":\"object\"}}"#
-        // Over the same file, as cp does it.
+        // Overwrite the same file, as cp does.
         let bytes = try Data(contentsOf: URL(filePath: workshop.build("table.c", as: "next", ["-DDESCRIPTION=\"\(newer)\""])))
         let file = try #require(FileHandle(forWritingAtPath: path))
         try file.truncate(atOffset: 0)
@@ -110,7 +110,7 @@ struct DescriberTests {
         #expect(try folders.description(of: "table")?.version == "2.0.0")
     }
 
-    @Test("that is cut at any length is refused with a message, and never loaded")
+    @Test("that is cut off at any length is refused with a message and never loaded")
     func cut() throws {
         let whole = try Data(contentsOf: URL(filePath: workshop.build("unruly.c", as: "table.so", ["-DIN_CONSTRUCTOR=raise(SIGKILL)"])))
         for count in stride(from: 0, to: whole.count, by: 97) {
@@ -120,7 +120,7 @@ struct DescriberTests {
         }
     }
 
-    @Test("whose headers were changed by chance costs a message or works, and no more")
+    @Test("with random changes in its file is refused with a message, or works")
     func chance() throws {
         let whole = try [UInt8](Data(contentsOf: URL(filePath: workshop.build("table.c", as: "table.so"))))
         var random = SystemRandomNumberGenerator()
@@ -132,7 +132,7 @@ struct DescriberTests {
         }
     }
 
-    @Test("goes on working when its file is cut while it is in use")
+    @Test("goes on working if its file is truncated while it is in use")
     func cutInUse() throws {
         try workshop.build("scripted.c", as: "scripted.so")
         let out = try Scripted(workshop)

@@ -29,7 +29,7 @@ struct FrameTests {
         return try Frame.ToHost(kind, payload.bytes) { _ in count }
     }
 
-    /// A delivery of these lines.
+    /// Returns the body of a deliver frame with these lines.
     private func delivery(_ lines: [String]) -> [UInt8] {
         let batch = OwnBatch(lines, arrival: 7)
         var body = FrameBody()
@@ -41,24 +41,24 @@ struct FrameTests {
         return body.bytes + Array(batch.bytes)
     }
 
-    @Test("what is written is read again", arguments: frames)
+    @Test("a written frame is read as the same frame", arguments: frames)
     func roundTrip(frame: Frame.ToHost) throws {
         let (kind, body) = frame.encoded
         #expect(try read(kind.rawValue, body.bytes) == frame)
     }
 
-    @Test("a batch arrives with its events where they lay")
+    @Test("a received batch has the same events, ends and arrivals")
     func batches() throws {
         guard case .deliver(1, 2, let batch) = try Frame.ToModule(Frame.Kind.deliver.rawValue, payload(delivery(["{}", "{\"a\":1}"])))
         else {
-            Issue.record("another frame")
+            Issue.record("the frame is not a deliver frame")
             return
         }
         #expect(String(decoding: batch.bytes, as: UTF8.self) == "{}\n{\"a\":1}\n")
         #expect(Array(batch.ends) == [3, 11] && Array(batch.arrivals) == [7, 7])
     }
 
-    @Test("an outcome of an event that its batch does not have, or two of one event, are refused")
+    @Test("an outcome of an event that its batch does not have is refused, and so are two outcomes of one event")
     func indices() {
         let (kind, body) = FrameTests.frames[6].encoded
         #expect(throws: FrameFault.self) { try read(kind.rawValue, body.bytes, count: 4) }
@@ -73,7 +73,7 @@ struct FrameTests {
         #expect(throws: FrameFault.self) { try read(kind.rawValue, twice.bytes) }
     }
 
-    @Test("a destination that is gone for one event of a batch and not for all is refused")
+    @Test("the outcome closed for a single event of a batch is refused")
     func goneForOne() {
         let (kind, _) = FrameTests.frames[6].encoded
         var one = FrameBody()
@@ -85,7 +85,7 @@ struct FrameTests {
         #expect(throws: FrameFault.self) { try read(kind.rawValue, one.bytes) }
     }
 
-    @Test("every frame that is cut short or goes on is refused")
+    @Test("a frame with missing or extra bytes is refused")
     func lengths() {
         for frame in FrameTests.frames {
             let (kind, body) = frame.encoded
@@ -98,7 +98,7 @@ struct FrameTests {
         }
     }
 
-    @Test("ten thousand frames that chance has changed are refused, or read as frames that can be written and read again")
+    @Test("ten thousand randomly changed frames are refused, or read as frames that can be written and read again")
     func fuzz() throws {
         var chance = RandomSource(seed: 20_261_121)
         let hello = Frame.Hello(path: "/a.so", provider: "out", settings: Array("{}".utf8)).encoded.bytes
@@ -114,7 +114,7 @@ struct FrameTests {
             }
             let other = mutate(chance.next() % 2 == 0 ? delivery(["{}", "{\"a\":1}", "{}"]) : hello, &chance)
             if case .deliver(_, _, let batch)? = try? Frame.ToModule(UInt32(1 + chance.next() % 5), payload(other)) {
-                // Every byte that it claims is there.
+                // Every byte that the batch refers to is there.
                 var start = 0
                 for end in batch.ends {
                     #expect(end > start && end <= batch.bytes.count)
@@ -123,7 +123,7 @@ struct FrameTests {
                 _ = batch.bytes.reduce(0) { $0 &+ $1 }
             }
         }
-        #expect(taken > 500, "the changes are small enough to be tried")
+        #expect(taken > 500, "enough changed frames are still valid")
     }
 
     private func mutate(_ bytes: [UInt8], _ chance: inout RandomSource) -> [UInt8] {

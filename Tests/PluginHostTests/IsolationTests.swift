@@ -7,7 +7,7 @@ import Testing
 
 @testable import PluginHost
 
-/// The module hostile.c in a process of its own.
+/// A provider whose module, hostile.c, runs in a process of its own.
 private struct Isolated {
     let provider: IsolatedInstance
     let lines: Mailbox<String>
@@ -36,7 +36,7 @@ private struct Isolated {
         return outcomes.wait()[0]
     }
 
-    /// What it comes to when it is sent again for as long as the process is started anew.
+    /// Delivers the word as a second attempt, and repeats it while the process is restarted. Returns the outcome.
     func deliverAgain(_ word: String) -> BatchOutcome {
         while true {
             let outcome = deliver(word, attempt: 2)
@@ -55,7 +55,7 @@ struct IsolationTests {
         try workshop.build("hostile.c", as: "hostile.so")
     }
 
-    @Test("gets its batches whole and answers as it would without the process between")
+    @Test("gets whole batches, and its answers are the same as in the router's process")
     func delivers() throws {
         let out = try Isolated(workshop)
         defer { out.provider.close() }
@@ -68,7 +68,7 @@ struct IsolationTests {
         #expect(flushed.wait() == [.fault(Answer(code: 28, "no space left"))])
     }
 
-    @Test("runs in another process, which holds no descriptor but the standard ones and its own")
+    @Test("runs in another process, which has only the standard descriptors and its own")
     func descriptors() throws {
         let leak = open("/dev/null", O_RDONLY)
         defer { close(leak) }
@@ -79,7 +79,7 @@ struct IsolationTests {
         #expect(out.deliver("streams") == BatchOutcome(.rejected(Answer(code: 1, "/dev/null /dev/null"))))
     }
 
-    @Test("gets its settings where nobody else can read them")
+    @Test("gets its settings in a way that no other process can read")
     func secrets() throws {
         let out = try Isolated(workshop, settings: "{\"password\":\"hunter2\"}")
         defer { out.provider.close() }
@@ -87,7 +87,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "that ends its process costs a new one, and what it held is unknown",
+        "gets a new process after it ended the old one, and the deliveries of the old one are unknown",
         arguments: [
             ("crash", "died of signal 6 (Aborted)"), ("exit", "ended with code 0"),
             ("garbage", "sent a frame of 4294967295 bytes and was ended"),
@@ -97,14 +97,14 @@ struct IsolationTests {
         defer { out.provider.close() }
         #expect(out.deliver(word) == BatchOutcome(.unknown(Answer("the process of the module hostile \(end)"))))
         #expect(out.deliverAgain(word) == BatchOutcome(.delivered))
-        // The runtime may have a word on standard error about a crash.
+        // The runtime may write a line about a crash to standard error.
         #expect(
             out.lines.all.filter { $0.hasPrefix("warning ") } == [
-                "warning out: the process of the module hostile \(end); it is started anew when there is something to deliver"
+                "warning out: the process of the module hostile \(end); it is restarted for the next delivery"
             ])
     }
 
-    @Test("that hangs up costs a new process, whether it ends by itself or is slow to and is killed")
+    @Test("gets a new process after it closed its socket, whether the old one ends or is killed")
     func hangsUp() throws {
         let out = try Isolated(workshop)
         defer { out.provider.close() }
@@ -116,14 +116,14 @@ struct IsolationTests {
         #expect(out.deliverAgain("deaf") == BatchOutcome(.delivered))
     }
 
-    @Test("that leaves a child behind, which holds its socket, costs a new process at once, and the child has ended by then")
+    @Test("whose child holds its socket after a crash ends its deliveries at once, and the child has ended by then")
     func forks() throws {
         let out = try Isolated(workshop)
         defer { out.provider.close() }
         #expect(out.deliver("fork") == BatchOutcome(.unknown(Answer("the process of the module hostile died of signal 6 (Aborted)"))))
     }
 
-    @Test("gets few of the router's variables, and those that its provider names")
+    @Test("gets only a few of the router's variables, and those that its provider names")
     func variables() throws {
         setenv("SWITCHYARD_TEST_SECRET", "not yours", 1)
         let out = try Isolated(workshop, variables: [IsolationPlan.Variable(name: "MINE", value: "yours")])
@@ -131,7 +131,7 @@ struct IsolationTests {
         #expect(out.deliver("variables") == BatchOutcome(.rejected(Answer(code: 1, "clean|yours|path"))))
     }
 
-    @Test("prints into nowhere; what it writes to standard error is said by its provider, clean and with secrets masked")
+    @Test("has no standard output; its provider logs its standard error, escaped and with secrets masked")
     func prints() throws {
         let out = try Isolated(workshop, hiding: ["hunter2"])
         #expect(out.deliver("print") == BatchOutcome(.delivered))
@@ -139,7 +139,7 @@ struct IsolationTests {
         out.provider.close()
     }
 
-    @Test("shows nothing that is hidden, whatever it says over the socket")
+    @Test("never shows a hidden text, whatever it sends over the socket")
     func hides() throws {
         let refusal = #expect(throws: ModuleFault.self) {
             _ = try Isolated(workshop, settings: "{\"do\":\"refuse\"}", hiding: ["no\u{1B}[2J"])
@@ -157,7 +157,7 @@ struct IsolationTests {
         #expect(!out.lines.all.contains { $0.contains("destroyed") || $0.contains("lie!") })
     }
 
-    @Test("shows nothing of what is hidden where its words are cut")
+    @Test("never shows a part of a hidden text where its own text is cut")
     func hidesCut() throws {
         let refusal = #expect(throws: ModuleFault.self) {
             _ = try Isolated(workshop, settings: "{\"do\":\"refuse at length\"}", hiding: ["hunter2ää"])
@@ -171,7 +171,7 @@ struct IsolationTests {
         #expect(out.lines.all == ["information out: " + String(repeating: "x", count: 4090) + "(secret)…"])
     }
 
-    @Test("shows nothing that is hidden when it refuses its settings at a new start")
+    @Test("never shows a hidden text when it refuses its settings at a restart")
     func hidesLater() throws {
         let starts = IsolationPlan.Variable(name: "STARTS", value: workshop.folder + "/starts")
         let out = try Isolated(workshop, settings: "{\"do\":\"refuse later\"}", variables: [starts], hiding: ["hunter2"])
@@ -179,25 +179,25 @@ struct IsolationTests {
         _ = out.deliver("crash")
         #expect(out.deliverAgain("plain") == BatchOutcome(.retry(Answer("(secret) is wrong"), after: nil)))
         guard case .retry(Answer("(secret) is wrong"), _?) = out.deliver("plain").batch else {
-            Issue.record("a refusal is followed by a pause, and is its reason")
+            Issue.record("the refusal is followed by a pause and is the reason for it")
             return
         }
     }
 
     @Test(
-        "says so many lines and no more, over the socket, by standard error, or by frames of its own making", arguments: ["flood", "forge"])
+        "logs a limited number of lines, over the socket, on standard error, or in forged frames", arguments: ["flood", "forge"])
     func floods(word: String) throws {
         let out = try Isolated(workshop, clock: Clock(now: { Instant(nanoseconds: 0) }, wall: { 0 }))
         #expect(out.deliver(word) == BatchOutcome(.delivered))
         out.provider.close()
-        // 100 lines of information, and what is said of those that were left out.
+        // There are 100 lines of information, and warnings about the dropped lines.
         let lines = out.lines.all
         #expect(lines.filter { $0.hasPrefix("information ") }.count == 100)
         #expect(lines.filter { $0.hasPrefix("warning ") }.count <= 102)
         #expect(lines.contains { $0.contains("were left out") })
     }
 
-    @Test("that uses up its memory costs a new process", .enabled(if: !isSanitized, "a sanitizer maps more than any machine has"))
+    @Test("gets a new process after it used up its memory", .enabled(if: !isSanitized, "a sanitizer maps more than any machine has"))
     func eats() throws {
         let out = try Isolated(workshop, memory: 500_000_000)
         defer { out.provider.close() }
@@ -205,7 +205,7 @@ struct IsolationTests {
         #expect(out.deliverAgain("eat") == BatchOutcome(.delivered))
     }
 
-    @Test("that does not answer within the deadline costs a new process", arguments: ["hang", "silent"])
+    @Test("is ended if it does not answer within the deadline", arguments: ["hang", "silent"])
     func hangs(word: String) throws {
         let out = try Isolated(workshop, deadline: .milliseconds(200))
         defer { out.provider.close() }
@@ -214,7 +214,7 @@ struct IsolationTests {
                 == BatchOutcome(.unknown(Answer("the process of the module hostile gave no answer within 200ms and was ended"))))
     }
 
-    @Test("that sends half a frame costs a new process")
+    @Test("is ended if it sends half a frame")
     func half() throws {
         let out = try Isolated(workshop, halfFrame: 1)
         defer { out.provider.close() }
@@ -223,7 +223,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "that sends a frame which nobody waits for costs a new process",
+        "gets a new process after it sent an unexpected frame",
         arguments: [
             ("refuse", "a frame out of turn"), ("ready", "a frame out of turn"), ("closed", "a frame out of turn"),
             ("stray", "the outcome of a delivery that it does not have"),
@@ -235,7 +235,7 @@ struct IsolationTests {
         #expect(out.deliverAgain(word) == BatchOutcome(.delivered))
     }
 
-    @Test("is started once for deliveries that come at the same time")
+    @Test("is restarted only once for deliveries that come at the same time")
     func startsOnce() throws {
         let starts = workshop.folder + "/starts"
         let time = Monitor(Clock.system.now())
@@ -252,9 +252,9 @@ struct IsolationTests {
         #expect(try Data(contentsOf: URL(filePath: starts)).count == 2)
     }
 
-    @Test("that talks without a pause has no longer for its answer")
+    @Test("gets no more time for its answer if it logs without a pause")
     func chatters() throws {
-        // The deadline is over with the first of a thousand lines.
+        // The clock passes the deadline with the first of a thousand lines.
         let begin = Clock.system.now()
         let lines = Mailbox<String>()
         let clock = Clock(now: { lines.all.isEmpty ? begin : begin + .seconds(1000) }, wall: { 0 })
@@ -265,7 +265,7 @@ struct IsolationTests {
                 == BatchOutcome(.unknown(Answer("the process of the module hostile gave no answer within 10m and was ended"))))
     }
 
-    @Test("that sends a frame byte by byte has a time for the whole of it")
+    @Test("is ended if it sends a frame byte by byte and takes too long for the whole frame")
     func drips() throws {
         let out = try Isolated(workshop, halfFrame: 1)
         defer { out.provider.close() }
@@ -273,14 +273,14 @@ struct IsolationTests {
             out.deliver("drip") == BatchOutcome(.unknown(Answer("the process of the module hostile sent half a frame and was ended"))))
     }
 
-    @Test("whose process has ended is not heard for ever, though what it has left behind goes on talking")
+    @Test("ends its deliveries when its process has ended, even if its children go on sending")
     func heir() throws {
         let out = try Isolated(workshop)
         defer { out.provider.close() }
         #expect(out.deliver("heir") == BatchOutcome(.unknown(Answer("the process of the module hostile died of signal 6 (Aborted)"))))
     }
 
-    @Test("everything that it held is unknown when its process ends")
+    @Test("ends all its deliveries as unknown when its process ends")
     func concurrent() throws {
         let out = try Isolated(workshop)
         defer { out.provider.close() }
@@ -290,7 +290,7 @@ struct IsolationTests {
         #expect(outcomes.wait(for: 3) == [unknown, unknown, unknown])
     }
 
-    @Test("is not started anew at once, but after a pause that the lane is told")
+    @Test("is not restarted at once, but after a pause that the lane is told")
     func pauses() throws {
         let out = try Isolated(workshop)
         defer { out.provider.close() }
@@ -303,7 +303,7 @@ struct IsolationTests {
         #expect(after <= .milliseconds(250))
     }
 
-    @Test("that ends again and again is started anew after pauses that double")
+    @Test("is restarted after pauses that double if it ends again and again")
     func doubles() throws {
         let time = Monitor(Clock.system.now())
         let out = try Isolated(workshop, clock: Clock(now: { time.withLock { $0 } }, wall: { 0 }))
@@ -319,7 +319,7 @@ struct IsolationTests {
         }
     }
 
-    @Test("that ends a delivery twice has ended it once")
+    @Test("that completes a delivery twice has completed it once")
     func twice() throws {
         let out = try Isolated(workshop)
         defer { out.provider.close() }
@@ -328,7 +328,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "that cannot be made is a fault of the configuration, in its own words or by how its process ended",
+        "that cannot be made is a fault of the configuration, with its own message or the end of its process",
         arguments: [
             ("die", "the process of the module hostile ended with code 3"),
             ("crash", "the process of the module hostile died of signal 6 (Aborted)"),
@@ -337,10 +337,10 @@ struct IsolationTests {
         let fault = #expect(throws: ModuleFault.self) { _ = try Isolated(workshop, settings: "{\"do\":\"\(word)\"}") }
         #expect(fault?.description == message)
         let refusal = #expect(throws: ModuleFault.self) { _ = try Isolated(workshop, settings: "{\"do\":\"refuse\"}") }
-        #expect(refusal?.description == "no\\u{1B}[2J", "its own words; the place is told by who reads the file")
+        #expect(refusal?.description == "no\\u{1B}[2J", "it is the module's own message; the reader of the file adds the place")
     }
 
-    @Test("tells when its destination is gone, and is closed by its own destroy")
+    @Test("reports that its destination is gone, and runs destroy when it is closed")
     func closes() throws {
         let out = try Isolated(workshop)
         let gone = Mailbox<String>()
@@ -356,7 +356,7 @@ struct IsolationTests {
     @Test("ends when the router is gone, whatever it is doing")
     func orphan() throws {
         let router = Workshop.router
-        // To the child, the end of the router is the end of the channel.
+        // For the child, the end of the channel is the end of the router.
         let (ours, process) = try Channel.pair { (socket) throws(SystemFault) in
             try Platform.Process(router, [HostedModule.command], descriptors: [-1, 1, 2, socket])
         }
@@ -375,7 +375,7 @@ struct IsolationTests {
         #expect(process.wait() == "ended with code 0")
     }
 
-    @Test("is refused as soon as another version lies in its place")
+    @Test("is refused as soon as another version has replaced it")
     func replaced() throws {
         let module = try #require(try workshop.folders.module("hostile"))
         try workshop.build("table.c", as: "other.so")

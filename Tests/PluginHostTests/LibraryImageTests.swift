@@ -3,7 +3,7 @@ import Testing
 
 @testable import PluginHost
 
-@Suite("A library as a file", .timeLimit(.minutes(20)))
+@Suite("The check of a library file", .timeLimit(.minutes(20)))
 struct LibraryImageTests {
     private let library: [UInt8]
 
@@ -20,30 +20,31 @@ struct LibraryImageTests {
         return bytes
     }
 
-    @Test("one that is whole has no fault") func whole() { #expect(fault(library) == nil) }
+    @Test("finds no fault in a whole library") func whole() { #expect(fault(library) == nil) }
 
-    @Test("one that was cut has a fault, wherever it was cut")
+    @Test("finds a fault in a library that was cut off, wherever it was cut")
     func cut() {
-        for count in 0..<library.count where fault(library.prefix(count)) == nil { Issue.record("cut at \(count) it passes") }
+        for count in 0..<library.count where fault(library.prefix(count)) == nil { Issue.record("it passes, cut off at \(count)") }
         #expect(fault(library.prefix(0)) == "is empty; a module is a shared library")
         #expect(
-            fault(library.prefix(3000)) == "is cut off: it has 3000 bytes, and its header speaks of \(library.count); copy it again, whole")
+            fault(library.prefix(3000))
+                == "is cut off: it has 3000 bytes, but its headers refer to \(library.count); copy the whole file again")
     }
 
-    @Test("one whose end was never written has no fault that can be seen, unless it is in the header")
+    @Test("finds a fault in a library whose second half was never written")
     func zeros() {
         let half = library.count / 2
-        #expect(fault([UInt8](repeating: 0, count: 5000)) == "is no shared library; it does not begin like one")
-        // The dynamic section lies in the second half.
+        #expect(fault([UInt8](repeating: 0, count: 5000)) == "is not a shared library; it has no ELF header")
+        // The dynamic section is in the second half.
         #expect(fault(Array(library[..<half]) + [UInt8](repeating: 0, count: library.count - half))?.hasPrefix("is damaged: ") == true)
     }
 
-    @Test("text is no library") func text() {
-        #expect(fault(Array("#!/bin/sh\n".utf8)) == "is no shared library; it does not begin like one")
+    @Test("refuses text") func text() {
+        #expect(fault(Array("#!/bin/sh\n".utf8)) == "is not a shared library; it has no ELF header")
     }
 
     @Test(
-        "one for another machine is told with both names",
+        "names both machines if a library is for another machine",
         arguments: [
             ([18: 40, 4: 1], "is for arm, 32 bits"), ([18: 3, 4: 1], "is for i386, 32 bits"), ([18: 243], "is for riscv"),
             ([18: 0, 19: 22, 5: 2], "is for s390x"), ([18: 0xFE, 19: 0xFE], "is for a machine of number 65278"),
@@ -54,11 +55,11 @@ struct LibraryImageTests {
     }
 
     @Test(
-        "what is no shared library is told as what it is",
+        "names the kind of a file that is not a shared library",
         arguments: [(1, "an object file"), (2, "a program"), (4, "a core dump")] as [(UInt8, String)])
     func kind(number: UInt8, words: String) { #expect(fault(with([16: number]))?.hasPrefix("is \(words), not a shared library") == true) }
 
-    @Test("headers by chance are judged, and one that passes holds what it speaks of")
+    @Test("does not crash on random headers, and a library that passes has every byte that its headers refer to")
     func chance() {
         var random = SystemRandomNumberGenerator()
         let segments = Int(library[56]) * 56 + 64

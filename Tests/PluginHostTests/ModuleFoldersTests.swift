@@ -9,7 +9,7 @@ struct ModuleFoldersTests {
 
     init() throws { workshop = try Workshop() }
 
-    /// A module of the table kind that calls itself so.
+    /// Builds the module table.c with that name in its description.
     private func build(_ file: String, name: String) throws {
         let description =
             "{\\\"name\\\":\\\"\(name)\\\",\\\"version\\\":\\\"1.0.0\\\",\\\"summary\\\":\\\"a table\\\",\\\"settings\\\":{\\\"type\\\":\\\"object\\\"}}"
@@ -17,7 +17,7 @@ struct ModuleFoldersTests {
     }
 
     @Test(
-        "a module is found by its own name, installed or as a build leaves it",
+        "a module is found by its own name, as an installation or a build names its file",
         arguments: [
             ("file.so", "file"), ("libFile.so", "file"), ("libNoOp.so", "noop"), ("dead-letter.so", "dead-letter"),
             ("libDeadLetter.so", "dead-letter"), ("libdead_letter.so", "dead_letter"), ("library.so", "library"), ("lib2.so", "lib2"),
@@ -34,7 +34,7 @@ struct ModuleFoldersTests {
         #expect(try workshop.folders.description(of: name) == nil)
     }
 
-    @Test("a name that nothing has finds nothing")
+    @Test("a name that no module has finds nothing")
     func absent() throws {
         try build("file.so", name: "file")
         #expect(try workshop.folders.description(of: "fil") == nil)
@@ -42,7 +42,7 @@ struct ModuleFoldersTests {
         #expect(try ModuleFolders([]).description(of: "file") == nil)
     }
 
-    @Test("a module that calls itself otherwise than it was asked for is refused")
+    @Test("a module whose description has another name is refused")
     func wrongName() throws {
         try build("file.so", name: "console")
         #expect(
@@ -57,7 +57,7 @@ struct ModuleFoldersTests {
         #expect(workshop.fault("file") == "\(workshop.folder): holds the module file twice, as file.so and libFile.so; remove one")
     }
 
-    @Test("the first folder that has the module counts, also where its module cannot be used")
+    @Test("the first folder that has the module counts, even if its module cannot be used")
     func order() throws {
         let second = try workshop.subfolder("second")
         try build("file.so", name: "file")
@@ -69,28 +69,28 @@ struct ModuleFoldersTests {
         #expect(workshop.fault("file", in: both)?.contains("can be written by others") == true)
     }
 
-    @Test("the names are those of the files, and nothing is loaded for them")
+    @Test("the names come from the files, and nothing is loaded")
     func catalogNames() throws {
         for file in ["libNoOp.so", "file.so", "notes.txt", ".hidden.so", ".so"] { try workshop.write([], as: file) }
         #expect(workshop.folders.names == ["file", "noop"])
     }
 
-    // MARK: Which folders
+    // MARK: The folders
 
-    @Test("an installed executable looks in ../lib/switchyard/plugins, not beside itself")
+    @Test("an installed executable searches ../lib/switchyard/plugins, and not its own folder")
     func installed() throws {
         let bin = try workshop.subfolder("bin")
         #expect(ModuleFolders(executable: bin + "/switchyard", environment: nil).folders == [bin + "/../lib/switchyard/plugins"])
     }
 
-    @Test("an executable in a build folder looks beside itself too")
+    @Test("an executable in a build folder searches its own folder too")
     func development() throws {
         try workshop.write([], as: "libConsole.so")
         let folders = ModuleFolders(executable: workshop.folder + "/switchyard", environment: nil).folders
         #expect(folders == [workshop.folder + "/../lib/switchyard/plugins", workshop.folder])
     }
 
-    @Test("SWITCHYARD_PLUGINS names further folders; what is relative or not there is left out, with a warning")
+    @Test("SWITCHYARD_PLUGINS names more folders; relative or missing ones are skipped with a warning")
     func environment() throws {
         let mine = try workshop.subfolder("mine")
         let folders = ModuleFolders(
@@ -103,13 +103,13 @@ struct ModuleFoldersTests {
             ])
     }
 
-    @Test("this process has folders")
+    @Test("the standard folders begin with that of an installation")
     func standard() { #expect(ModuleFolders.standard().folders.first?.hasSuffix("/../lib/switchyard/plugins") == true) }
 }
 
 @Suite("The listing of modules", .timeLimit(.minutes(20)))
 struct ListingTests {
-    @Test("what is installed is listed by name, with what cannot be used and why; what an earlier folder hides is not")
+    @Test("installed modules are sorted by name, with the faults of unusable ones, and without hidden ones")
     func installed() throws {
         let workshop = try Workshop()
         let second = try workshop.subfolder("second")
@@ -132,7 +132,7 @@ struct ListingTests {
     }
 
     @Test(
-        "a file that is not called like a module is listed as refused, and its code never runs",
+        "a file whose name is not a module name is listed as refused, and its code never runs",
         arguments: ["Bad Name.so", "File.so", "lib table.so", "libTablé.so", "a.b.so", "esc\u{1B}.so"])
     func badFileName(file: String) throws {
         let workshop = try Workshop()
@@ -141,16 +141,16 @@ struct ListingTests {
         let modules = workshop.folders.installed()
         try #require(modules.count == 1)
         guard case .failure(let fault) = modules[0].state else {
-            Issue.record("it was loaded")
+            Issue.record("the file was loaded")
             return
         }
-        #expect(fault.description.contains(".so: is not loaded, its name is not that of a module; call it NAME.so after the module"))
+        #expect(fault.description.contains(".so: is not loaded because its file name is not a module name; rename it to NAME.so"))
         #expect(!Listing.table(modules).contains("\u{1B}"))
         #expect(workshop.folders.names == [])
         #expect(try workshop.folders.module("table") == nil)
     }
 
-    @Test("the table has a line for each module, and then one for each that cannot be used")
+    @Test("the table has a line for each usable module, and then one for each that cannot be used")
     func table() {
         let file = ModuleDescription(name: "file", version: "1.0.0", summary: "Appends events to a file", settings: .object(.init()))
         let noop = ModuleDescription(name: "noop", version: "1.10.0", summary: "Swallows\tevents", settings: .object(.init()))
@@ -208,7 +208,7 @@ struct ListingTests {
                 batches  of at most 100 events and 5000 bytes
                 at once  one batch
                 order    kept, unless "ordered" is false
-                repeats  taken as they come
+                repeats  not recognised
                 erasure  cannot forget subjects
 
                 SETTING       TYPE               DEFAULT   MEANING

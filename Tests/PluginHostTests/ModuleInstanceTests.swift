@@ -15,7 +15,7 @@ struct ModuleInstanceTests {
 
     // MARK: Making
 
-    @Test("the example provider counts what it is given and says the sum when it is closed")
+    @Test("the example provider counts its events and logs the sum when it is closed")
     func example() throws {
         try workshop.buildExample("count.c", as: "count.so")
         let module = try #require(try workshop.folders.module("count"))
@@ -33,26 +33,26 @@ struct ModuleInstanceTests {
         #expect(lines.all == ["information sum: 3 events, 14 bytes"])
     }
 
-    @Test("a refusal that is not terminated by a zero byte is read to the end of its buffer and no further")
+    @Test("a refusal without a terminating zero byte is read only to the end of its buffer")
     func unterminatedRefusal() {
         let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"refuse\":1}") }
         #expect(fault?.description == String(repeating: "x", count: 1024) + "…", "it may have been longer")
     }
 
-    @Test("a refusal without a reason says so")
+    @Test("the message about a refusal without a reason says that there is none")
     func silentRefusal() {
         let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"silent\":1}") }
         let path = workshop.folder + "/scripted.so"
         #expect(fault?.description == "the module scripted (\(path)) refuses the settings and gives no reason")
     }
 
-    @Test("a refusal is made harmless for a terminal")
+    @Test("a refusal is escaped for a terminal")
     func refusalWithControls() {
         let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"escape\":1}") }
         #expect(fault?.description == "\\u{1B}[31mred\\nline \u{FFFD}")
     }
 
-    @Test("nothing that is hidden is in a refusal, in a line, in an answer or in the reason of a destination that is gone")
+    @Test("a hidden text is never in a refusal, a log line, an answer or the reason why a destination is gone")
     func hides() throws {
         let refusal = #expect(throws: ModuleFault.self) {
             try Scripted(workshop, settings: "{\"escape\":1}", hiding: ["31mred\nline"])
@@ -75,13 +75,13 @@ struct ModuleInstanceTests {
 
     // MARK: Delivering
 
-    @Test("a batch arrives whole: bytes, ends, arrivals, attempt")
+    @Test("the module gets the whole batch: bytes, ends, arrivals, attempt")
     func wholeBatch() throws {
         let out = try Scripted(workshop)
         #expect(out.deliver("attempt", attempt: 3) == BatchOutcome(.rejected(Answer(code: 3, "{\"do\":\"attempt\"}\\n{}\\n"))))
     }
 
-    @Test("events that fared otherwise than their batch are named, in any order", arguments: ["mixed", "unsorted"])
+    @Test("events whose outcome differs from that of their batch are named, in any order", arguments: ["mixed", "unsorted"])
     func mixedOutcomes(word: String) throws {
         let outcome = try Scripted(workshop).deliver(word)
         let rejected = Outcome.rejected(Answer(code: 422, "too odd"))
@@ -89,14 +89,14 @@ struct ModuleInstanceTests {
         #expect(outcome == BatchOutcome(.delivered, events: word == "mixed" ? [0: rejected, 1: later] : [1: rejected, 0: later]))
     }
 
-    @Test("a flush ends with what the module says of it")
+    @Test("a flush ends with the outcome that the module reports")
     func flush() throws {
         let outcomes = Mailbox<Outcome>()
         try Scripted(workshop).provider.flush { outcomes.put($0) }
         #expect(outcomes.all == [.fault(Answer(code: 28, "no space left"))])
     }
 
-    @Test("a delivery may end on another thread, long after deliver has returned; its batch lives until then")
+    @Test("a delivery may end on another thread after deliver has returned, and its batch lives until then")
     func lateEnd() throws {
         let out = try Scripted(workshop)
         let outcomes = Mailbox<BatchOutcome>()
@@ -106,7 +106,7 @@ struct ModuleInstanceTests {
         #expect(outcomes.all == [BatchOutcome(.rejected(Answer("{\"do\":\"keep\"}\\n")))])
     }
 
-    @Test("a thread of the module may log, close and complete")
+    @Test("a thread of the module may call log, closed and complete")
     func fromThread() throws {
         let out = try Scripted(workshop, name: "archive")
         let gone = Mailbox<Answer>()
@@ -117,7 +117,7 @@ struct ModuleInstanceTests {
         #expect(out.lines.all == ["warning archive: from a thread", "information archive: destroyed"])
     }
 
-    @Test("a destination that was gone before anyone asked is told to who asks")
+    @Test("a handler learns of a destination that was gone before the handler was set")
     func closedBeforeHandler() throws {
         let out = try Scripted(workshop, settings: "{\"gone\":1}")
         let gone = Mailbox<Answer>()
@@ -125,7 +125,7 @@ struct ModuleInstanceTests {
         #expect(gone.all == [Answer("gone before anyone asked")])
     }
 
-    @Test("lines carry the provider's name, a level within bounds, and nothing that moves a terminal's cursor")
+    @Test("log lines have the provider's name, a valid level, and no control characters")
     func logging() throws {
         let out = try Scripted(workshop, name: "archive")
         _ = out.deliver("levels")
@@ -135,15 +135,15 @@ struct ModuleInstanceTests {
             ])
     }
 
-    @Test("of a flood of lines few are said, the others are counted and the count is told; an error gets through")
+    @Test("a flood of lines is limited, the dropped lines are counted and reported, and an error is still logged")
     func flood() throws {
         let time = Monitor(Instant(nanoseconds: 0))
         let out = try Scripted(workshop, clock: Clock(now: { time.withLock { $0 } }, wall: { 0 }))
         _ = out.deliver("flood")
         let said = Array(repeating: "information out: chatter", count: 100)
-        let notice = "warning out: says more than 10 lines a second; the others are left out and counted"
+        let notice = "warning out: logs more than 10 lines a second; the others are left out and counted"
         #expect(out.lines.all == said + [notice, "error out: an error in between"])
-        // Half a second is not enough for the lines of a second, a whole one is.
+        // After half a second there is no new budget; after a whole second there is.
         time.withLock { $0 = Instant(nanoseconds: 500_000_000) }
         _ = out.deliver("flood")
         #expect(out.lines.all.count == 103)
@@ -153,11 +153,11 @@ struct ModuleInstanceTests {
         #expect(
             more == ["warning out: 1,900 of its lines were left out"] + said.prefix(10) + [notice, "error out: an error in between"])
         out.provider.close()
-        // What destroy says is one more.
+        // The line from destroy is dropped too.
         #expect(out.lines.all.last == "warning out: 991 of its lines were left out")
     }
 
-    // MARK: Completions that are out of place
+    // MARK: Unexpected completions
 
     @Test("a second completion is counted and changes nothing")
     func twice() throws {
@@ -169,7 +169,7 @@ struct ModuleInstanceTests {
         #expect(out.deliver("nothing special") == BatchOutcome(.delivered))
     }
 
-    @Test("a completion ends the delivery that it names, and no other that is under way")
+    @Test("a completion ends only the delivery that it names")
     func oneOfTwo() throws {
         let out = try Scripted(workshop)
         let (first, second) = (Mailbox<BatchOutcome>(), Mailbox<BatchOutcome>())
@@ -179,14 +179,14 @@ struct ModuleInstanceTests {
         out.provider.close()
     }
 
-    @Test("unknown tokens are counted, unknown contexts ignored, and the delivery under way goes on")
+    @Test("unknown tokens are counted, unknown contexts are ignored, and the delivery under way goes on")
     func strangers() throws {
         let out = try Scripted(workshop)
         #expect(out.deliver("strangers") == BatchOutcome(.delivered))
         #expect(out.provider.strayCompletions == 2)
     }
 
-    @Test("a delivery that never ends is unknown when the provider is closed; a completion after that is counted, however late")
+    @Test("a delivery that never ends is unknown when the provider is closed, and a later completion is counted")
     func afterDestroy() throws {
         let old = try Scripted(workshop)
         let outcomes = Mailbox<BatchOutcome>()
@@ -212,7 +212,7 @@ struct ModuleInstanceTests {
         #expect(outcomes.all == [BatchOutcome(.delivered)])
     }
 
-    @Test("close does not wait for a module that hangs: it is destroyed when it comes back, and its batch lives until then")
+    @Test("close does not wait for a call that hangs; the instance is destroyed, and its batch freed, when the call returns")
     func hanging() throws {
         let out = try Scripted(workshop)
         let provider = out.provider
@@ -223,13 +223,13 @@ struct ModuleInstanceTests {
         #expect(out.lines.wait() == ["information out: inside"])
         provider.close()
         #expect(outcomes.all == [BatchOutcome(.unknown(Answer("the provider was closed before the module answered")))])
-        // Another instance of the same module ends the hanging.
+        // The reopen of another instance of the same module releases the hanging call.
         let other = try Scripted(workshop)
         other.provider.reopen()
         thread.join()
         #expect(provider.strayCompletions == 1)
         #expect(outcomes.all.count == 1)
-        #expect(out.lines.all == ["information out: inside"], "what a closed provider says is not heard")
+        #expect(out.lines.all == ["information out: inside"], "a closed provider logs nothing")
     }
 
     @Test("a closed provider is not called again")
@@ -242,10 +242,10 @@ struct ModuleInstanceTests {
         #expect(out.lines.all == ["information out: destroyed"])
     }
 
-    // MARK: Outcomes that make no sense
+    // MARK: Invalid outcomes
 
     @Test(
-        "an outcome that makes no sense is unknown, and says which module it was",
+        "an invalid outcome counts as unknown, and the message names the module",
         arguments: [
             ("nothing", "ended a delivery without an outcome"),
             ("range", "named the event 2 of a batch of 2"),
@@ -258,7 +258,7 @@ struct ModuleInstanceTests {
         #expect(try Scripted(workshop).deliver(word) == BatchOutcome(.unknown(Answer("the module scripted " + message))))
     }
 
-    @Test("a senseless outcome of a single event is that event's alone")
+    @Test("an invalid outcome of a single event affects only that event")
     func senselessSingle() throws {
         let expected = BatchOutcome(
             .delivered,
@@ -269,7 +269,7 @@ struct ModuleInstanceTests {
         #expect(try Scripted(workshop).deliver("event kind") == expected)
     }
 
-    @Test("of a message without end nothing is read, of a long one 4 KiB")
+    @Test("a message with an absurd size is not read, and a long one is cut to 4 KiB")
     func longMessages() throws {
         let out = try Scripted(workshop)
         #expect(out.deliver("endless") == BatchOutcome(.rejected(Answer(code: 422, "(a message of 18446744073709551615 bytes, not read)"))))
@@ -277,7 +277,7 @@ struct ModuleInstanceTests {
         #expect(out.deliver("no message") == BatchOutcome(.rejected(Answer(code: 422, ""))))
     }
 
-    @Test("messages are repaired where they are not UTF-8, and escaped where they would move a cursor or turn the writing")
+    @Test("messages are repaired where they are not UTF-8, and control and direction characters are escaped")
     func hostileMessages() throws {
         #expect(
             try Scripted(workshop).deliver("escape")

@@ -11,7 +11,7 @@ struct ModuleTests {
     init() throws { workshop = try Workshop() }
 
     @Test(
-        "a table that cannot be used is refused with what is wrong and the way out",
+        "a table that cannot be used is refused with the fault and a remedy",
         arguments: [
             (
                 ["-DABI=7"],
@@ -28,16 +28,16 @@ struct ModuleTests {
                 ["-DTHE_ENTRY=another_entry"],
                 "has no symbol switchyard_plugin_entry; it is not a Switchyard module, or does not export its entry"
             ),
-            (["-DNO_DESCRIPTION"], "describes itself with nothing; describe must return a JSON object"),
-            (["-DDESCRIPTION=\"\""], "describes itself with nothing; describe must return a JSON object"),
-            (["-DDESCRIPTION_SIZE=-1"], "describes itself with 18446744073709551615 bytes, more than the 262144 allowed"),
-            (["-DDESCRIPTION_SIZE=262145"], "describes itself with 262145 bytes, more than the 262144 allowed"),
+            (["-DNO_DESCRIPTION"], "describe returned nothing; it must return a JSON object"),
+            (["-DDESCRIPTION=\"\""], "describe returned nothing; it must return a JSON object"),
+            (["-DDESCRIPTION_SIZE=-1"], "its description has 18446744073709551615 bytes, more than the 262144 allowed"),
+            (["-DDESCRIPTION_SIZE=262145"], "its description has 262145 bytes, more than the 262144 allowed"),
             (["-DDESCRIPTION=\"{\\\"name\\\":\\\"\\xff\\\"}\""], "its description is not UTF-8"),
         ])
     func badTables(options: [String], message: String) throws {
         try workshop.build("table.c", as: "table.so", options)
         #expect(workshop.fault("table") == "\(path): \(message)")
-        #expect(workshop.fault("table") == "\(path): \(message)", "also the second time")
+        #expect(workshop.fault("table") == "\(path): \(message)", "the second attempt fails too")
     }
 
     @Test("a description that is not a JSON object is refused with the reader's reason")
@@ -46,37 +46,37 @@ struct ModuleTests {
         #expect(workshop.fault("table")?.hasPrefix("\(path): its description ") == true)
     }
 
-    @Test("an older, shorter table is taken, and what it lacks is not called")
+    @Test("a shorter table, of an older module, is accepted, and functions that it lacks are not called")
     func shorterTable() throws {
         try workshop.build("table.c", as: "table.so", ["-DSIZE=48"])
         let module = try #require(try workshop.folders.module("table"))
         let provider = try module.make(settings: Secret([]), name: "out") { _, _ in }
-        // The module's reopen, behind the end of its table, would end the process.
+        // The module's reopen is after the end of its table. A call of it would end the process.
         provider.reopen()
         provider.close()
     }
 
-    @Test("a longer table, of a newer module, is taken")
+    @Test("a longer table, of a newer module, is accepted")
     func longerTable() throws {
         try workshop.build("table.c", as: "table.so", ["-DSIZE=4000"])
         #expect(try workshop.folders.module("table") != nil)
     }
 
-    @Test("a file that is no library is refused before it is loaded, with its own path")
+    @Test("a file that is not a library is refused before it is loaded, with its own path")
     func notALibrary() throws {
         try workshop.write(Array("not a library, by far\n".utf8), as: "table.so")
-        #expect(workshop.fault("table") == "\(path): is no shared library; it does not begin like one")
+        #expect(workshop.fault("table") == "\(path): is not a shared library; it has no ELF header")
         try workshop.write(Array(String(repeating: "not a library, by far\n", count: 100).utf8), as: "table.so")
-        #expect(workshop.fault("table") == "\(path): is no shared library; it does not begin like one")
+        #expect(workshop.fault("table") == "\(path): is not a shared library; it has no ELF header")
     }
 
-    @Test("a symbol that nobody has is found when the module is loaded, not when it is called")
+    @Test("a missing symbol is found when the module is loaded, not when it is called")
     func unresolvedSymbol() throws {
         try workshop.build("table.c", as: "table.so", ["-DNEEDS_WHAT_NOBODY_HAS"])
         #expect(workshop.fault("table") == "\(path): cannot be loaded: undefined symbol: nobody_has_this")
     }
 
-    @Test("a module that failed to load does not stand in the way of the next")
+    @Test("a module that failed to load does not prevent loading the next one")
     func afterFailure() throws {
         try workshop.write([UInt8](repeating: 1, count: 5000), as: "table.so")
         #expect(workshop.fault("table") != nil)
@@ -86,7 +86,7 @@ struct ModuleTests {
         #expect(try workshop.folders.module("table")?.description.name == "table")
     }
 
-    @Test("a new file of the same name is loaded anew, beside the old one")
+    @Test("a new file of the same name is loaded in addition to the old one")
     func replaced() throws {
         let description = #"{\"name\":\"table\",\"version\":\"2.0.0\",\"summary\":\"\",\"settings\":{\"type\":\"object\"}}"#
         try workshop.build("table.c", as: "table.so")

@@ -4,9 +4,9 @@ import Testing
 
 @testable import PluginHost
 
-@Suite("What was checked is what is loaded", .timeLimit(.minutes(20)))
+@Suite("The file that was checked is the file that is loaded", .timeLimit(.minutes(20)))
 struct OpenedFileTests {
-    @Test("a link that is turned to another module after the check changes nothing")
+    @Test("a link that gets another target after the check has no effect")
     func swappedLink() throws {
         let workshop = try Workshop()
         try workshop.build("scripted.c", as: "checked")
@@ -19,22 +19,22 @@ struct OpenedFileTests {
         #expect(try Module(file).description.name == "scripted")
     }
 
-    @Test("a file that is replaced after the check changes nothing")
+    @Test("a file that is replaced after the check has no effect")
     func replacedFile() throws {
         let workshop = try Workshop()
         let path = try workshop.build("scripted.c", as: "scripted.so")
         let file = try TrustedFile(path)
         rename(try workshop.build("table.c", as: "smuggled"), path)
         #expect(try Module(file).description.name == "scripted")
-        #expect(workshop.fault("scripted")?.contains("describes itself as \"table\"") == true, "the next look finds the new file")
+        #expect(workshop.fault("scripted")?.contains("describes itself as \"table\"") == true, "the next search finds the new file")
     }
 
-    @Test("two modules loaded one after the other are two modules")
+    @Test("two modules that are loaded in sequence are two different modules")
     func descriptors() throws {
         let workshop = try Workshop()
         let scripted = try workshop.build("scripted.c", as: "scripted.so")
         let table = try workshop.build("table.c", as: "table.so")
-        // Were the first descriptor closed, the second file would get its number, and the linker would take it for the first.
+        // If the first descriptor were closed, the second file would get its number, and the linker would take it for the first file.
         let first = try Module(TrustedFile(scripted))
         let second = try Module(TrustedFile(table))
         #expect(first.description.name == "scripted")

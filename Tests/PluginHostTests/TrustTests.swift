@@ -32,7 +32,7 @@ struct TrustTests {
         #expect(workshop.fault("table") == nil)
     }
 
-    @Test("a folder far above that others can write is refused, but one like /tmp is not")
+    @Test("a folder at any level above is refused if others can write it, except a folder like /tmp")
     func writableParent() throws {
         let above = try workshop.subfolder("above")
         let below = try workshop.subfolder("above/between/below")
@@ -56,7 +56,7 @@ struct TrustTests {
         #expect(workshop.fault("table")?.hasPrefix("\(workshop.folder): belongs to user 12345") == true)
     }
 
-    @Test("a link is followed, and what it leads to is judged where it lies")
+    @Test("a link is followed, and its target is checked in the folder where it is")
     func links() throws {
         let elsewhere = try workshop.subfolder("elsewhere")
         try FileManager.default.moveItem(atPath: path, toPath: elsewhere + "/real.so")
@@ -76,7 +76,7 @@ struct TrustTests {
         #expect(workshop.fault("table", in: ModuleFolders([open]))?.hasPrefix("\(open): can be written by others") == true)
     }
 
-    @Test("what is neither a file nor a library is refused without waiting for it")
+    @Test("a FIFO or a folder is refused, without waiting for a writer")
     func notAFile() throws {
         unlink(path)
         mkfifo(path, 0o644)
@@ -88,7 +88,7 @@ struct TrustTests {
         #expect(workshop.fault("table") == "\(path): is not a file; a module is a shared library")
     }
 
-    @Test("a link that leads nowhere is named")
+    @Test("the message about a broken link names the link")
     func brokenLink() throws {
         unlink(path)
         symlink("nowhere", path)

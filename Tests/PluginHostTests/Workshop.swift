@@ -1,4 +1,4 @@
-// A folder of its own for each test, in which modules are compiled from C against the header alone.
+// Gives each test a folder of its own, and compiles modules from C into it against the plugin header alone.
 
 import Delivery
 import Document
@@ -51,7 +51,7 @@ final class Workshop: Sendable {
         return path
     }
 
-    /// The message with which finding or loading the module fails.
+    /// Returns the message with which finding or loading the module fails. It returns nil if that succeeds.
     func fault(_ module: String, in folders: ModuleFolders? = nil) -> String? {
         do throws(ModuleFault) {
             _ = try (folders ?? self.folders).module(module)
@@ -75,7 +75,8 @@ final class Workshop: Sendable {
     }()
 
     private static let root = String(#filePath.dropLast("/Tests/PluginHostTests/Workshop.swift".count))
-    /// Each source is compiled once for each set of options; every test gets a file of its own, which the linker loads anew.
+    /// The compiled modules. Each source is compiled once for each set of options. Every test gets a copy of its own, which is loaded
+    /// separately.
     private static let compiled = Monitor<[[String]: [UInt8]]>([:])
 
     private static func compile(_ source: String, _ options: [String]) throws -> [UInt8] {
@@ -93,7 +94,7 @@ final class Workshop: Sendable {
         }
     }
 
-    /// Runs a program and says how it ended.
+    /// Runs a program and returns its exit status.
     private static func run(_ command: [String]) -> Int32 {
         let arguments = command.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
@@ -105,7 +106,7 @@ final class Workshop: Sendable {
     }
 }
 
-/// What arrived from other threads, in the order in which it came.
+/// Collects letters from other threads in the order of their arrival.
 final class Mailbox<Letter: Sendable>: Sendable {
     private let letters = Monitor<[Letter]>([])
 
@@ -116,13 +117,13 @@ final class Mailbox<Letter: Sendable>: Sendable {
 
     var all: [Letter] { letters.withLock { $0 } }
 
-    /// Waits until so many have arrived. A test that would wait for ever is failed by its time limit.
+    /// Waits until that number of letters has arrived. The time limit of the test ends an endless wait.
     func wait(for count: Int = 1) -> [Letter] {
         letters.waitUntilReady { $0.count < count ? .notBefore(nil) : .ready($0) }
     }
 }
 
-/// A batch of these lines, which all came in at 7 ns.
+/// Returns a batch of these lines, which all arrived at 7 ns.
 func batch(_ lines: String...) -> Batch {
     var parcel = Parcel()
     for line in lines {
@@ -135,7 +136,7 @@ func batch(_ lines: String...) -> Batch {
     return Batch(parcel)
 }
 
-/// A provider made by the scripted module, with what it said.
+/// A provider made by the scripted module, with its log lines.
 struct Scripted {
     let provider: ModuleInstance
     let lines: Mailbox<String>
@@ -152,7 +153,7 @@ struct Scripted {
         }
     }
 
-    /// What became of an event that tells the module what to do, and of a second one.
+    /// Delivers an event that tells the module what to do, and an empty event. Returns the outcome.
     func deliver(_ word: String, attempt: Int = 1) -> BatchOutcome {
         let outcomes = Mailbox<BatchOutcome>()
         provider.deliver(batch("{\"do\":\"\(word)\"}", "{}"), attempt: attempt) { outcomes.put($0) }

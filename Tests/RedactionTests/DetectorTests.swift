@@ -1,11 +1,11 @@
-// What each detector takes and what it leaves, one text a line.
+// Tests what each detector finds and what it leaves unchanged.
 
 import Testing
 
 @testable import Redaction
 
 @Suite struct DetectorTests {
-    /// The text with its finds replaced.
+    /// Returns the text with its finds replaced.
     private func found(_ text: String) throws -> String {
         let line = try scrubbed(#"{"k":"\#(text)"}"#).line
         return String(line.dropFirst(6).dropLast(2))
@@ -20,7 +20,7 @@ import Testing
         ("bob@localhost", "bob@localhost"), ("@bob", "@bob"), ("a @ b.com", "a @ b.com"), ("bob@x.c", "bob@x.c"), ("bob@.com", "bob@.com"),
         ("3@4.5", "3@4.5"), ("bob@x.org.", "[email]."),
     ])
-    func `an address needs a local part and a domain that ends in letters`(_ text: String, _ expected: String) throws {
+    func `an e-mail address needs a local part and a domain that ends in letters`(_ text: String, _ expected: String) throws {
         #expect(try found(text) == expected)
     }
 
@@ -37,7 +37,7 @@ import Testing
         ("0000000000000000", "0000000000000000"),
         ("4111 1111 1111 1111 7", "[card] 7"),
     ])
-    func `a card has a known prefix, Luhn's digit and nothing joined to it`(_ text: String, _ expected: String) throws {
+    func `a card number has a known prefix, a valid check digit and nothing joined to it`(_ text: String, _ expected: String) throws {
         #expect(try found(text) == expected)
     }
 
@@ -52,7 +52,7 @@ import Testing
         ("00:1a:2b:3c:4d:5e", "00:1a:2b:3c:4d:5e"), ("12345::1", "12345::1"), ("2024-06-10T12:34:56.789Z", "2024-06-10T12:34:56.789Z"),
         ("1:2:3:4:5:6:7::", "[ip]"), ("1:2:3:4:5:6:7:8::", "1:2:3:4:5:6:7:8::"), ("::1.2.3.256", "::1.2.3.256"),
     ])
-    func `an address of a machine is whole and nothing longer`(_ text: String, _ expected: String) throws {
+    func `an IP address is complete and not a part of something longer`(_ text: String, _ expected: String) throws {
         #expect(try found(text) == expected)
     }
 
@@ -63,7 +63,7 @@ import Testing
         ("DE893704004405320130001", "DE893704004405320130001"), ("XX89370400440532013000", "XX89370400440532013000"),
         ("XDE89370400440532013000", "XDE89370400440532013000"), ("DE89  370400440532013000", "DE89  370400440532013000"),
     ])
-    func `an account number has its country's length and the remainder of 97`(_ text: String, _ expected: String) throws {
+    func `an IBAN has the length of its country and valid check digits`(_ text: String, _ expected: String) throws {
         #expect(try found(text) == expected)
     }
 
@@ -82,7 +82,7 @@ import Testing
         ("a0b1c2d3-0123-4567-8901-a12345678901", "a0b1c2d3-0123-4567-8901-a12345678901"),
         ("01.02.03:123456", "01.02.03:123456"),
     ])
-    func `a number to call has a plus or is written in groups`(_ text: String, _ expected: String) throws {
+    func `a telephone number has a plus or is written in groups`(_ text: String, _ expected: String) throws {
         #expect(try found(text) == expected)
     }
 
@@ -98,11 +98,11 @@ import Testing
         ("xeyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.a", "xeyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.a"),
         ("_eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.a", "_eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.a"),
     ])
-    func `a token is a web token or stands behind the word`(_ text: String, _ expected: String) throws {
+    func `a token is a web token or follows the word bearer`(_ text: String, _ expected: String) throws {
         #expect(try found(text) == expected)
     }
 
-    @Test func `what product events usually hold is left`() throws {
+    @Test func `usual values of product events are left unchanged`() throws {
         for text in [
             "user_1234567", "8f14e45f-ceea-467f-a9d0-4a1f0c3b2d11", "https://shop.example/p/3fa1b2c3?ref=shoes", "17.5.1", "iPhone14,3",
             "3FA1B2C3D4", "Running shoes ½ size", "en-US", "1920x1080", "12345.67", "2026-11-21T05:59:59.123+00:00",

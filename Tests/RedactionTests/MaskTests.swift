@@ -1,4 +1,4 @@
-// What `mask` makes of events, and what its settings refuse.
+// Tests how `mask` changes events, and which settings it refuses.
 
 import Events
 import Testing
@@ -32,7 +32,7 @@ import Testing
         ("(a+)", "\\1", #"{"a":"\ud83d a"}"#, #"{"a":"\ud83d a"}"#), ("(.)", "\\1", #"{"a":"\ud83d"}"#, #"{"a":"�"}"#),
         ("\\x{fffd}", "?", #"{"a":"\ud83d\ude00 \ude00"}"#, #"{"a":"\ud83d\ude00 ?"}"#),
     ])
-    func `each match becomes the text`(_ pattern: String, _ text: String, _ line: String, _ expected: String) throws {
+    func `the text replaces each match`(_ pattern: String, _ text: String, _ line: String, _ expected: String) throws {
         #expect(try masked(line, pattern, text) == expected)
     }
 
@@ -47,18 +47,18 @@ import Testing
 
     @Test(arguments: [
         (#"a\C"#, "", MaskFault.Part.pattern, #"must not hold \C, which could cut a character in two"#),
-        ("(", "", .pattern, "is no pattern: RE2 cannot read this regular expression: missing ): ("),
+        ("(", "", .pattern, "is not a pattern: RE2 cannot read this regular expression: missing ): ("),
         ("a", #"\1"#, .text, #"names group \1, and the pattern has none"#),
         ("(a)(b)", #"\3"#, .text, #"names group \3, and the pattern has 2"#),
         ("a", #"\x"#, .text, #"must have \0 to \9 or \\ where it has a backslash"#),
         ("a", #"a\"#, .text, #"must have \0 to \9 or \\ where it has a backslash"#),
         ("a", String(repeating: "é", count: 129), .text, "must have at most 256 bytes, has 258"),
     ])
-    func `settings that cannot be are refused`(_ pattern: String, _ text: String, _ part: MaskFault.Part, _ message: String) {
+    func `invalid settings are refused`(_ pattern: String, _ text: String, _ part: MaskFault.Part, _ message: String) {
         #expect(throws: MaskFault(part: part, message: message)) { _ = try Mask(pattern: pattern, with: text) }
     }
 
-    @Test func `a backslash before a backslash is no start of anything`() throws {
+    @Test func `an escaped backslash does not begin an escape`() throws {
         #expect(try masked(#"{"a":"\\C"}"#, #"\\C"#, "x") == #"{"a":"x"}"#)
     }
 }

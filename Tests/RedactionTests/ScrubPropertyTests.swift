@@ -1,4 +1,4 @@
-// `scrub` against the oracle, on random events with planted finds.
+// Compares `scrub` with the oracle, on random events with planted finds.
 
 import Seeded
 import TestSupport
@@ -8,7 +8,7 @@ import Testing
 @testable import Redaction
 
 @Suite struct ScrubPropertyTests {
-    @Test(arguments: 1...4) func `what comes out is what the oracle says`(_ seed: Int) throws {
+    @Test(arguments: 1...4) func `the scrubbed event is the one that the oracle makes`(_ seed: Int) throws {
         var planter = Planter(chance: Seeded(state: UInt64(seed)))
         var kinds: Set<String> = []
         for _ in 0..<rounds(120) {
@@ -24,7 +24,7 @@ import Testing
         #expect(kinds.count == Sensitive.allCases.count)
     }
 
-    @Test(arguments: 1...2) func `what is left when members are dropped is what the oracle leaves`(_ seed: Int) throws {
+    @Test(arguments: 1...2) func `dropping leaves the same members as the oracle`(_ seed: Int) throws {
         var planter = Planter(chance: Seeded(state: UInt64(100 + seed)))
         for _ in 0..<rounds(120) {
             let line = planter.object()
@@ -36,7 +36,7 @@ import Testing
     }
 }
 
-/// A valid document, without the blanks between its tokens.
+/// A valid JSON document, without the blanks between its tokens.
 private indirect enum Tree {
     case plain(String)
     case list([Tree])
@@ -74,7 +74,7 @@ private indirect enum Tree {
         }
     }
 
-    /// Past what stands before the next member; false past the closing bracket.
+    /// Moves to the next member. Returns false, after the closing bracket, if there is none.
     private static func next(_ bytes: inout ArraySlice<UInt8>, _ close: UInt8) -> Bool {
         if bytes.first != UInt8(ascii: ",") || close == bytes.first { skip(&bytes) }
         if bytes.first == close {

@@ -1,4 +1,4 @@
-// What `scrub` makes of whole events: where it looks, what becomes of what it finds, and what never changes.
+// Tests `scrub` on whole events: where it searches, what it does with finds, and what it never changes.
 
 import Testing
 
@@ -10,7 +10,7 @@ import Testing
         #expect(try scrubbed(line) == Outcome(line: line, found: []))
     }
 
-    @Test func `every string is looked at, wherever it stands`() throws {
+    @Test func `every string is searched, at any depth`() throws {
         #expect(
             try scrubbed(#"{"a":"bob@x.org","b":[["::1"]],"c":{"d":{"e":"+4915112345678 or bob@x.org"}}}"#)
                 == Outcome(
@@ -18,7 +18,7 @@ import Testing
                     found: [.init(.email), .init(.ip), .init(.phone)]))
     }
 
-    @Test func `numbers are not looked at`() throws {
+    @Test func `numbers are not searched`() throws {
         #expect(try scrubbed(#"{"a":4111111111111111}"#).found.isEmpty)
     }
 
@@ -31,30 +31,30 @@ import Testing
         (#"m\u00fcller@x.org"#, "[email]"), (#"bearer\tabcdef123"#, "[token]"),
         (#"\u0065yJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.a"#, "[token]"),
     ])
-    func `what is written with escapes is found, and other escapes stay`(_ text: String, _ expected: String) throws {
+    func `a find that is written with escapes is found, and other escapes stay`(_ text: String, _ expected: String) throws {
         #expect(try scrubbed(#"{"k":"\#(text)"}"#).line == #"{"k":"\#(expected)"}"#)
     }
 
-    @Test func `keys are looked at, and two that change do not become one`() throws {
+    @Test func `keys are searched, and two changed keys do not become the same key`() throws {
         #expect(
             try scrubbed(#"{"a":{"bob@x.org":1,"al\u0040x.org" : 2,"::1":3},"b":{"cy@x.org":"cy@x.org"}}"#).line
                 == #"{"a":{"[email]":1,"[email]-2" : 2,"[ip]-3":3},"b":{"[email]-4":"[email]"}}"#)
     }
 
-    @Test func `only the kinds that are asked for are found`() throws {
+    @Test func `only the configured kinds are found`() throws {
         let line = #"{"a":"bob@x.org 10.0.0.1"}"#
         #expect(try scrubbed(line, Scrub(kinds: SensitiveSet(.ip))).line == #"{"a":"bob@x.org [ip]"}"#)
         #expect(try scrubbed(line, Scrub(kinds: SensitiveSet(.card))).line == line)
     }
 
-    @Test func `only the named members are looked at, each once, with all that they hold`() throws {
+    @Test func `only the named members are searched, each once, with everything inside`() throws {
         let line = #"{"a":"a@x.org","b":{"c":{"d@x.org":"d@x.org"},"e":"e@x.org"},"f":"f@x.org"}"#
         #expect(
             try scrubbed(line, in: ["f", "b.c", "b", "g"]).line
                 == #"{"a":"a@x.org","b":{"c":{"[email]":"[email]"},"e":"[email]"},"f":"[email]"}"#)
     }
 
-    @Test func `the spared string stays, though it looks like a card`() throws {
+    @Test func `the spared string stays, even if it looks like a card`() throws {
         let line = #"{"messageId":"4111111111111111","x":"4111111111111111"}"#
         #expect(try scrubbed(line, sparing: "messageId").line == #"{"messageId":"4111111111111111","x":"[card]"}"#)
         let escaped = #"{"messageId":"\u0034111111111111111","x":{"messageId":"4111111111111111"}}"#
@@ -68,7 +68,7 @@ import Testing
         #expect(try scrubbed(#"{"a":"<bob@x.org>::1"}"#, Scrub(texts: texts)).line == ##"{"a":"<\"\\\u000a>"}"##)
     }
 
-    @Test func `rejecting finds, and leaves the bytes alone`() throws {
+    @Test func `reject notes the find and leaves the bytes unchanged`() throws {
         let line = #"{"a":"::1","b":"bob@x.org"}"#
         #expect(try scrubbed(line, Scrub(action: .reject)) == Outcome(line: line, found: SensitiveSet(.ip)))
     }
@@ -85,12 +85,12 @@ import Testing
         (#"{"a":{},"b":[],"c":"::1","d":[[]]}"#, #"{"a":{},"b":[],"d":[[]]}"#),
         (#"{"a":"x","::1":"y","b":"z","::2":"::3","c":{"::4":1,"d":"::5"}}"#, #"{"a":"x","b":"z","c":{}}"#),
     ])
-    func `dropping takes the member, and makes an element null`(_ line: String, _ expected: String) throws {
+    func `drop removes the member, and makes an element null`(_ line: String, _ expected: String) throws {
         #expect(try scrubbed(line, Scrub(action: .drop)).line == expected)
     }
 
-    @Test func `one scrubber serves event after event`() throws {
-        // Long strings and many finds, so that its memory grows.
+    @Test func `a long string with many finds is scrubbed`() throws {
+        // The memory of the scrubber must grow for this event.
         let many = (0..<40).map { "u\($0)@x.org" }.joined(separator: #"\n"#)
         let replaced = (0..<40).map { _ in "[email]" }.joined(separator: #"\n"#)
         #expect(try scrubbed(#"{"a":"\#(many)"}"#).line == #"{"a":"\#(replaced)"}"#)

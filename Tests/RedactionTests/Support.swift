@@ -1,10 +1,10 @@
-// Scrubs and masks one line, as an engine would, and gives back what comes out.
+// Scans one line for the tests of `scrub` and `mask`, applies the changes, and returns the result.
 
 import Events
 
 @testable import Redaction
 
-/// What became of an event.
+/// The result of scrubbing an event.
 struct Outcome: Equatable {
     var line: String
     var found: SensitiveSet
@@ -20,7 +20,7 @@ func scrubbed(_ line: String, _ scrub: Scrub = Scrub(), in paths: [String] = [],
     }
 }
 
-/// The scanned line, and the slots of some paths.
+/// Calls `use` with the scanned line and the slots of some paths.
 func withEvent<Result>(
     _ line: String, _ texts: [String], _ use: (ScannedEvent, UnsafeBufferPointer<Int>) throws -> Result
 ) throws -> Result {

@@ -5,9 +5,9 @@ import Testing
 @testable import Router
 @testable import Workers
 
-@Suite("Those who submitted the lines of a block")
+@Suite("The answers to the submissions of a block")
 struct AnswersTests {
-    @Test("are told of the faults of their own lines, each counted from its own first one")
+    @Test("name the faults of the submission's own lines, counted from its own first line")
     func own() {
         let told = Monitor([String]())
         func portion(_ name: String, lines: Int) -> Inbox.Portion {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Router
 
-/// A provider that keeps its first batch in hand until it is told to answer.
+/// A provider that does not answer for its first batch until the test releases it.
 private final class SlowShelf: Provider, Sendable {
     private struct State {
         var lines: [String] = []
@@ -46,7 +46,7 @@ private final class SlowShelf: Provider, Sendable {
 
 @Suite("Events that keep a field")
 struct FieldTests {
-    @Test("are destroyed in the queue when their person no longer allows the field, whatever the route demands; others go")
+    @Test("are destroyed in the queue when their subject no longer allows the field; the others are delivered")
     func levelFalls() throws {
         let ledger = try StreamLedger()
         let shelf = SlowShelf()
@@ -77,7 +77,7 @@ struct FieldTests {
         send([event("nobody", "first")])
         shelf.waitForFirst()
         send([line("falls", "a"), line("stays", "b"), line("nobody", "c")])
-        // All of them are judged, and wait behind the first.
+        // All of them are judged now, and they wait behind the first event.
         while router.status.events < 4 { sched_yield() }
         try ledger.set("falls", ConsentTerms(level: "essential"))
         shelf.release()

@@ -1,4 +1,4 @@
-// A router whose provider hangs in its call.
+// The health of a router whose provider hangs in a call.
 
 import Admission
 import Delivery
@@ -7,7 +7,7 @@ import Testing
 
 @testable import Router
 
-/// A provider whose call does not return until it is let go.
+/// A provider whose call does not return until the test releases it.
 private final class Hanging: Provider {
     private let state = Monitor((isCalled: false, isFree: false))
 
@@ -37,7 +37,7 @@ private final class HandClock: Sendable {
 
 @Suite("The health of a router")
 struct HealthTests {
-    @Test("names the lane whose provider hangs within ten seconds, and is good again when it goes on")
+    @Test("names a lane within ten seconds if its provider hangs, and is good again when the call returns")
     func hanging() {
         let time = HandClock()
         let provider = Hanging()

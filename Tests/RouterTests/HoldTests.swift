@@ -31,7 +31,7 @@ private func shortHash(_ id: [UInt8]) -> ShortHash {
     return ShortHash(high: key.high, low: key.low)
 }
 
-/// A provider that keeps the lines it gets.
+/// A provider that collects its lines.
 private final class TestCollector: Provider, @unchecked Sendable {
     private let state = Monitor<[String]>([])
     var lines: [String] { state.withLock { $0 } }
@@ -49,7 +49,7 @@ private final class TestCollector: Provider, @unchecked Sendable {
     func wait(for count: Int) { state.wait(while: { $0.count < count }) }
 }
 
-/// A router over a pipe, with a ledger, in a folder that may be that of an earlier one.
+/// A router that reads a pipe and has a ledger. It may use the folder of an earlier router.
 private final class HoldRig: @unchecked Sendable {
     let router: Router
     let registry: Registry
@@ -136,7 +136,7 @@ private func event(_ id: String, _ number: Int) -> String { #"{"userId":"\#(id)"
 
 @Suite("A router that holds events")
 struct HoldTests {
-    @Test("releases what was held for any of its ids, when one of them answers", arguments: [false, true])
+    @Test("releases a held event when any of its ids gets a decision", arguments: [false, true])
     func anySubject(isDurable: Bool) throws {
         try withFolder { folder in
             let rig = try HoldRig(folder, isDurable: isDurable)
@@ -152,7 +152,7 @@ struct HoldTests {
         }
     }
 
-    @Test("sends each event once and in order, whoever answers while they come in and over how many runs", arguments: [false, true])
+    @Test("delivers each held event exactly once, although decisions come meanwhile, and over several runs", arguments: [false, true])
     func storm(isDurable: Bool) throws {
         try withFolder { folder in
             var sent: [String: [Int]] = [:]
@@ -164,7 +164,7 @@ struct HoldTests {
                     let id = ids[(number * 7 + run) % ids.count]
                     sent[id, default: []].append(run * 1000 + number)
                     rig.send(event(id, run * 1000 + number))
-                    // Some answer in the middle of it; the last third does so in the last run.
+                    // Some subjects decide during a run; the last third decides in the last run.
                     if number % 20 == 10, run < 2 { try rig.say(ids[(number / 20 + run * 13) % 27], "all") }
                 }
                 if run == 2 { for id in ids { try rig.say(id, "all") } }
@@ -173,7 +173,7 @@ struct HoldTests {
                 #expect(account.verdicts[0, .held] == account.held.events, "run \(run)")
                 got += rig.out.lines
             }
-            #expect(got.count == 1800 && Set(got).count == 1800, "each once")
+            #expect(got.count == 1800 && Set(got).count == 1800, "each event is delivered once")
             for (id, numbers) in sent {
                 let own = Set(got.filter { $0.contains("\"\(id)\"") })
                 #expect(own == Set(numbers.map { event(id, $0) }))
@@ -181,7 +181,7 @@ struct HoldTests {
         }
     }
 
-    @Test("sends what was held of a subject in the order in which it came, with its time of then")
+    @Test("delivers the held events of a subject in the order of their arrival")
     func order() throws {
         try withFolder { folder in
             let rig = try HoldRig(folder)
@@ -195,14 +195,14 @@ struct HoldTests {
         }
     }
 
-    @Test("destroys what nobody answers for in time, by the clock that it is given, also what an earlier run had left")
+    @Test("destroys events without a decision in time, also those of an earlier run")
     func expiry() throws {
         try withFolder { folder in
             let first = try HoldRig(folder, clock: Clock(now: Clock.system.now, wall: { 1_000_000_000_000 }))
             first.send(event("ann", 1))
             first.waitUntilHeld(1)
             #expect(first.finish().verdicts[0, .held] == 1)
-            // A day less a second later, then a second later still.
+            // The second run is a day minus a second later, and the third is a second after that.
             let early = try HoldRig(folder, clock: Clock(now: Clock.system.now, wall: { 1_000_000_000_000 + 86_399_000_000_000 }))
             let waiting = early.finish()
             #expect(waiting.held.events == 1 && waiting.held.resumed == 1 && waiting.balances)
@@ -213,7 +213,7 @@ struct HoldTests {
         }
     }
 
-    @Test("brings nothing back of whom withdrew, also when they consent again at once")
+    @Test("delivers no held event of a subject that withdrew, even if it consents again at once")
     func consentAgain() throws {
         try withFolder { folder in
             let rig = try HoldRig(folder)
@@ -229,7 +229,7 @@ struct HoldTests {
         }
     }
 
-    @Test("goes on holding what cannot be decided while what is on record cannot be told")
+    @Test("keeps holding events while the decisions on record cannot be read")
     func unreadable() throws {
         try withFolder { folder in
             let time = Monitor<Int64>(10_000_000_000_000)
@@ -243,7 +243,7 @@ struct HoldTests {
         }
     }
 
-    @Test("denies what it cannot store, says so once, and holds again when the disk has room")
+    @Test("denies events that it cannot store, reports it once, and holds events again when the disk has space")
     func full() throws {
         let disk = FaultyDisk()
         try withFolder { folder in
@@ -273,7 +273,7 @@ struct HoldTests {
         }
     }
 
-    @Test("tells what is lost of a damaged file of an earlier run, releases the rest, and does not call that run whole")
+    @Test("reports the events lost in a damaged file, releases the rest, and does not call the run complete")
     func damaged() throws {
         try withFolder { folder in
             let first = try HoldRig(folder)
@@ -297,7 +297,7 @@ struct HoldTests {
         }
     }
 
-    @Test("denies what it would hold where it has no place to")
+    @Test("denies events that it would hold if it has no place for them")
     func nowhere() throws {
         var plan = Plan()
         plan.providers = [ProviderPlan(name: "out", plugin: "store", settings: Secret([]))]

@@ -12,10 +12,10 @@ import Workers
 
 @Suite("A worker that looks ahead")
 struct LookAheadTests {
-    /// What came of a line, or of all lines of a block.
+    /// The result of a line, or of all lines of a block.
     private struct Result: Equatable {
         var admitted: [String] = []
-        /// By event: whose it is, as a lane has it.
+        /// The subjects of each admitted event, as the lane gets them.
         var subjects: [[SubjectKey]] = []
         var faults: [String] = []
         var duplicates = 0
@@ -49,7 +49,7 @@ struct LookAheadTests {
         }
     }
 
-    @Test("judges the lines of a block as if each came alone")
+    @Test("judges the lines of a block as if each line came in a block of its own")
     func sameAsAlone() throws {
         var random = Seeded(state: 7)
         func stand() throws -> StreamStand {
@@ -81,6 +81,6 @@ struct LookAheadTests {
             seen.faults += found.faults
             seen.duplicates += found.duplicates
         }
-        #expect(seen.admitted.count > 20 && seen.faults.count > 20 && seen.duplicates > 5, "the lines were as different as they should be")
+        #expect(seen.admitted.count > 20 && seen.faults.count > 20 && seen.duplicates > 5, "the random lines cover all cases often enough")
     }
 }

@@ -11,13 +11,13 @@ import Testing
 @testable import ConsentGate
 @testable import Replaying
 
-/// Dead letters in a folder of their own.
+/// A file of dead letters in a folder of its own.
 private final class Letters {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
     let path: String
     let file: DeadLetterFile
 
-    /// `apart`: how many nanoseconds after one another they came in.
+    /// `apart` is the number of nanoseconds between two arrivals.
     init(_ events: [String], subjects: [SubjectKey] = [], apart: Int64 = 1) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         path = folder + "/" + DeadLetterFile.name
@@ -38,7 +38,7 @@ private final class Letters {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// What another process would find in the file now.
+    /// The events that another process finds in the file now.
     var left: [String] {
         guard let file = try? DeadLetterFile(path, makes: false) else { return ["cannot be opened"] }
         defer { file.close() }
@@ -81,7 +81,7 @@ struct ReplayTests {
         return try replay.run { _ in Outlet(provider: Taking { [unowned replay] in answer($0, $1, replay) }, concurrency: 1) }[0]
     }
 
-    @Test("has removed what was delivered before it sends the next group, and begins with one letter")
+    @Test("removes delivered letters before it sends the next group, and begins with one letter")
     func records() throws {
         let events = (0..<1200).map { "{\"n\":\($0)}" }
         let letters = try Letters(events)
@@ -98,14 +98,14 @@ struct ReplayTests {
         #expect(seen[0].sent.count == 1)
         var done = 0
         for group in seen {
-            #expect(group.left == Array(events[done...]), "what was delivered before is gone, and nothing else")
-            #expect(group.sent.count <= done + 1, "a group is no larger than all before it and one more")
+            #expect(group.left == Array(events[done...]), "exactly the letters that were delivered before are gone")
+            #expect(group.sent.count <= done + 1, "a group has at most one letter more than all groups before it")
             done += group.sent.count
         }
         #expect(letters.left.isEmpty)
     }
 
-    @Test("removes those of a group that were delivered while others of it are still tried")
+    @Test("removes the delivered letters of a group while its other letters are still retried")
     func recordsParts() throws {
         let letters = try Letters((0..<7).map { "{\"n\":\($0)}" })
         let leftAtRetry = Monitor([[String]]())
@@ -119,11 +119,11 @@ struct ReplayTests {
             return BatchOutcome(attempt < 50 && left.count > 1 ? .retry(Answer("not yet"), after: nil) : .delivered)
         }
         #expect(account.delivered == 7 && account.failed == 0)
-        #expect(leftAtRetry.withLock { $0.last } == [#"{"n":4}"#], "only the one that is still tried is left")
+        #expect(leftAtRetry.withLock { $0.last } == [#"{"n":4}"#], "only the letter that is still retried is left")
         #expect(letters.left.isEmpty)
     }
 
-    @Test("takes a late answer to one letter for no answer to another, though both came in at the same moment")
+    @Test("does not take a late answer to one letter for the answer to another with the same arrival time")
     func lateAnswer() throws {
         let letters = try Letters(["{\"n\":0}", "{\"n\":1}"], apart: 0)
         let late = Monitor<(@Sendable (BatchOutcome) -> Void)?>(nil)
@@ -150,7 +150,7 @@ struct ReplayTests {
         #expect(letters.left.count == 2)
     }
 
-    @Test("sends more at once while a letter takes less time for it, however slow a request is, and less when it does not")
+    @Test("makes groups larger while that reduces the time per letter, even if requests are slow, and otherwise smaller")
     func groups() {
         var size = GroupSize(most: 500)
         var sizes: [Int] = []
@@ -164,14 +164,14 @@ struct ReplayTests {
         #expect(sizes == [2, 4, 8, 16, 32, 64, 128, 256, 500, 500])
         (size, sizes) = (GroupSize(most: 500), [])
         play(4) { .milliseconds(150 * $0) }
-        #expect(sizes == [2, 2, 2, 2], "a larger group takes as much longer")
+        #expect(sizes == [2, 2, 2, 2], "the time grows as fast as the group")
         play(1) { .milliseconds(300 * $0) }
         #expect(sizes.last == 1)
         size.note(0, took: .seconds(1))
-        #expect(size.events == 1, "a page's last group, which is not full, tells nothing")
+        #expect(size.events == 1, "an incomplete last group of a page does not count")
     }
 
-    @Test("that is told to end sends nothing more, records what is under way, and tells what is left")
+    @Test("that is told to end sends nothing more, records the group under way, and counts the remaining letters")
     func stops() throws {
         let events = (0..<100).map { "{\"n\":\($0)}" }
         let letters = try Letters(events)
@@ -187,7 +187,7 @@ struct ReplayTests {
         #expect(letters.left == Array(events[done...]))
     }
 
-    @Test("that is told to end does not wait for the next attempt of what failed")
+    @Test("that is told to end does not wait for the next attempt of a failed letter")
     func stopsRetrying() throws {
         let letters = try Letters((0..<3).map { "{\"n\":\($0)}" })
         var slow = plan()
@@ -203,7 +203,7 @@ struct ReplayTests {
         #expect(letters.left.count == 3)
     }
 
-    @Test("asks for consent when it hands over too: what changed since it was judged holds")
+    @Test("checks consent again at hand-over, so that a change after the judgement holds")
     func asksAtHandOver() throws {
         let ledger = try StreamLedger()
         let subject = SubjectKey(of: Array("ann".utf8), under: ledger.key)
@@ -219,18 +219,18 @@ struct ReplayTests {
         }
         let account = try replay(streamPlan { $0.providers[0].delivery = plan().providers[0].delivery }, letters, options) { _, _, _ in
             attempts.withLock { $0 += 1 }
-            // It was judged, and is handed over; the person withdraws before it is tried once more.
+            // The letter was judged and handed over. The subject withdraws before the next attempt.
             try? withdraw()
             return BatchOutcome(attempts.withLock { $0 } == 1 ? .retry(Answer("not yet"), after: nil) : .delivered)
         }
-        #expect(attempts.withLock { $0 } == 1, "it is not handed over again")
+        #expect(attempts.withLock { $0 } == 1, "the letter is not handed over again")
         #expect(account.delivered == 0 && account.failed == 1)
         #expect(letters.left.count == 1)
     }
 
-    @Test("removes a letter when each of its copies was taken, and not before")
+    @Test("removes a letter only when each of its copies was delivered")
     func copies() throws {
-        // The route that it came by is gone, and two others send to its provider.
+        // The route of the letter is gone, and two other routes have its provider.
         let two = plan { plan in
             plan.routes.append(plan.routes[0])
             (plan.routes[0].name, plan.routes[1].name) = ("one", "two")
@@ -244,7 +244,7 @@ struct ReplayTests {
         #expect(letters.left.count == 1)
     }
 
-    @Test("hashes nothing again that a route has hashed to fewer digits behind the name of its key")
+    @Test("does not hash a value again if a route has hashed it before, with a key name and fewer digits")
     func hashedBefore() throws {
         let hashing = plan { plan in
             plan.keys = [Key(name: "ids", secret: Secret(Array("secret".utf8)))]

@@ -10,7 +10,7 @@ import Router
 import TestSupport
 import Testing
 
-/// A provider that keeps what it gets, and may be told to hang or to leave.
+/// A provider that collects its lines. A test can make it hang, or report that its destination is gone.
 private final class Store: Provider, @unchecked Sendable {
     private struct State {
         var lines: [String] = []
@@ -20,7 +20,7 @@ private final class Store: Provider, @unchecked Sendable {
     private let state = Monitor(State())
     private let outcome: BatchOutcome?
 
-    /// nil: it never answers until it is released.
+    /// Without an outcome it never answers.
     init(_ outcome: BatchOutcome? = BatchOutcome(.delivered)) { self.outcome = outcome }
 
     var lines: [String] { state.withLock { $0.lines } }
@@ -42,7 +42,7 @@ private final class Store: Provider, @unchecked Sendable {
     func leave() { state.withLock { $0.closed }?(Answer("left")) }
 }
 
-/// A router over a pipe that the test writes to.
+/// A router that reads a pipe to which the test writes.
 final class Rig: @unchecked Sendable {
     let router: Router
     let plan: Plan
@@ -113,7 +113,7 @@ private func events(_ count: Int) -> [String] { (0..<count).map { #"{"n":\#($0),
 
 @Suite("A router")
 struct RouterTests {
-    @Test("keeps order into every lane, whatever the workers", arguments: [1, 2, 5])
+    @Test("keeps the order of events in every lane with any number of workers", arguments: [1, 2, 5])
     func order(workers: Int) {
         let stores = [Store(), Store()]
         let rig = Rig(stores, workers: workers)
@@ -125,12 +125,12 @@ struct RouterTests {
         #expect(account.received == 5000)
     }
 
-    @Test("a provider that hangs delays no other, not even when its full queue has stopped the source")
+    @Test("does not let a provider that hangs delay the others, even if its full queue stops the source")
     func independence() {
         let hanging = Store(nil)
         let good = Store()
         let rig = Rig([hanging, good], memory: 300, drain: .zero)
-        // The first fills the hanging lane's queue; the second stops the source, after the good lane has taken it or before.
+        // The first event fills the queue of the hanging lane. The second event stops the source, before or after the good lane takes it.
         rig.send(#"{"pad":"\#(String(repeating: "x", count: 280))"}"# + "\n")
         good.wait(for: 1)
         hanging.wait(for: 1)
@@ -146,7 +146,7 @@ struct RouterTests {
         #expect(account.lostSome)
     }
 
-    @Test("ends when no lane is left although input goes on, and says so in one line for each")
+    @Test("ends when no lane is left although the input goes on, and logs one line for each lane")
     func endsWithoutLanes() {
         let stores = [Store(), Store()]
         let rig = Rig(stores)
@@ -162,7 +162,7 @@ struct RouterTests {
         #expect(said == ["p0: left; the lane is closed", "p1: left; no other provider is left, ending"])
     }
 
-    @Test("when stopped ends after the time to drain, although a worker waits for room in a full lane", arguments: [1, 2])
+    @Test("that is stopped ends after the drain time, even if a worker waits for space in a full lane", arguments: [1, 2])
     func stopsWhileBlocked(workers: Int) {
         let hanging = Store(nil)
         let rig = Rig([hanging], memory: 100, workers: workers, drain: .zero)
@@ -175,7 +175,7 @@ struct RouterTests {
         #expect(rig.deadLetters == account.providers[0].lane.totalTaken, "everything that was read is kept")
     }
 
-    @Test("that is stopped while it drains after the end of its input has no longer than a stopped one has")
+    @Test("that is stopped while it drains after the end of its input has only the time of a stopped one")
     func stopsWhileDraining() {
         let hanging = Store(nil)
         let rig = Rig([hanging], drain: .seconds(36_000), shutdown: .zero)
@@ -189,7 +189,7 @@ struct RouterTests {
         #expect(rig.deadLetters == 1)
     }
 
-    /// As good as no rate, in the time of a test.
+    /// Returns a route with a limit. Its rate is so low that it adds nothing during a test.
     private static func limited(to burst: Int) -> RoutePlan {
         var route = RoutePlan(name: "limited")
         route.providers = [0]
@@ -198,7 +198,7 @@ struct RouterTests {
         return route
     }
 
-    @Test("the workers share a limit, and let exactly its burst pass", arguments: [1, 2, 5])
+    @Test("shares a limit between its workers, which let exactly the burst pass", arguments: [1, 2, 5])
     func sharedLimit(workers: Int) {
         let store = Store()
         let rig = Rig([store], routes: [Self.limited(to: 700)], workers: workers)
@@ -210,7 +210,7 @@ struct RouterTests {
         if workers == 1 { #expect(store.lines == Array(events(5000).prefix(700))) }
     }
 
-    @Test("a limit that is used up stays so over a reload")
+    @Test("keeps a limit used up over a reload")
     func limitOverReload() throws {
         let store = Store()
         let rig = Rig([store], routes: [Self.limited(to: 2)])
@@ -225,7 +225,7 @@ struct RouterTests {
         #expect(account.balances && account.verdicts[0, .limited] == 1)
     }
 
-    @Test("the account balances over events that were made of others, whatever the workers, and each comes behind its original")
+    @Test("has a balanced account with emitted events, and each emitted event comes after its original")
     func emits() throws {
         let store = Store()
         var all = RoutePlan(name: "all")
@@ -247,7 +247,7 @@ struct RouterTests {
         #expect(store.lines == expected)
     }
 
-    @Test("a line that a stop cut off is no invalid line")
+    @Test("does not count a line that a stop cut off as invalid")
     func stopsInTheMiddle() {
         let store = Store()
         let rig = Rig([store])
@@ -257,10 +257,10 @@ struct RouterTests {
         let account = rig.finish(endingInput: false)
         #expect(account.received == 1)
         #expect(account.rejected == 0)
-        #expect(rig.said.withLock { $0 } == ["stdin: a line that had not ended was left, of 5 bytes"])
+        #expect(rig.said.withLock { $0 } == ["stdin: an unfinished line of 5 bytes was dropped"])
     }
 
-    @Test("tells invalid lines by their number in the whole input, in order")
+    @Test("reports invalid lines in order, by their numbers in the whole input")
     func faultsInOrder() {
         let store = Store()
         let rig = Rig([store], workers: 3)
@@ -273,7 +273,7 @@ struct RouterTests {
         #expect(said.map { $0.prefix(while: { $0 != " " }) } == (1...6).map { "stdin:\($0 * 500):1:" })
     }
 
-    @Test("when stopped delivers what was read")
+    @Test("that is stopped delivers the events that it has read")
     func stops() {
         let store = Store()
         let rig = Rig([store])

@@ -1,4 +1,4 @@
-// That an answer comes after the events are stored, and never before: of a request, and of a line of standard input.
+// Tests that requests are answered, and lines of standard input are acknowledged, only after their events are stored.
 
 import Admission
 import ConsentGate
@@ -15,7 +15,7 @@ import Testing
 @testable import Holding
 @testable import Router
 
-/// A spool that stores nothing until it is released, or cannot.
+/// A spool that stores nothing until the test releases it, or that always fails.
 private final class HeldStore: SpoolStore {
     private struct State {
         var isHeld = true
@@ -95,7 +95,7 @@ private final class Stand {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// What the source is answered, when it is.
+    /// Submits the line. Returns a monitor that gets the answer.
     func submit(_ line: String) -> Monitor<Submission?> {
         let answer = Monitor<Submission?>(nil)
         var text = ByteBuffer()
@@ -117,7 +117,7 @@ private final class Stand {
         account.wait(while: { $0 == nil })
     }
 
-    /// Everything that was acknowledged; to be asked when the router has ended.
+    /// Everything that was acknowledged. Read it only after the router has ended.
     var acknowledged: String {
         close(acks[1])
         acks[1] = -1
@@ -128,15 +128,15 @@ private final class Stand {
     }
 }
 
-@Suite("What a router promises is stored")
+@Suite("A router stores events")
 struct StoredFirstTests {
-    @Test("before a request is answered, however long that takes")
+    @Test("before it answers a request, even if storing takes long")
     func requests() {
         let store = HeldStore()
         let stand = Stand(store, listens: true)
         let answer = stand.submit("{\"n\":1}")
         store.waitForCommit()
-        // The only worker answers this one behind all that it does for the one before: no lane has to store it.
+        // The only worker answers this request after all its work for the request before. No lane has to store this one.
         let next = stand.submit("no event")
         next.wait(while: { $0 == nil })
         #expect(answer.withLock { $0 } == nil)
@@ -146,7 +146,7 @@ struct StoredFirstTests {
         stand.finish()
     }
 
-    @Test("before a line of standard input is acknowledged")
+    @Test("before it acknowledges a line of standard input")
     func lines() {
         let store = HeldStore()
         let stand = Stand(store, listens: false)
@@ -157,7 +157,7 @@ struct StoredFirstTests {
         #expect(stand.acknowledged == "1\n")
     }
 
-    @Test("or else a line of standard input is never acknowledged")
+    @Test("and never acknowledges a line of standard input if storing fails")
     func unstored() {
         let stand = Stand(HeldStore(SpoolFault(.failed, "no disk")), listens: false)
         stand.send("{\"n\":1}")

@@ -12,7 +12,7 @@ import Workers
 
 @testable import Router
 
-/// A provider that keeps what it gets.
+/// A provider that collects its lines.
 private final class Shelf: Provider, Sendable {
     private let taken = Monitor<[String]>([])
     var lines: [String] { taken.withLock { $0 } }
@@ -29,7 +29,7 @@ private final class Shelf: Provider, Sendable {
     func close() {}
 }
 
-/// A router with a ledger, which events are submitted to, or that reads a pipe and acknowledges into another.
+/// A router with a ledger. Either the test submits events to it, or it reads a pipe and acknowledges lines in another pipe.
 private final class Desk {
     let ledger: StreamLedger
     let shelf = Shelf()
@@ -91,7 +91,7 @@ private final class Desk {
         return account.waitUntilReady { $0.map(Readiness.ready) ?? .notBefore(nil) }
     }
 
-    /// The last line that was acknowledged; to be asked when the router has ended.
+    /// The number of the last acknowledged line. Read it only after the router has ended.
     var acknowledged: Int {
         close(acks[1])
         acks[1] = -1
@@ -106,15 +106,15 @@ private final class Desk {
     }
 }
 
-@Suite("What a router answers for")
+@Suite("A block with decisions")
 struct StreamAnswerTests {
-    @Test("is given back when the ledger cannot be written, and taken when it comes again")
+    @Test("is given back if the ledger cannot be written, and accepted when it comes again")
     func givenBack() throws {
         let desk = try Desk(listens: true)
         let grant = #"{"type":"consent","userId":"u","consent":{"level":"standard"},"messageId":"m1"}"#
         desk.ledger.fail()
         #expect(desk.submit(grant, event("u", "1", #","messageId":"m2""#)) == .overloaded(retryAfter: 1))
-        #expect(desk.submit(event("u", "2", #","messageId":"m3""#)) == .stored(invalid: []), "what says nothing to the ledger is taken")
+        #expect(desk.submit(event("u", "2", #","messageId":"m3""#)) == .stored(invalid: []), "a block without decisions is accepted")
         desk.ledger.heal()
         #expect(desk.submit(grant, event("u", "1", #","messageId":"m2""#)) == .stored(invalid: []))
         #expect(try desk.ledger.terms("u") == ConsentTerms(level: "standard"))
@@ -123,7 +123,7 @@ struct StreamAnswerTests {
         #expect(desk.shelf.lines.count == 2)
     }
 
-    @Test("brings nothing back by consent anew, and loses nothing that comes behind it")
+    @Test("that withdraws and consents again destroys the events before the new consent and keeps those after it")
     func anew() throws {
         let desk = try Desk(listens: false)
         let again = says("u", #"{"level":"standard","version":"2"}"#)
@@ -133,7 +133,7 @@ struct StreamAnswerTests {
         #expect(account.balances && account.providers[0].lane.total(.withdrawn) == 2)
     }
 
-    @Test("is not acknowledged to a producer from the line on that the ledger could not take, and the run goes on")
+    @Test("that the ledger could not store is never acknowledged, nor is any later block, and the run goes on")
     func notAcknowledged() throws {
         let desk = try Desk(listens: false)
         try desk.ledger.set("v", ConsentTerms(level: "standard"))

@@ -11,9 +11,9 @@ import Testing
 @testable import Router
 @testable import Workers
 
-@Suite("Consent in the stream")
+@Suite("A decision in the stream")
 struct StreamConsentTests {
-    @Test("holds for every later line of its block, as often as it changes, and for none before")
+    @Test("holds for the later lines of its block until the next decision, and for no line before it")
     func withinBlock() throws {
         let stand = try StreamStand()
         let names = stand.turn(
@@ -24,19 +24,19 @@ struct StreamConsentTests {
         #expect(try stand.ledger.terms("u") == ConsentTerms(level: "standard", denied: ["analytics"]))
     }
 
-    @Test("that withdraws holds for later lines that another worker has judged already")
+    @Test("that withdraws holds for later lines even if another worker has already judged them")
     func overtaken() throws {
         let stand = try StreamStand()
         for id in ["u", "v"] { try stand.ledger.set(id, ConsentTerms(level: "standard")) }
         let first = stand.block(event("u", "1"), says("u", withdraws), event("u", "2"))
         let second = stand.block(event("u", "3"), event("v", "4"))
-        #expect(second.admitted == ["3", "4"], "it was judged before the withdrawal had its turn")
+        #expect(second.admitted == ["3", "4"], "the block was judged before the turn of the withdrawal")
         #expect(stand.turn(first) == ["1"])
         #expect(stand.turn(second) == ["4"])
         #expect(try stand.ledger.receipts() == 1 && stand.destroyed.withLock { $0 } == [1])
     }
 
-    @Test("that withdraws comes after the lines before it and before those behind it, also where they are granted anew")
+    @Test("that withdraws has a time after the lines before it and before the lines after it, even if consent is granted again")
     func anew() throws {
         let stand = try StreamStand()
         try stand.ledger.set("u", ConsentTerms(level: "standard"))
@@ -44,13 +44,13 @@ struct StreamConsentTests {
         let second = stand.block(event("u", "3"))
         #expect(stand.turn(first) == ["1", "2"] && stand.turn(second) == ["3"])
         let time = try stand.ledger.withdrawn()
-        // The first line; the consent anew, and what follows it.
+        // These are the first line, the new consent, and the line after it.
         #expect(first.arrivals.map { $0 <= time } == [true, false, false])
         #expect(second.arrivals.map { $0 <= time } == [false])
         #expect(stand.block(event("u", "4")).arrivals.map { $0 <= time } == [false])
     }
 
-    @Test("that grants holds for later lines that another worker has denied already")
+    @Test("that grants holds for later lines even if another worker has already denied them")
     func grantOvertaken() throws {
         let stand = try StreamStand()
         let first = stand.block(says("u", grants))
@@ -61,7 +61,7 @@ struct StreamConsentTests {
         #expect(stand.turn(third) == [])
     }
 
-    @Test("does not hold for lines before it, whichever worker is faster")
+    @Test("never holds for lines before it, no matter which worker is faster")
     func before() throws {
         let stand = try StreamStand()
         try stand.ledger.set("u", ConsentTerms(level: "standard"))
@@ -72,19 +72,19 @@ struct StreamConsentTests {
         #expect(stand.take(event("u", "2")) == [])
     }
 
-    @Test("that concerns others leaves a block as it was judged")
+    @Test("about another subject leaves a block as it was judged")
     func others() throws {
         let stand = try StreamStand()
         try stand.ledger.set("v", ConsentTerms(level: "standard"))
         let first = stand.block(says("u", grants))
         let second = stand.block(event("v", "1"))
         stand.turn(first)
-        // On record, but not by the stream: a block that is not judged again does not know.
+        // This decision is on record, but it did not come in the stream. A block that is not judged again ignores it.
         try stand.ledger.set("v", .withdrawn)
         #expect(stand.turn(second) == ["1"])
     }
 
-    @Test("lets no limit be used up twice by events that are judged again")
+    @Test("does not make events that are judged again count twice against a limit")
     func limits() throws {
         let stand = try StreamStand(
             streamPlan { plan in
@@ -96,11 +96,11 @@ struct StreamConsentTests {
         let second = stand.block(event("u", "2"), event("u", "3"))
         stand.turn(first)
         #expect(stand.turn(second) == ["2", "3"])
-        // The event that granted took the last.
+        // The consent event has used one of the three.
         #expect(stand.take(event("u", "4")) == [])
     }
 
-    @Test("takes no event that is judged again for one that came before, and every one that did")
+    @Test("does not make an event that is judged again a duplicate, but a real duplicate stays one")
     func duplicates() throws {
         let stand = try StreamStand(streamPlan { $0.messageID.deduplicate = MessageIDPlan.Deduplication() })
         let first = stand.block(says("u", grants))
@@ -112,7 +112,7 @@ struct StreamConsentTests {
         #expect(stand.take(event("u", "4", #","messageId":"m3""#)) == [])
     }
 
-    @Test("tells faulty lines once, and counts lines rightly, in a block that is judged again")
+    @Test("does not make invalid lines count twice in a block that is judged again")
     func faults() throws {
         let stand = try StreamStand()
         let first = stand.block(says("u", grants))
@@ -125,7 +125,7 @@ struct StreamConsentTests {
     private let identify = #"{"type":"identify","userId":"u","anonymousId":"a"}"#
     private func device(_ name: String) -> String { #"{"anonymousId":"a","event":"\#(name)"}"# }
 
-    @Test("ties ids by identify and alias, and sets them apart by reset")
+    @Test("ties ids by identify and alias, and unties them by reset")
     func ties() throws {
         let stand = try StreamStand()
         try stand.ledger.set("u", ConsentTerms(level: "standard"))
@@ -136,7 +136,7 @@ struct StreamConsentTests {
         #expect(names == ["2", "4"])
     }
 
-    @Test("that ties what is tied already waits for no turn, until it is not tied any more")
+    @Test("that ties ids waits for its turn only if they are not tied already")
     func knownTies() throws {
         let stand = try StreamStand()
         try stand.ledger.set("u", ConsentTerms(level: "standard"))
@@ -152,10 +152,10 @@ struct StreamConsentTests {
         #expect(stand.turn(stand.block(identify, #"{"type":"reset","anonymousId":"a"}"#, device("5"))) == [])
         #expect(stand.take(identify, device("6")) == ["6"])
         try stand.ledger.registry.use { (file) throws(StorageFault) in ((), try file.untie(.init("a"))) }
-        #expect(stand.take(identify, device("7")) == ["7"], "what was set apart by command is tied anew")
+        #expect(stand.take(identify, device("7")) == ["7"], "ids that a command untied are tied again")
     }
 
-    @Test("that refuses leaves the rest, whichever of the person's ids it was said by", arguments: [true, false])
+    @Test("that refuses a purpose leaves the other purposes, no matter which id of the subject it names", arguments: [true, false])
     func refusals(writes: Bool) throws {
         let stand = try StreamStand(streamPlan(writes: writes) { $0.routes[0].consent = ConsentDemand(level: 1) })
         try stand.ledger.set("u", ConsentTerms(level: "standard"))
@@ -173,7 +173,7 @@ struct StreamConsentTests {
         #expect(try stand.ledger.terms("new") == ConsentTerms(denied: ["analytics"]))
     }
 
-    @Test("that was said earlier, as its time has it, does not hold; but a withdrawal does")
+    @Test("with an earlier timestamp than the one on record has no effect, except a withdrawal")
     func late() throws {
         let stand = try StreamStand()
         func dated(_ consent: String, _ year: Int) -> String {
@@ -186,7 +186,7 @@ struct StreamConsentTests {
         #expect(stand.take(dated(grants, 2022), event("u", "5")) == ["5"])
     }
 
-    @Test("that makes no sense is routed, counted and told once, and changes nothing")
+    @Test("that is invalid is routed, counted and reported once, and has no effect")
     func broken() throws {
         let stand = try StreamStand()
         try stand.ledger.set("u", ConsentTerms(level: "standard"))
@@ -195,10 +195,10 @@ struct StreamConsentTests {
         #expect(stand.turn(hand) == ["1"])
         #expect(hand.heard.broken == 3 && hand.tally.events == 4)
         let said = stand.said.withLock { $0 }
-        #expect(said.count == 2 && said.contains { $0.contains("consent.level is none of routes.json") })
+        #expect(said.count == 2 && said.contains { $0.contains("consent.level is not a level of routes.json") })
     }
 
-    @Test("is nothing to a router without a ledger")
+    @Test("has no effect in a router without a ledger")
     func noLedger() {
         let plan = streamPlan { $0.consent?.ledger = nil }
         let ruleset = Ruleset(plan, subjectKey: Array(0..<16))
@@ -212,7 +212,7 @@ struct StreamConsentTests {
 
 @Suite("A source that may not write the ledger")
 struct ForbiddenTests {
-    @Test("cannot grant, and its event is routed and counted, and told once")
+    @Test("cannot grant; its event is routed and counted, and that is reported once")
     func grant() throws {
         let stand = try StreamStand(streamPlan(writes: false))
         let hand = stand.block(says("u", grants), event("u", "1"), says("u", #"{"granted":["operations","analytics"]}"#), event("u", "2"))
@@ -228,7 +228,7 @@ struct ForbiddenTests {
         #expect(try stand.ledger.terms("u") == .withdrawn)
     }
 
-    @Test("can refuse: what it sends later does not go, whatever else it says")
+    @Test("can refuse: later events are denied, even if the decision also grants something")
     func refusal() throws {
         let stand = try StreamStand(streamPlan(writes: false))
         for id in ["u", "v", "w"] { try stand.ledger.set(id, ConsentTerms(level: "standard")) }
@@ -239,7 +239,7 @@ struct ForbiddenTests {
         #expect(try stand.ledger.terms("w") == .withdrawn)
     }
 
-    @Test("cannot erase: its withdrawal destroys nothing and has no receipt")
+    @Test("cannot erase: its withdrawal destroys nothing and gets no receipt")
     func erasure() throws {
         let stand = try StreamStand(streamPlan(writes: false))
         try stand.ledger.set("u", ConsentTerms(level: "standard"))
@@ -247,7 +247,7 @@ struct ForbiddenTests {
         #expect(try stand.ledger.receipts() == 0 && stand.destroyed.withLock { $0 }.isEmpty)
     }
 
-    @Test("cannot tie: who is unknown gets nobody else's consent")
+    @Test("cannot tie: an unknown subject does not get the consent of another subject")
     func tie() throws {
         let stand = try StreamStand(streamPlan(writes: false))
         try stand.ledger.set("u", ConsentTerms(level: "standard"))
@@ -257,10 +257,10 @@ struct ForbiddenTests {
         #expect(names == [])
         #expect(try stand.ledger.effective("a") == [])
         let hand = stand.block(#"{"type":"identify","userId":"u","anonymousId":"a"}"#)
-        #expect(!hand.isWaiting && hand.heard.forbidden == 1, "it waits for nobody's turn")
+        #expect(!hand.isWaiting && hand.heard.forbidden == 1, "the block does not wait for its turn")
     }
 
-    @Test("cannot untie: who withdrew by another id stays withdrawn")
+    @Test("cannot untie: a subject that withdrew with another id stays withdrawn")
     func untie() throws {
         let stand = try StreamStand(streamPlan(writes: false))
         try stand.ledger.set("u", .withdrawn)
@@ -273,7 +273,7 @@ struct ForbiddenTests {
         #expect(try stand.ledger.effective("a").contains(.withdrawn))
     }
 
-    @Test("is one of which the key may, and another key may not")
+    @Test("may have one key with the right to write and another key without it")
     func keys() {
         let plan = streamPlan { plan in
             var source = SourcePlan(name: "web", plugin: "http")
@@ -290,7 +290,7 @@ struct ForbiddenTests {
 
 @Suite("A ledger that cannot be written")
 struct UnwritableTests {
-    @Test("lets refusals hold in memory, lets nothing be granted, and says so once")
+    @Test("keeps refusals in memory, grants nothing, and reports the fault once")
     func failing() throws {
         let stand = try StreamStand()
         for id in ["u", "v"] { try stand.ledger.set(id, ConsentTerms(level: "standard")) }
@@ -311,7 +311,7 @@ struct UnwritableTests {
         #expect(try stand.ledger.terms("new") == nil)
     }
 
-    @Test("is not granted by what stands in the same block before the fault")
+    @Test("grants nothing by decisions that come before the fault in the same block")
     func halfWay() throws {
         for at in 0..<60 {
             let stand = try StreamStand()
@@ -323,6 +323,6 @@ struct UnwritableTests {
             #expect(try stand.ledger.terms("u") == (hand.isWritten ? ConsentTerms(level: "standard") : nil))
             if hand.isWritten { return #expect(at > 0) }
         }
-        Issue.record("it was never written")
+        Issue.record("the ledger was never written")
     }
 }

@@ -17,7 +17,7 @@ let streamLevels: [ConsentPlan.Level] = [
     .init(name: "standard", purposes: ["operations", "analytics"]),
 ]
 
-/// A plan with a ledger and one route that demands `standard`.
+/// Returns a plan with a ledger and one route that demands `standard`.
 func streamPlan(writes: Bool = true, _ change: (inout Plan) -> Void = { _ in }) -> Plan {
     var plan = Plan()
     var consent = ConsentPlan()
@@ -38,7 +38,7 @@ func streamPlan(writes: Bool = true, _ change: (inout Plan) -> Void = { _ in }) 
     return plan
 }
 
-/// A ledger on disk, which can be told to fail.
+/// A ledger on a disk that a test can make fail.
 final class StreamLedger {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
     let key = [UInt8](0..<16)
@@ -65,34 +65,34 @@ final class StreamLedger {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// The same ledger as another process sees it.
+    /// Returns a view of the ledger, as another process gets it.
     func view() throws -> LedgerView { LedgerView(try LedgerFile(lookingAt: folder + "/ledger.sqlite", options: options), key: key) }
 
-    /// From the call of that number on the disk is full.
+    /// Makes the disk full from the call with that number on.
     func fail(at call: Int64 = 0) { disk.fail(at: call, .full, stays: true) }
     func heal() { disk.heal() }
 
     func set(_ id: String, _ terms: ConsentTerms) throws {
         try registry.use { (file) throws(StorageFault) in ((), try file.set(LedgerID(id), terms, origin: "test").changes) }
     }
-    /// What was said for the id alone.
+    /// Returns the terms on record for this id alone.
     func terms(_ id: String) throws -> ConsentTerms? {
         try registry.use { (file) throws(StorageFault) in (try file.get(LedgerID(id))?.record?.terms, []) }
     }
-    /// What holds of it by the file.
+    /// Returns the effective terms of the id in the file.
     func effective(_ id: String) throws -> [ConsentTerms] {
         try registry.use { (file) throws(StorageFault) in (try file.get(LedgerID(id))?.effective ?? [], []) }
     }
     func receipts() throws -> Int {
         try registry.use { (file) throws(StorageFault) in (try file.receipts().count, []) }
     }
-    /// When the last withdrawal was written down.
+    /// Returns the time of the last withdrawal on record.
     func withdrawn() throws -> Int64 {
         try registry.use { (file) throws(StorageFault) in (try file.receipts().last?.begun ?? 0, []) }
     }
 }
 
-/// Workers whose turns the test gives.
+/// Workers that get their turns from the test.
 final class StreamStand {
     let ledger: StreamLedger
     let ruleset: Ruleset
@@ -113,7 +113,7 @@ final class StreamStand {
             say: { line in said.withLock { $0.append(line) } })
     }
 
-    /// A worker with a block that it has worked on, and whose turn is to come.
+    /// Returns a worker that has judged a block with these lines and waits for its turn.
     func block(_ lines: String...) -> Hand { block(lines) }
 
     func block(_ lines: [String]) -> Hand {
@@ -124,7 +124,7 @@ final class StreamStand {
         return hand
     }
 
-    /// Its turn: the names of the events that go on.
+    /// Gives the worker its turn. Returns the names of the admitted events.
     @discardableResult func turn(_ hand: Hand) -> [String] {
         hand.isWritten = consentWriter.settle(&hand.worker, ruleset, source: "in")
         return hand.admitted
@@ -139,7 +139,7 @@ final class StreamStand {
         var isWritten = true
         init(_ worker: consuming Worker) { self.worker = worker }
 
-        /// When the admitted events came in.
+        /// The arrival times of the admitted events.
         var arrivals: [Int64] {
             let parcels = worker.parcels
             return parcels[0].entries.map(\.arrival)
@@ -151,7 +151,7 @@ final class StreamStand {
         var lines: Int { worker.lines }
         var sightings: Int { worker.sightings.count }
 
-        /// The names of the events that were admitted so far.
+        /// The names of the admitted events.
         var admitted: [String] {
             let parcel = worker.parcels
             let text = String(decoding: parcel[0].bytes.bytes, as: UTF8.self)

@@ -1,4 +1,4 @@
-// Blocks that become safe out of order.
+// Tests for blocks that become safe out of order.
 
 import Platform
 import Testing
@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The watermark of safe blocks")
 struct WatermarkTests {
-    @Test("says of a block that it is safe only when all before it are, in their order")
+    @Test("calls back for a block only when all blocks before it are safe, in the order of the blocks")
     func order() {
         let watermark = Watermark()
         let said = Monitor<[Int]>([])
@@ -21,6 +21,6 @@ struct WatermarkTests {
         watermark.settle(3)
         #expect(watermark.enter() == 4)
         settle(4)
-        #expect(said.withLock { $0 } == [0, 1, 2, 4], "one that has nothing to say holds nobody up")
+        #expect(said.withLock { $0 } == [0, 1, 2, 4], "a block without a callback does not delay others")
     }
 }

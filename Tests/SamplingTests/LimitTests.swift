@@ -10,7 +10,7 @@ private let second: Int64 = 1_000_000_000
 private let minute = 60 * second
 private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond * 86_400) }
 
-/// A bucket, asked for one event at a time.
+/// A bucket that is asked for one event at a time.
 private final class Flow {
     private var bucket = Bucket()
     var plan: LimitPlan
@@ -19,17 +19,17 @@ private final class Flow {
 }
 
 @Suite struct LimitTests {
-    /// How many of these events pass, asked at these moments.
+    /// Returns how many events pass if one comes at each of these moments.
     private func passing(_ plan: LimitPlan, _ moments: [Int64]) -> Int {
         let flow = Flow(plan)
         return moments.count { flow.takes($0) }
     }
 
-    @Test("as many pass at once as the burst, then as many as the rate brings, to the microsecond")
+    @Test("the burst passes at once, then as many events as the rate allows, to the microsecond")
     func exact() {
         let flow = Flow(LimitPlan(rate(10), burst: 3))
         let tenth = second / 10
-        // A pause fills it no further than the burst.
+        // A pause fills the bucket only up to the burst.
         let moments = [0, 0, 0, 0, tenth - 1000, tenth, tenth, minute, minute, minute, minute]
         #expect(moments.map(flow.takes) == [true, true, true, false, false, true, false, true, true, true, false])
     }
@@ -40,7 +40,7 @@ private final class Flow {
         #expect(passing(plan, [0] + Array(repeating: second / 2, count: 1000) + [second]) == 2)
     }
 
-    @Test("without a burst as many pass at once as in a second, and at least one")
+    @Test("the default burst is the number of events in a second, and at least one")
     func usualBurst() {
         #expect(LimitPlan(rate(100)).burst == 100)
         #expect(LimitPlan(EventRate(perDay: 6000 * 1440)).burst == 100)
@@ -57,7 +57,7 @@ private final class Flow {
         #expect(passing(LimitPlan(rate(1_000_000_000)), [0, 1, .max]) == 3)
     }
 
-    @Test("in no stretch of time do more pass than its rate and the burst allow, and never fewer than a slow model lets pass")
+    @Test("in no period do more events pass than the rate and the burst allow, and never fewer than in a slow model")
     func model() {
         var random = Seeded(state: 7)
         for _ in 0..<40 {
@@ -74,7 +74,7 @@ private final class Flow {
         }
     }
 
-    /// What the definition says: with one more, no stretch that ends now holds more than the burst and what the rate brings in it.
+    /// Returns true if one more event passes by the definition: no period that ends now has more events than the burst and the rate allow.
     private static func allows(_ now: Int64, after passed: [Int64], _ plan: LimitPlan) -> Bool {
         passed.indices.allSatisfy { first in
             let count = passed.count - first + 1
@@ -83,21 +83,21 @@ private final class Flow {
         }
     }
 
-    @Test("a clock that is set back gives nothing twice, and stops nothing")
+    @Test("a clock that is set back gives no time twice, and stops nothing")
     func setBack() {
         let flow = Flow(LimitPlan(rate(1), burst: 1))
         let moments = [100 * minute, 100 * minute, minute, minute + second - 1000, minute + second]
         #expect(moments.map(flow.takes) == [true, false, false, false, true])
     }
 
-    @Test("blocks that overtake one another bring no more than time does")
+    @Test("blocks that overtake each other gain no extra events")
     func overtaking() {
-        // Two blocks, half a second apart, take turns: their half second must count once.
+        // Two blocks, half a second apart, take turns. The half second between them must count only once.
         let moments = (0..<100).flatMap { _ in [minute, minute + second / 2] }
         #expect(passing(LimitPlan(rate(2), burst: 1), moments) == 2)
     }
 
-    @Test("a smaller burst that takes over is never owed more than it holds")
+    @Test("a bucket whose burst becomes smaller never lacks more than it now holds")
     func smaller() {
         let flow = Flow(LimitPlan(rate(10), burst: 100))
         for _ in 0..<100 { #expect(flow.takes(0)) }
@@ -114,7 +114,7 @@ private final class Flow {
         }
     }
 
-    @Test("what is over the limit is counted as such; what is kept passes it and uses none of it up")
+    @Test("an event over the limit counts as limited; an event that is kept passes and uses up nothing of the limit")
     func kept() {
         let bench = Bench(plan(limited(2, keep: ["error_*"])))
         for _ in 0..<5 { bench.take(#"{"event":"error_x"}"#, arrival: minute) }
@@ -123,7 +123,7 @@ private final class Flow {
         #expect(bench.lines().count == 7)
     }
 
-    @Test("only what is in the sample uses the limit up")
+    @Test("only events in the sample use up the limit")
     func behindTheSample() {
         let bench = Bench(plan(limited(10, rate: 0.5)))
         for user in 0..<100 { bench.take(#"{"userId":"\#(user)"}"#, arrival: minute) }
@@ -134,7 +134,7 @@ private final class Flow {
         #expect(bench.tally[0, .sampledOut] == all.tally[0, .sampledOut])
     }
 
-    @Test("to ask for verdicts and findings uses nothing up")
+    @Test("a request for verdicts and findings uses up nothing of the limit")
     func trial() {
         let bench = Bench(plan(limited(1)))
         for _ in 0..<3 {
@@ -146,7 +146,7 @@ private final class Flow {
         #expect(bench.findings("{}")[0].sample?.isWithinLimit == false)
     }
 
-    @Test("each route has a limit of its own, and goes on with it under another plan that has its name")
+    @Test("each route has its own limit, and continues with it under the next plan that has its name")
     func handedOn() {
         let memories = RouteMemories()
         var first = plan(limited(2), limited(3))
@@ -160,10 +160,10 @@ private final class Flow {
         (second.routes[0].name, second.routes[1].name, second.routes[2].name) = ("b", "a", "c")
         let next = Bench(second, memories: memories)
         #expect(next.verdicts("{}") == [.admitted, .limited, .admitted])
-        // The plan before may still have blocks in hand.
+        // The plan before may still judge blocks.
         bench.take("{}")
         #expect(next.verdicts("{}") == [.limited, .limited, .admitted])
-        // A name that was gone begins anew.
+        // A route whose name was gone begins anew.
         _ = Bench(plan(route { $0.name = "b" }), memories: memories)
         #expect(Bench(second, memories: memories).verdicts("{}") == [.limited, .admitted, .admitted])
     }

@@ -18,7 +18,7 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
         }
     }
 
-    @Test("the first glob that matches the name makes the rate, and else it is the usual one")
+    @Test("the first glob that matches the name decides the rate; otherwise it is the usual one")
     func firstMatch() {
         let bench = Bench(plan(NamedRateTests.sample(0, ("item_viewed", 1), ("item_*", 0), ("a*", 1), ("*", 0.5))))
         for user in 0..<50 {
@@ -31,7 +31,7 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
         #expect((450...550).contains(half))
     }
 
-    @Test("a user who is in by a lower rate is in by every higher one, whatever the names")
+    @Test("a user who is in at a lower rate is in at every higher one, whatever the names")
     func nested() {
         let bench = Bench(plan(NamedRateTests.sample(0.5, ("few", 0.05), ("some", 0.1))))
         for user in 0..<2000 {
@@ -41,7 +41,7 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
         }
     }
 
-    @Test("each event carries the rate that let it in, and 1 when it was kept")
+    @Test("each event carries the rate at which it passed, or 1 if it was kept")
     func annotated() {
         var route = NamedRateTests.sample(0.999999, ("few", 0.9999), ("all", 1))
         route.sample?.keep = [Glob("kept")]
@@ -76,14 +76,14 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
         #expect(annotated("{}", at: "context.rate") == #"{"context":{"rate":1}}"#)
     }
 
-    @Test("it is written last, whatever the transforms do to its place")
+    @Test("the rate is written last, whatever the transforms do to its member")
     func last() {
         let dropped = annotated(#"{"context":{"x":1}}"#, at: "context.rate") { $0.transforms = [.drop([path("context")])] }
         #expect(dropped == #"{"context":{"rate":1}}"#)
         #expect(annotated("{}", at: "r") { $0.transforms = [.set([(path("r"), "5")])] } == #"{"r":1}"#)
     }
 
-    @Test("what consent cuts stays cut on an event that is annotated, level by level")
+    @Test("members that consent cuts stay cut on an annotated event, at every level")
     func cut() {
         var plan = plan(
             route {
@@ -111,7 +111,7 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
     private nonisolated(unsafe) static let rates = Traffic.ladder.map(SampleRate.init)
     private static let oneUser = path("userId")
 
-    /// So many events in a second, evenly, from the second on; how many would pass in each second, and the rates that were used.
+    /// Steady traffic. `run` sends so many events per second and returns how many would pass in each second, and the rates that were used.
     private struct Model {
         var traffic = Traffic()
         let rule: TargetRule
@@ -145,7 +145,7 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
         #expect(ladder.allSatisfy { "\($0)".utf8.count <= 8 })
     }
 
-    @Test("the rate follows the traffic up and down: what passes stays between three quarters of the target and all of it")
+    @Test("the rate follows the traffic up and down: between three quarters of the target and all of it passes")
     func follows() {
         var model = Model(200)
         for perSecond in [2000, 20_000, 700, 4000] {
@@ -155,21 +155,21 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
             #expect(rates.count == 1, "steady traffic has one rate, and so the same users")
         }
         _ = model.run(100, seconds: 60)
-        #expect(model.run(100, seconds: 10).rates == [1], "where the target is not reached all pass")
+        #expect(model.run(100, seconds: 10).rates == [1], "all events pass if the target is not reached")
     }
 
-    @Test("a rush that comes in one moment is met while it comes")
+    @Test("the rate reacts to a burst while the burst comes")
     func rush() {
         var model = Model(200)
         let (passing, _) = model.run(1_000_000, seconds: 1)
-        // Ten seconds of the target, and their share of the logarithm.
+        // Ten seconds of the target pass, times the growth by the logarithm.
         #expect(passing[0] < 2000 * 8)
-        // It calms down as it was.
+        // Afterwards the rate is 1 again.
         _ = model.run(100, seconds: 120)
         #expect(model.run(100, seconds: 1).rates == [1])
     }
 
-    @Test("a clock that is set changes the rate no more than a rush does, and stops nothing")
+    @Test("a clock that is set disturbs the rate only for a short time, and stops nothing")
     func clock() {
         var model = Model(200)
         _ = model.run(2000, seconds: 60)
@@ -191,7 +191,7 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
                 }))
     }
 
-    @Test("who is in at the rate is told by the same hash as in any sample, and the rate stands on the event")
+    @Test("the same hash as in any sample decides who is in at the rate, and the event carries the rate")
     func keyed() throws {
         let bench = bench()
         for user in 0..<3000 { bench.take(#"{"userId":\#(user)}"#, arrival: second * Int64(user) / 100) }
@@ -209,7 +209,7 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
         #expect((0.075...0.1).contains(last))
     }
 
-    @Test("what is kept is always in, at the rate 1, and counts for no traffic")
+    @Test("an event that is kept always passes at the rate 1, and does not count as traffic")
     func kept() {
         let bench = bench()
         for index in 0..<5000 { bench.take(#"{"event":"kept","userId":\#(index)}"#) }

@@ -56,7 +56,7 @@ import Testing
             #expect(!admitted[1] || admitted[2])
             for i in 0..<3 where admitted[i] { counts[i] += 1 }
         }
-        // Fixed by the constant key: these numbers may never change.
+        // The constant key fixes these numbers. They must never change.
         #expect(counts == [479, 996, 4947])
     }
 
@@ -69,7 +69,7 @@ import Testing
         #expect(hash("5f2c9c1e-8a54-4f6a-9d3e-0c1b2a394857") == 666_035_105_285_102_183)
     }
 
-    @Test("rate 1 takes all and rate 0 none")
+    @Test("the rate 1 takes all events, and the rate 0 takes none")
     func bounds() {
         for user in 0..<200 {
             #expect(isIn(#"{"userId":"\#(user)"}"#, 1))
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("an event with neither is judged by its bytes")
+    @Test("an event with neither a value nor a messageId is judged by its bytes")
     func byBytes() {
         for i in 0..<50 {
             let line = #"{"n":\#(i),"messageId":"\ud800"}"#

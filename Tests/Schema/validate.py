@@ -1,10 +1,10 @@
-"""Holds the JSON Schema of routes.json against a validator that is not ours.
+"""Checks the JSON Schema of routes.json with a validator from outside the project.
 
 usage: validate.py CORPUS SCHEMA FILE...
 
-CORPUS is what the tests of Configuration write: a schema for their modules, good files, and broken files. SCHEMA is what
-`switchyard schema` prints, and the files must be good by it. What the schema accepts of the broken files must stand below, with
-the reason why no schema can tell.
+CORPUS is the output of the tests of Configuration: a schema for their modules, good files, and broken files. SCHEMA is the output of
+`switchyard schema`, and it must accept each FILE. If the schema of the corpus accepts a broken file, the list below must contain that
+file, with the reason why a schema cannot find the fault.
 """
 
 import json
@@ -12,39 +12,39 @@ import sys
 
 from jsonschema import Draft202012Validator
 
-NAMES = "no schema compares a name with the names of another part of the file"
-EQUAL = "no schema compares one member of the items of a list, or of the values of an object"
-SIZES = "no schema compares sizes or times, which are text"
+NAMES = "a schema cannot compare a name with the names in another part of the file"
+EQUAL = "a schema cannot compare one member of the items of a list, or of the values of an object"
+SIZES = "a schema cannot compare sizes or times, which are text"
 TWO_WAYS = "one path can be written in two ways"
-PARSER = "a parser that keeps the last of two equal keys shows the schema only that one"
-NEEDS = "what one key needs of another is told better by check"
-ADDRESS = "no schema reads addresses"
-OUTSIDE = "what a placeholder stands for is not in the file"
+PARSER = "a JSON parser keeps only the last of two equal keys"
+NEEDS = "check reports with a better message that one key needs another one"
+ADDRESS = "a schema cannot parse addresses"
+OUTSIDE = "the value of a placeholder is not in the file"
 
-# The broken files that the schema cannot tell, each with the reason.
+# The broken files that the schema accepts, each with the reason.
 EXCEPTIONS = {
     "an escaped duplicate": PARSER,
     "a short key from the environment": OUTSIDE,
-    "two of standard input": EQUAL,
+    "two sources of standard input": EQUAL,
     "a batch larger than the queue": SIZES,
     "a batch larger than its own queue": SIZES,
-    "a pause that begins above its most": SIZES,
-    "a queue that spills": NEEDS,
+    "a first pause that is longer than the longest": SIZES,
+    "a queue that spills without a disk": NEEDS,
     "an address of admin that others can reach": NEEDS,
     "a socket for admin": ADDRESS,
-    "rules that would get round the consent of the event they are made of": NAMES,
-    "keys for routes that there are not": NAMES,
-    "rights to write a ledger that there is not": NEEDS,
-    "events that are held for ever, since there is no ledger": NEEDS,
+    "emit rules that would bypass the consent of the original": NAMES,
+    "keys for routes that do not exist": NAMES,
+    "rights to write a ledger that does not exist": NEEDS,
+    "events that are held without a ledger": NEEDS,
     "events that are held by their region, without a ledger": NEEDS,
     "an unknown provider": NAMES,
     "an unknown provider without a near name": NAMES,
-    "two routes of a name": EQUAL,
-    "the name of a route without one": EQUAL,
+    "two routes with the same name": EQUAL,
+    "a name that another route has by default": EQUAL,
     "a match on one path written twice": TWO_WAYS,
     "a set of one path twice": TWO_WAYS,
     "a hash with an unknown key": NAMES,
-    "a hash with a key where there is none": NAMES,
+    "a hash with a key in a file without keys": NAMES,
     "a hash of a hash": EQUAL,
     "levels whose purposes do not grow": NAMES,
     "an unknown level": NAMES,
@@ -52,13 +52,13 @@ EXCEPTIONS = {
     "an unknown purpose": NAMES,
     "purposes where the levels have none": NAMES,
     "a policy of an unknown level": NAMES,
-    "a rule that says how the unknown are judged": NAMES,
+    "an emit rule that sets the member that chooses the policy": NAMES,
     "an unknown purpose of the privacy control": NAMES,
     "a map to an unknown purpose": NAMES,
-    "a ledger under a key that there is not": NAMES,
+    "a ledger with a key that does not exist": NAMES,
     "a ledger without keys": NAMES,
-    "a ledger whose key was its own before": EQUAL,
-    "a ledger under keys that others use": NAMES,
+    "a ledger whose key is also a previous one": EQUAL,
+    "a ledger with keys that are used elsewhere": NAMES,
     "an unknown default": NAMES,
     "a variable that is not set": OUTSIDE,
     "a file that is not there": OUTSIDE,
@@ -81,7 +81,7 @@ def parse(text):
 
 
 def refusal(validator, text):
-    """Why the text is refused; None when it is not."""
+    """Returns the reason why the text is refused, or None if it is valid."""
     try:
         value = parse(text)
     except ValueError as error:
@@ -111,11 +111,11 @@ def main(corpus_path, schema_path, files):
         if why:
             refused += 1
             if what in EXCEPTIONS:
-                faults.append(f"an exception that is none, the schema refuses it: {what}: {why}")
+                faults.append(f"an exception is not needed, because the schema refuses the file: {what}: {why}")
         elif what not in EXCEPTIONS:
             faults.append(f"the schema accepts a broken file: {what}:\n{broken['text']}")
     for stale in EXCEPTIONS.keys() - {broken["what"] for broken in corpus["broken"]}:
-        faults.append(f"an exception for a file that there is not: {stale}")
+        faults.append(f"an exception for a file that is not in the corpus: {stale}")
 
     validator = Draft202012Validator(installed)
     for path in files:

@@ -1,4 +1,4 @@
-/// Numbers that look random and are the same in every run with the same seed (SplitMix64).
+/// A generator of numbers that look random and are the same in every run with the same seed (SplitMix64).
 public struct Seeded: RandomNumberGenerator, Sendable {
     public var state: UInt64
 
@@ -12,13 +12,13 @@ public struct Seeded: RandomNumberGenerator, Sendable {
         return mixed ^ mixed >> 31
     }
 
-    /// A number from 0 to just below the bound.
+    /// Returns a number from 0 to `bound` - 1.
     public mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
-    /// One element of a list that is not empty.
+    /// Returns an element of a list that is not empty.
     public mutating func pick<Element>(_ list: [Element]) -> Element { list[below(list.count)] }
 
-    /// Every element of the range with a probability of one in `share`.
+    /// Returns a set that contains each element of the range with a probability of one in `share`.
     public mutating func subset(of range: ClosedRange<Int>, oneIn share: Int) -> Set<Int> {
         Set(range.filter { _ in below(share) == 0 })
     }

@@ -4,13 +4,13 @@ import Testing
 
 @testable import Sending
 
-@Suite("The checkpoint of a sending")
+@Suite("The checkpoint of the sender")
 struct CheckpointTests {
     private func place(_ descriptor: Int32, _ offset: Int, _ line: Int) throws -> Checkpoint.Place {
         Checkpoint.Place(mark: try FileMark(descriptor, upTo: offset), offset: offset, line: line)
     }
 
-    @Test("what was written is found again, for each file its own")
+    @Test("what was written is found again, separately for each file")
     func again() throws {
         let folder = Folder()
         let (a, b) = (folder.file("a", "one\ntwo\n"), folder.file("b", "three\n"))
@@ -25,7 +25,7 @@ struct CheckpointTests {
         for number in [a, b] { close(number) }
     }
 
-    @Test("a file that was written anew, cut off or replaced is read from its beginning, and one that has grown is not")
+    @Test("a file that was rewritten, truncated or replaced is read from its beginning, and a file that has grown is not")
     func changed() throws {
         let folder = Folder()
         let a = folder.file("a", "one\ntwo\n")
@@ -44,7 +44,7 @@ struct CheckpointTests {
         for number in [a, b] { close(number) }
     }
 
-    @Test("the checkpoint of another router, and what is none, are refused in words")
+    @Test("the checkpoint of another router, and a file that is not a checkpoint, are refused with a message")
     func refused() throws {
         let folder = Folder()
         let a = folder.file("a", "one\n")
@@ -55,13 +55,13 @@ struct CheckpointTests {
         do { _ = try Checkpoint(folder.path + "/a", target: "http://y") } catch { words.append(error.message) }
         #expect(
             words == [
-                "\(path): is the checkpoint of sending to http://x; name another file",
-                "\(folder.path)/a: is no checkpoint of switchyard send; remove it to begin anew, or name another file",
+                "\(path): is the checkpoint for sending to http://x; name another file",
+                "\(folder.path)/a: is not a checkpoint of switchyard send; remove it to begin again, or name another file",
             ])
         close(a)
     }
 
-    @Test("a file that was written anew with the same beginning is read from its beginning")
+    @Test("a file that was rewritten with the same beginning is read from its beginning")
     func sameBeginning() throws {
         let folder = Folder()
         let head = String(repeating: "h", count: 2047) + "\n"
@@ -77,7 +77,7 @@ struct CheckpointTests {
         close(a)
     }
 
-    @Test("a byte that changed is refused, and never makes another place")
+    @Test("a changed byte is refused, and never leads to another place")
     func damaged() throws {
         let folder = Folder()
         let a = folder.file("a", "one\ntwo\n")
@@ -92,7 +92,7 @@ struct CheckpointTests {
             for bit in 0..<8 {
                 var byte = text[at] ^ 1 << UInt8(bit)
                 pwrite(number, &byte, 1, off_t(at))
-                // What JSON may have between two members is no damage.
+                // A change of the whitespace between two members is not damage.
                 guard let found = try? Checkpoint(path, target: "http://x").place(of: a) else { continue }
                 #expect(found == right, "bit \(bit) of byte \(at)")
             }
@@ -102,11 +102,11 @@ struct CheckpointTests {
         pwrite(number, "5", 1, off_t(digit + 9))
         var words = ""
         do { _ = try Checkpoint(path, target: "http://x") } catch { words = error.message }
-        #expect(words == "\(path): is a damaged checkpoint of switchyard send; remove it to begin anew, or name another file")
+        #expect(words == "\(path): is a damaged checkpoint of switchyard send; remove it to begin again, or name another file")
         for number in [a, number] { close(number) }
     }
 
-    @Test("one of a newer version is refused, and one of version 1 is taken over")
+    @Test("a checkpoint of a newer version is refused, and one of version 1 is read")
     func versions() throws {
         let folder = Folder()
         let a = folder.file("a", "one\ntwo\n")
@@ -123,7 +123,7 @@ struct CheckpointTests {
         close(a)
     }
 
-    @Test("a byte order mark costs no event, and elsewhere it is part of a line")
+    @Test("a byte order mark at the beginning does not damage an event, and elsewhere it is part of a line")
     func mark() throws {
         let folder = Folder()
         let a = folder.file("a", "\u{feff}one\n\u{feff}two\n")
@@ -137,7 +137,7 @@ struct CheckpointTests {
         for number in [a, b] { close(number) }
     }
 
-    @Test("lines go on from where a checkpoint stands, and one that has not ended waits if it is to")
+    @Test("lines continue from the place of a checkpoint, and an unfinished line waits if that is requested")
     func batches() throws {
         let folder = Folder()
         let a = folder.file("a", "one\ntwo\nthr")
@@ -151,7 +151,7 @@ struct CheckpointTests {
         close(a)
     }
 
-    @Test("a checkpoint never stands in the middle of a line that is too long")
+    @Test("a checkpoint is never in the middle of a line that is too long")
     func middle() throws {
         let folder = Folder()
         let a = folder.file("a", "one\n" + String(repeating: "x", count: 300_000))

@@ -46,7 +46,7 @@ struct SenderTests {
         #expect(server.requests[0].head.contains("Authorization: Bearer k3y"))
     }
 
-    @Test("a rejected event is told with its line, blank lines counted, and costs no other")
+    @Test("a rejected event is reported with its line, counting blank lines, and does not affect other events")
     func rejected() throws {
         let server = EventServer(rejects: { $0 == "no" ? "not JSON" : nil })
         let outcome = try send("{\"n\":0}\n\n \r\nno\n{\"n\":1}\n", to: server, batch: 10)
@@ -54,7 +54,7 @@ struct SenderTests {
         #expect(outcome.diary.said == ["in:4: rejected: not JSON"])
     }
 
-    @Test("a batch of which every event is rejected does not stop the next one")
+    @Test("a batch with only rejected events does not stop the next one")
     func allRejected() throws {
         let server = EventServer(rejects: { $0 == "no" ? "not JSON" : nil })
         let outcome = try send("no\nno\n{\"n\":0}\n", to: server)
@@ -62,7 +62,7 @@ struct SenderTests {
     }
 
     @Test(
-        "whatever asks for patience or breaks the connection is tried again with the same bytes",
+        "an answer that asks for a retry, or a broken connection, is followed by the same bytes",
         arguments: [
             EventServer.Act.answer("429 Too Many Requests"), .answer("503 Service Unavailable"), .answer("500 Oh"), .reset,
         ])
@@ -76,21 +76,21 @@ struct SenderTests {
         #expect(outcome.diary.said.count == 1)
     }
 
-    @Test("when a positive answer is lost, the batch is sent a second time with the same bytes, and no third time")
+    @Test("if a positive answer is lost, the batch is sent exactly once more, with the same bytes")
     func lostAnswer() throws {
         let server = EventServer { $0 == 1 ? .takeSilently : .take }
         _ = try send(text(events(0..<6)), to: server)
         #expect(server.taken == events(0..<2) + events(2..<4) + events(2..<4) + events(4..<6))
     }
 
-    @Test("Retry-After is kept to")
+    @Test("Retry-After is respected")
     func retryAfter() throws {
         let server = EventServer { $0 == 0 ? .answer("503 Later", headers: "Retry-After: 7\r\n") : .take }
         let outcome = try send(text(events(0..<1)), to: server)
         #expect(outcome.diary.waits == [.seconds(7)] && server.taken == events(0..<1))
     }
 
-    @Test("it gives up when the time for one batch is over, and says so")
+    @Test("gives up when the time for one batch is over, and reports it")
     func givesUp() throws {
         let server = EventServer { _ in .answer("503 Later", headers: "Retry-After: 100\r\n", body: "{\"error\":\"no room\"}") }
         let outcome = try send(text(events(0..<1)), to: server)
@@ -99,13 +99,13 @@ struct SenderTests {
     }
 
     @Test(
-        "an answer that another attempt would not change ends it",
+        "an answer that a retry cannot change ends sending",
         arguments: [
             ("401 No", "", #"{"error":"the key is not valid"}"#, "router refuses the key: 401, the key is not valid"),
             ("301 Moved", "Location: http://other/\r\n", "", "router has moved to http://other/; give that address to --to"),
             ("404 Not Found", "", "", "router answers 404"),
             ("400 Bad", "", #"{"error":"what?"}"#, "router refuses the events: 400, what?"),
-            ("200 OK", "", #"{"results":[]}"#, "router tells of 0 events, 1 were sent"),
+            ("200 OK", "", #"{"results":[]}"#, "router reports 0 results, expected 1"),
         ])
     func refused(status: String, headers: String, body: String, message: String) throws {
         let server = EventServer { _ in .answer(status, headers: headers, body: body) }
@@ -113,24 +113,24 @@ struct SenderTests {
         #expect(outcome.fault?.message == message && outcome.diary.waits.isEmpty && outcome.counts.taken == 0)
     }
 
-    @Test("what is too large for one request is sent in smaller ones, and an event that is too large by itself is rejected alone")
+    @Test("a batch that is too large is sent in smaller requests, and an event that is too large alone is rejected alone")
     func tooLarge() throws {
         let server = EventServer { [0, 2, 4].contains($0) ? .answer("413 Large", body: #"{"error":"too large"}"#) : .take }
-        // 4 refused, 2 taken, 2 refused, 1 taken, 1 refused.
+        // The router refuses 4 events, takes 2, refuses 2, takes 1 and refuses 1.
         let outcome = try send(text(events(0..<4)), to: server, batch: 4)
         #expect(server.taken == events(0..<3) && outcome.counts.rejected == 1)
         #expect(outcome.diary.said == ["in:4: rejected: router answers 413, too large"])
         #expect(outcome.places.map(\.line) == [2, 3, 4])
     }
 
-    @Test("a rejected event is told with its own line in the second half of a batch too")
+    @Test("a rejected event in the second half of a batch is reported with its own line too")
     func rejectedInHalf() throws {
         let server = EventServer({ $0 == 0 ? .answer("413 Large") : .take }, rejects: { $0 == "no" ? "not JSON" : nil })
         let outcome = try send(text(events(0..<3)) + "no\n", to: server, batch: 4)
         #expect(server.taken == events(0..<3) && outcome.diary.said == ["in:4: rejected: not JSON"])
     }
 
-    @Test("a line over the limit is told and skipped without being held")
+    @Test("a line over the limit is reported and skipped, and is never in memory as a whole")
     func overlong() throws {
         let server = EventServer()
         let long = String(repeating: "x", count: 2_000_000)
@@ -139,7 +139,7 @@ struct SenderTests {
         #expect(outcome.diary.said == ["in:2: rejected: the line is too long"] && outcome.counts.rejected == 1)
     }
 
-    @Test("an answer in chunks, behind an interim one, is read whole")
+    @Test("an answer in chunks after an interim answer is read completely")
     func chunks() throws {
         var reader = AnswerReader()
         let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
@@ -151,15 +151,15 @@ struct SenderTests {
         #expect(answer == Answer(status: 200, body: Array("abcde".utf8)) && reader.isKept)
     }
 
-    @Test("what is no HTTP is no router, and trying again is in vain")
+    @Test("a server that does not answer in HTTP is not a router, and is not tried again")
     func noHTTP() throws {
         var reader = AnswerReader()
-        #expect(throws: TransportFault("what it answers is not HTTP; is this the address of a router?", canPass: false)) {
+        #expect(throws: TransportFault("does not answer in HTTP; is this the address of a router?", canPass: false)) {
             try reader.take(Array("SSH-2.0-OpenSSH\r\n\r\n\r\n".utf8)[...])
         }
     }
 
-    @Test("a router that stays silent is left, and a new connection is made for the next attempt")
+    @Test("the connection to a silent router is closed, and the next attempt makes a new one")
     func silent() throws {
         let gate = try WakeUp()
         let server = EventServer { number in
@@ -182,7 +182,7 @@ struct SenderTests {
         server.close()
     }
 
-    @Test("nobody at the address is a fault that can pass")
+    @Test("an address where no process listens is a fault that a retry may fix")
     func nobody() throws {
         let server = EventServer()
         server.close()

@@ -1,4 +1,4 @@
-// A sender whose clock the test holds, and inputs in files of a folder of its own.
+// Support for the tests of the sender: a clock that the test controls, and inputs in files of a temporary folder.
 
 import Glibc
 import Platform
@@ -37,7 +37,7 @@ final class Folder {
     }
 }
 
-/// What a sender said and how long it waited, on a clock that only waiting moves.
+/// Records what a sender said and how long it waited. Only waiting moves its clock.
 final class Diary {
     var said: [String] = []
     var waits: [Duration] = []
@@ -55,6 +55,6 @@ final class Diary {
     }
 }
 
-/// Events with their number, one a line.
+/// Returns events with these numbers, without newlines.
 func events(_ numbers: Range<Int>) -> [String] { numbers.map { "{\"n\":\($0)}" } }
 func text(_ lines: [String]) -> String { lines.map { $0 + "\n" }.joined() }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Sending
 
-@Suite("Where events are sent to")
+@Suite("The address that events are sent to")
 struct TargetTests {
-    @Test("an address without a path leads to the router's own endpoint")
+    @Test("an address without a path means the router's own endpoint")
     func plain() throws {
         let target = try Target("http://127.0.0.1:8088")
         #expect(target.way == .tcp(host: "127.0.0.1", port: "8088") && target.host == "127.0.0.1:8088")
@@ -19,7 +19,7 @@ struct TargetTests {
         #expect(try Target("http://[::1]:80/").way == .tcp(host: "::1", port: "80"))
     }
 
-    @Test("https goes by libcurl, and a Unix socket by its path")
+    @Test("https uses libcurl, and a Unix socket uses its path")
     func others() throws {
         #expect(try Target("https://events.example").url == "https://events.example/v1/events?results=each")
         #expect(try Target("https://events.example").way == .tls)
@@ -27,17 +27,17 @@ struct TargetTests {
     }
 
     @Test(
-        "what is no address is refused in words",
+        "an invalid address is refused with a message",
         arguments: [
             ("ftp://x", "--to must be http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH, is 'ftp://x'"),
             ("http://a b", "--to must be a URL of plain characters"),
             ("http://x\r\nKey: 1", "--to must be a URL of plain characters"),
-            ("http://:80", "--to: ':80' is no HOST[:PORT]"),
-            ("http://x:99999", "--to: 'x:99999' is no HOST[:PORT]"),
+            ("http://:80", "--to: ':80' is not HOST[:PORT]"),
+            ("http://x:99999", "--to: 'x:99999' is not HOST[:PORT]"),
             ("unix:x", "--to unix:PATH must be an absolute path of at most 107 bytes, is 'unix:x'"),
             (
                 "https://key@x",
-                "--to must hold no key, which others would see in the list of processes; expected --key-file or SWITCHYARD_KEY"
+                "--to must not contain a key, since others can see it in the list of processes; use --key-file or SWITCHYARD_KEY"
             ),
         ])
     func refused(text: String, message: String) {

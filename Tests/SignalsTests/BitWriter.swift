@@ -1,4 +1,4 @@
-// Writes consent strings bit by bit, as the specifications lay them out; knows nothing of how they are read.
+// Writes consent strings bit by bit, by the specifications. It is independent of the code that reads them.
 
 struct BitWriter {
     private(set) var bits = ""
@@ -14,7 +14,7 @@ struct BitWriter {
         for number in range { put(set.contains(number)) }
     }
 
-    /// A flag for each up to the highest.
+    /// Writes one flag for each number up to the highest.
     mutating func putField(_ set: Set<Int>) {
         let last = set.max() ?? 0
         put(last, 16)
@@ -45,7 +45,8 @@ struct BitWriter {
         }
     }
 
-    /// Fibonacci coding: the sum of the marked ones of 1, 2, 3, 5, 8, …, the highest last, and a one to end it.
+    /// Writes a number in Fibonacci coding: one flag for each of 1, 2, 3, 5, 8, … up to the number. Flags mark the parts of its sum. A one
+    /// ends the code.
     mutating func putFibonacci(_ number: Int) {
         var weights = [1, 2]
         while weights.last! < number { weights.append(weights[weights.count - 1] + weights[weights.count - 2]) }
@@ -59,7 +60,7 @@ struct BitWriter {
         bits += digits + "1"
     }
 
-    /// Filled up with zeros to whole characters.
+    /// The bits as base64url, padded with zeros to whole characters.
     var text: String {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         var rest = bits[...]

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(
-        "each of the four signals is known by its name",
+        "each of the four signals is recognised by its name",
         arguments: zip(
             ["ad_storage", "analytics_storage", "ad_user_data", "ad_personalization"],
             [ConsentMode.Signals.adStorage, .analyticsStorage, .adUserData, .adPersonalization]))
@@ -23,7 +23,7 @@ import Testing
         #expect(mode((name, "denied"))?.said == signal)
     }
 
-    @Test("other names say nothing, whatever their value", arguments: ["", "ad_storagf", "security_storage", "ad_personalizatioN"])
+    @Test("other names are ignored, whatever their value", arguments: ["", "ad_storagf", "security_storage", "ad_personalizatioN"])
     func others(name: String) {
         #expect(mode((name, "maybe"))?.said == [])
     }

@@ -23,8 +23,8 @@ private func header(_ ids: [Int], kind: Int = 3, version: Int = 1) -> String {
     return bits.text
 }
 
-/// How many fields of two bits a section has, by the tables of the sections' specifications: notices, the opt-outs in
-/// order, kinds of sensitive data, kinds of known children, the rest.
+/// The numbers of two-bit fields in a section, by the tables of the specifications: notices, the opt-outs in order, kinds of sensitive
+/// data, kinds of known children, the rest.
 private struct Section: CustomTestStringConvertible, Sendable {
     let id: Int
     var version = 1
@@ -50,13 +50,13 @@ private struct Section: CustomTestStringConvertible, Sendable {
         Section(21, 3, usual, 10, 5, 4), Section(22, 3, usual, 8, 1, 4), Section(23, 3, usual, 8, 1, 4),
     ]
 
-    /// `choices`: what stands in the fields of the opt-outs, then in those of sensitive data.
+    /// Writes a core. `choices` has the values of the opt-out fields, then those of sensitive data.
     func core(_ choices: [Int], version: Int? = nil) -> BitWriter {
         var bits = BitWriter()
         bits.put(version ?? self.version, 6)
         for _ in 0..<notices { bits.put(1, 2) }
         for choice in choices { bits.put(choice, 2) }
-        // Known children without consent, and the agreement: none of them an opt-out.
+        // The fields for known children and for the agreement are not opt-outs.
         for _ in 0..<(children + rest) { bits.put(1, 2) }
         return bits
     }
@@ -69,7 +69,7 @@ private struct Section: CustomTestStringConvertible, Sendable {
 @Suite struct GPPStringTests {
     // MARK: The examples of "GPP: Consent String Specification"
 
-    @Test("the example with the European section alone hands that section on")
+    @Test("the example with only the European section gives that section")
     func european() {
         reading("DBABM~CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA") { string in
             #expect(string?.tcf?.cmp == 31)
@@ -79,7 +79,7 @@ private struct Section: CustomTestStringConvertible, Sendable {
     }
 
     @Test(
-        "the examples with two sections are read, the header filled up or not",
+        "the examples with two sections are read, with and without padding in the header",
         arguments: [
             "DBACNY~CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA~1YNN", "DBACNYA~CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA~1YNN",
         ])
@@ -91,7 +91,7 @@ private struct Section: CustomTestStringConvertible, Sendable {
         #expect(optOuts(String(text.dropLast(2)) + "YN") == .sale)
     }
 
-    @Test("the example with a range of sections passes over the Canadian one")
+    @Test("the example with a range of sections skips the Canadian section")
     func canadian() {
         reading("DBABjw~CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA~1YNN") { string in
             #expect(string != nil)
@@ -102,7 +102,7 @@ private struct Section: CustomTestStringConvertible, Sendable {
 
     // MARK: Sections of the United States
 
-    @Test("each field of each section means what its specification says, and no other", arguments: Section.all)
+    @Test("each field of each section has exactly the specified meaning", arguments: Section.all)
     private func fields(section: Section) {
         let none = [Int](repeating: 2, count: section.choiceCount)
         #expect(optOuts(section.text(none)) == [])
@@ -116,7 +116,7 @@ private struct Section: CustomTestStringConvertible, Sendable {
         }
     }
 
-    @Test("a section that is cut off, or of another version, breaks the string", arguments: Section.all)
+    @Test("a section that is cut off or has another version makes the string broken", arguments: Section.all)
     private func brokenSections(section: Section) {
         let none = [Int](repeating: 2, count: section.choiceCount)
         let text = section.core(none).text
@@ -126,11 +126,11 @@ private struct Section: CustomTestStringConvertible, Sendable {
         for version in [0, section.id == 7 ? 3 : 2, 63] {
             #expect(optOuts(header([section.id]) + "~" + section.core(none, version: version).text) == nil)
         }
-        // What a later version may add behind.
+        // A later version may append fields.
         #expect(optOuts(section.text(none) + "x_") == [])
     }
 
-    @Test("Global Privacy Control is a segment of its own, and no opt-out", arguments: Section.all)
+    @Test("Global Privacy Control is a separate segment, and not an opt-out", arguments: Section.all)
     private func control(section: Section) {
         let none = [Int](repeating: 2, count: section.choiceCount)
         func isOn(_ segment: String) -> Bool? { reading(section.text(none, gpc: segment)) { $0?.isGlobalControl } }
@@ -142,7 +142,7 @@ private struct Section: CustomTestStringConvertible, Sendable {
         for broken in [".", ".A", ".gA", ".oA", ".YA.YA", ".Y=", ".YA."] { #expect(isOn(broken) == nil, "\(broken)") }
     }
 
-    @Test("what was opted out of in any section counts")
+    @Test("an opt-out in any section counts")
     func union() {
         let (national, state) = (Section.all[0], Section.all[3])
         var (choices, others) = ([Int](repeating: 2, count: national.choiceCount), [Int](repeating: 2, count: state.choiceCount))
@@ -155,20 +155,20 @@ private struct Section: CustomTestStringConvertible, Sendable {
         }
     }
 
-    @Test("a section that is not known says nothing")
+    @Test("an unknown section states nothing")
     func unknown() {
         for id in [1, 3, 4, 5, 24, 27, 28, 500, 4000] { #expect(optOuts(header([id]) + "~\u{7f}.=") == []) }
     }
 
-    @Test("the older string has four characters", arguments: ["1YYN", "1-Y-", "1YNY", "1---", "1NNN"])
+    @Test("the older US Privacy string has four characters", arguments: ["1YYN", "1-Y-", "1YNY", "1---", "1NNN"])
     func privacyString(text: String) {
         #expect(optOuts(header([6]) + "~" + text) == (text.dropFirst(2).first == "Y" ? .sale : []))
     }
 
-    // MARK: What is broken
+    // MARK: Broken strings
 
     @Test(
-        "what is no GPP string of version 1 is broken",
+        "a text that is not a GPP string of version 1 is broken",
         arguments: [
             "", "~", "D", "DBA", "DBAB", "DBABM", "DBABM~", "DBABM~CPXx", "DBABM~CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA~",
             "DBACNY~CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA", "DBABM=~CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA",
@@ -178,7 +178,7 @@ private struct Section: CustomTestStringConvertible, Sendable {
         ])
     func noString(text: String) { #expect(optOuts(text) == nil) }
 
-    @Test("a header that promises more sections than there are, or a number without end, is broken")
+    @Test("a header with too many sections or with an endless number is broken")
     func brokenHeaders() {
         func text(_ change: (inout BitWriter) -> Void) -> String {
             var bits = BitWriter()
@@ -213,7 +213,7 @@ private struct Section: CustomTestStringConvertible, Sendable {
                 }) == nil)
     }
 
-    @Test("numbers in Fibonacci coding are those of the specification's table", arguments: [1, 2, 3, 4, 5, 6, 7, 12, 53, 54, 55, 4000])
+    @Test("Fibonacci coding gives the numbers of the specification's table", arguments: [1, 2, 3, 4, 5, 6, 7, 12, 53, 54, 55, 4000])
     func fibonacci(number: Int) {
         var bits = BitWriter()
         bits.putFibonacci(number)
@@ -226,7 +226,7 @@ private struct Section: CustomTestStringConvertible, Sendable {
         }
     }
 
-    @Test("random opt-outs in random sections are read as they were meant")
+    @Test("random opt-outs in random sections are read as they were written")
     func property() {
         var random = Seeded(state: 5)
         for _ in 0..<2000 {

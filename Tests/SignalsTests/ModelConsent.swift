@@ -1,4 +1,4 @@
-// What a TC string says, as sets: written by `BitWriter`, and asked by the words of the specification.
+// A model of a TC string as sets. `BitWriter` writes it, and `allows` follows the words of the specification.
 
 struct ModelConsent {
     var version = 2

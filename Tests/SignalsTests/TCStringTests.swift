@@ -3,7 +3,7 @@ import Testing
 
 @testable import Signals
 
-/// In memory of exactly its size.
+/// Reads a string in memory of exactly its size.
 func reading<Result>(_ text: String, _ use: (TCString?) -> Result) -> Result {
     Array(text.utf8).withUnsafeBufferPointer { use(TCString($0)) }
 }
@@ -17,7 +17,7 @@ private func allows(_ consent: ModelConsent, _ purpose: Int, vendor: Int? = nil,
 @Suite struct TCStringTests {
     // MARK: The examples of "Consent string and vendor list formats v2" and of "GPP: Consent String Specification"
 
-    @Test("the example with three segments is read: nothing was allowed, and vendors were shown")
+    @Test("the example with three segments is read: nothing is allowed, and the shown vendors are listed")
     func threeSegments() {
         reading("CQSbk4AQSbk4ANwAAAENAwCgAAAAAAAAAAYgACPAAAAA.IDKQA4AAgAKAGQAygAAA.YAAAAAAAAAAA") { string in
             #expect(string?.created == 17_489_088_000)
@@ -41,9 +41,9 @@ private func allows(_ consent: ModelConsent, _ purpose: Int, vendor: Int? = nil,
         }
     }
 
-    // MARK: What is allowed
+    // MARK: Allowed purposes
 
-    @Test("a purpose may be used by consent, by legitimate interest, or by either, as the caller allows")
+    @Test("a purpose is allowed by consent, by legitimate interest or by either, as the caller asks")
     func bases() {
         let consent = ModelConsent(purposes: [1, 8, 24], interests: [8, 9])
         #expect(allows(consent, 8, .consent) == true)
@@ -56,7 +56,7 @@ private func allows(_ consent: ModelConsent, _ purpose: Int, vendor: Int? = nil,
         for purpose in [0, -1, 25, .max, .min] { #expect(allows(consent, purpose, .consent) == false) }
     }
 
-    @Test("a vendor needs the person's word too, by the same basis")
+    @Test("a vendor must be allowed on the same basis as the purpose")
     func vendors() {
         let consent = ModelConsent(purposes: [8], interests: [8, 9], vendors: [755], vendorInterests: [2])
         #expect(allows(consent, 8, vendor: 755, .consent) == true)
@@ -67,7 +67,7 @@ private func allows(_ consent: ModelConsent, _ purpose: Int, vendor: Int? = nil,
         for vendor in [0, -1, 754, 756, 65_535, 65_536, .max] { #expect(allows(consent, 8, vendor: vendor, .consent) == false) }
     }
 
-    @Test("legitimate interest is none for purpose 1, nor for 3 to 6 since policy version 4")
+    @Test("there is no legitimate interest for purpose 1, nor for purposes 3 to 6 since policy version 4")
     func interests() {
         var consent = ModelConsent(interests: Set(1...24))
         #expect(TCString.purposes.filter { allows(consent, $0, .legitimateInterest) == true } == Array(2...24))
@@ -75,7 +75,7 @@ private func allows(_ consent: ModelConsent, _ purpose: Int, vendor: Int? = nil,
         #expect(TCString.purposes.filter { allows(consent, $0, .legitimateInterest) == true } == [2] + Array(7...24))
     }
 
-    @Test("a publisher's restriction takes a basis or the purpose from the vendors it names, and from no other")
+    @Test("a publisher's restriction removes a basis or the purpose for the vendors that it names, and for no others")
     func restrictions() {
         func model(_ kinds: Int...) -> ModelConsent {
             ModelConsent(
@@ -94,7 +94,7 @@ private func allows(_ consent: ModelConsent, _ purpose: Int, vendor: Int? = nil,
         #expect(allows(model(0), 8, both) == true)
     }
 
-    @Test("a vendor that the person was not shown may nothing, where the string says who was shown")
+    @Test("a vendor that was not shown to the person is denied if the string lists the shown vendors")
     func disclosed() {
         var consent = ModelConsent(purposes: [8], vendors: [1, 2])
         #expect(allows(consent, 8, vendor: 2, .consent) == true)
@@ -106,19 +106,19 @@ private func allows(_ consent: ModelConsent, _ purpose: Int, vendor: Int? = nil,
         }
     }
 
-    @Test("special features are opted in one by one")
+    @Test("special features are allowed one by one")
     func features() {
         reading(ModelConsent(features: [1, 12]).text) { string in
             #expect((-1...14).filter { string?.allows(specialFeature: $0) == true } == [1, 12])
         }
     }
 
-    // MARK: What is broken
+    // MARK: Broken strings
 
     private static let good = ModelConsent(purposes: [1], vendors: [3])
 
     @Test(
-        "a string of another version, for more than one service, or no string at all is broken",
+        "a string of another version, a string for more than one service, and any other text are broken",
         arguments: [
             "", ".", "C", "B", "COw", "DBABM~", "1YNN", "null", "CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA=",
             "CPXxRfAPXxRfAAfKABENB+CgAAAAAAAAAAYgAAAAAAAA", "CPXxRfAPXxRfAAfKABENB/CgAAAAAAAAAAYgAAAAAAAA",
@@ -128,24 +128,24 @@ private func allows(_ consent: ModelConsent, _ purpose: Int, vendor: Int? = nil,
         ])
     func noString(text: String) { #expect(!isGood(text)) }
 
-    @Test("a string that is cut off anywhere in what it says is broken")
+    @Test("a string that is cut off anywhere is broken")
     func cutOff() {
         let consent = ModelConsent(
             purposes: [1], vendors: [3, 700], vendorInterests: [5], restrictions: [(2, 0, [7, 8, 9])], isRanged: (true, false, false))
         let text = consent.text
         #expect(isGood(text))
-        // The last character may be filling alone.
+        // The last character may be only padding.
         for length in 0..<(text.count - 1) { #expect(!isGood(String(text.prefix(length))), "\(length) characters") }
     }
 
-    @Test("what follows the end must be filling")
+    @Test("only padding may follow the end")
     func filling() {
         #expect(isGood(Self.good.text + "AAAA"))
         #expect(!isGood(Self.good.text + "AAAB"))
         #expect(!isGood(Self.good.text + String(repeating: "A", count: 20) + "g"))
     }
 
-    /// A core whose vendor consents are these entries of a range.
+    /// Writes a core whose vendor consents are these entries of ranges.
     private func ranges(last: Int, count: Int? = nil, _ entries: (Int, Int?)...) -> String {
         let head = ModelConsent().core.bits.dropLast(17 + 17 + 12)
         var bits = BitWriter()
@@ -163,11 +163,11 @@ private func allows(_ consent: ModelConsent, _ purpose: Int, vendor: Int? = nil,
         return bits.text
     }
 
-    @Test("ranges that are backwards, begin at 0, pass the highest vendor or are fewer than promised are broken")
+    @Test("ranges that are reversed, begin at 0, exceed the highest vendor or are fewer than declared are broken")
     func brokenRanges() {
         #expect(isGood(ranges(last: 9, (1, 3), (5, nil), (9, 9))))
         #expect(isGood(ranges(last: 0)))
-        // Nothing says that they stand in order.
+        // The specification does not demand an order.
         #expect(isGood(ranges(last: 9, (5, nil), (1, 3))))
         #expect(!isGood(ranges(last: 9, (3, 1))))
         #expect(!isGood(ranges(last: 9, (0, 3))))
@@ -178,7 +178,7 @@ private func allows(_ consent: ModelConsent, _ purpose: Int, vendor: Int? = nil,
         reading(ranges(last: 65_535, (65_535, nil))) { #expect($0 != nil) }
     }
 
-    @Test("a field that promises more vendors than it has is broken")
+    @Test("a bit field that declares more vendors than it has is broken")
     func brokenField() {
         var bits = BitWriter()
         for bit in ModelConsent().core.bits.dropLast(17 + 17 + 12) { bits.put(bit == "1") }
@@ -188,7 +188,7 @@ private func allows(_ consent: ModelConsent, _ purpose: Int, vendor: Int? = nil,
         #expect(!isGood(bits.text + String(repeating: "_", count: 10_000)))
     }
 
-    @Test("a restriction of no kind, or of no purpose, is broken")
+    @Test("a restriction with an invalid kind or purpose is broken")
     func brokenRestrictions() {
         func text(_ purpose: Int, _ kind: Int) -> String { ModelConsent(restrictions: [(purpose, kind, [1])]).text }
         #expect(isGood(text(1, 0)))
@@ -198,7 +198,7 @@ private func allows(_ consent: ModelConsent, _ purpose: Int, vendor: Int? = nil,
         #expect(!isGood(text(25, 0)))
     }
 
-    @Test("a segment of no known kind, a broken one, or one that stands there twice breaks the string")
+    @Test("an unknown, broken or repeated segment makes the string broken")
     func segments() {
         let core = Self.good.text
         func segment(_ kind: Int, _ rest: (Int, width: Int)...) -> String {
@@ -220,9 +220,9 @@ private func allows(_ consent: ModelConsent, _ purpose: Int, vendor: Int? = nil,
         #expect(!isGood(core + "."))
     }
 
-    // MARK: Any consent
+    // MARK: Random consent
 
-    @Test("whatever was written is read as it was meant, for every purpose, vendor and basis")
+    @Test("random strings are read as they were written, for every purpose, vendor and basis")
     func property() {
         var random = Seeded(state: 11)
         for round in 0..<60 {

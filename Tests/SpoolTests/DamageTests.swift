@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A damaged spool")
 struct DamageTests {
-    /// A spool of 200 rows of 3 kB, closed.
+    /// Creates and closes a spool of 200 rows of 3 kB. Returns its path.
     private func filled(_ folder: Folder) throws -> String {
         let file = try spool(folder)
         for row in 1...200 as ClosedRange<Int64> { try file.commit(.insert((row, ["row-\(row)-" + String(repeating: "x", count: 3000)]))) }
@@ -24,14 +24,14 @@ struct DamageTests {
         try handle.close()
     }
 
-    @Test("does not stop the start: it is set aside whole, and a new one takes its place")
+    @Test("does not stop the start: it is set aside as it is, and a new one replaces it")
     func noDatabase() throws {
         let folder = Folder()
         let path = folder.path + "/spool-x.sqlite"
         try Data("this was a spool once".utf8 + [UInt8](repeating: 7, count: 5000)).write(to: URL(fileURLWithPath: path))
         let said = Monitor<[String]>([])
         let file = try spool(folder, said: said)
-        // Nobody can tell how many there were; so that the run does not end as if nothing had happened, it counts as one.
+        // The number of lost events is unknown. It counts as 1, so that the run does not end as if nothing was lost.
         #expect(file.contents.events == 1)
         let loss = try #require(file.takeLoss())
         #expect(loss.routes.values.reduce(0, +) == 1 && loss.words.contains("an unknown number of events"))
@@ -44,7 +44,7 @@ struct DamageTests {
             "\(words)")
     }
 
-    @Test("gives what can be read of it, counts what cannot, and goes on")
+    @Test("returns the rows that can be read, counts the others as lost, and works on")
     func inTheMiddle() throws {
         let folder = Folder()
         let path = try filled(folder)
@@ -64,7 +64,7 @@ struct DamageTests {
     }
 
     @Test(
-        "a row that makes no sense is put into a table of its own, and the others go on",
+        "moves a row that makes no sense into a separate table, and returns the others",
         arguments: [
             "UPDATE batches SET payload = 'no newline' WHERE id = 2", "UPDATE batches SET entries = x'00' WHERE id = 2",
             "UPDATE batches SET events = 9 WHERE id = 2", "UPDATE batches SET events = -1 WHERE id = 2",
@@ -87,7 +87,7 @@ struct DamageTests {
         #expect(again.contents.events == 2)
     }
 
-    @Test("bytes at random never bring it down", arguments: 0..<rounds(40) as Range<UInt64>)
+    @Test("with random bytes in it never crashes the process", arguments: 0..<rounds(40) as Range<UInt64>)
     func fuzz(seed: UInt64) throws {
         let folder = Folder()
         let path = try filled(folder)
@@ -101,7 +101,7 @@ struct DamageTests {
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as! UInt64
         for _ in 0..<(1 + chance() % 20) { try overwrite(path, at: chance() % size, Int(1 + chance() % 200)) }
         guard let fault = use(folder) else { return }
-        #expect(fault.kind == .foreign, "only a damaged mark of the program or version may refuse it: \(fault)")
+        #expect(fault.kind == .foreign, "only a damaged mark or version may make the file foreign: \(fault)")
     }
 
     private func use(_ folder: Folder) -> SpoolFault? {
@@ -112,7 +112,7 @@ struct DamageTests {
             do throws(SpoolFault) {
                 try file.commit(.insert((5000, ["after"])))
             } catch {
-                // Damage that a commit meets is repaired, and the commit can be tried again, as a lane does.
+                // Damage that a commit finds is repaired. Then the commit can be tried again, as a lane does.
                 guard error.kind == .damaged else { throw error }
                 try file.commit(.insert((5000, ["after"])))
             }
@@ -127,7 +127,7 @@ struct DamageTests {
 
 @Suite("A state folder")
 struct StateFolderTests {
-    @Test("belongs to one router at a time, and tells the next one which has it")
+    @Test("belongs to one router at a time, and tells another router the process ID of that one")
     func claims() throws {
         let folder = Folder()
         let path = folder.path + "/state"
@@ -136,14 +136,14 @@ struct StateFolderTests {
         #expect(StateFolder.owner(of: path) == getpid())
         do {
             _ = try StateFolder.claim(path)
-            Issue.record("two have it")
+            Issue.record("two routers have the folder")
         } catch let taken as StateFolder.Taken {
             #expect(taken.pid == getpid())
         }
         withExtendedLifetime(first) {}
     }
 
-    @Test("is free again when its router is gone, also one that was killed")
+    @Test("is free again when its router has ended, even if it was killed")
     func frees() throws {
         let folder = Folder()
         try Data("99999\n".utf8).write(to: URL(fileURLWithPath: folder.path + "/router.pid"))
@@ -159,7 +159,7 @@ struct StateFolderTests {
         #expect(StateFolder.provider(of: String(file.dropFirst(3))) == name)
     }
 
-    @Test("makes its key once, and says so when it is broken")
+    @Test("creates its key once, and throws if the key file is damaged")
     func key() throws {
         let folder = Folder()
         let state = try StateFolder.claim(folder.path)
@@ -178,7 +178,7 @@ struct DeadLetterTests {
         try #require(try DeadLetterFile(folder.path + "/dead-letters.sqlite", cipher: key.map { Cipher(secret($0)) }))
     }
 
-    @Test("are found by provider and time, counted, and taken out one by one")
+    @Test("are found by provider and time, counted, and removed one by one")
     func choices() throws {
         let folder = Folder()
         let letters = try file(folder)
@@ -196,7 +196,7 @@ struct DeadLetterTests {
         #expect(!folder.holds("planted"))
     }
 
-    @Test("are sealed like spools, and need the key to be read")
+    @Test("are encrypted like spools, and need the key to be read")
     func seals() throws {
         let folder = Folder()
         let letters = try file(folder, key: "0123456789abcdef")
@@ -209,7 +209,7 @@ struct DeadLetterTests {
         #expect(try blind.counts().first?.count == 1)
     }
 
-    @Test("keep the level that they were admitted under")
+    @Test("keep the level under which they were admitted")
     func levels() throws {
         let folder = Folder()
         let letters = try file(folder)
@@ -223,11 +223,11 @@ struct DeadLetterTests {
         #expect(try letters.letters(.init()).first?.subjects == [SubjectKey(high: 1, low: 0), SubjectKey(high: 1, low: 1)])
     }
 
-    @Test("are removed when they are older than they may get, by provider and route, and the next is told")
+    @Test("are removed when they are too old for their provider and route, and the next due time is returned")
     func expire() throws {
         let folder = Folder()
         let letters = try file(folder)
-        // Their arrivals are their lengths.
+        // The arrival of each event is its length.
         for provider in ["a", "b"] {
             try letters.bury(
                 batch(["planted-old", "x"]), at: 50, provider: provider, routes: ["r"], reason: "rejected", code: 1, answer: "", attempts: 1
@@ -236,7 +236,7 @@ struct DeadLetterTests {
         #expect(try letters.expire(at: 100) { _, _ in nil } == (0, nil))
         #expect(try letters.expire(at: 100) { provider, route in provider == "a" && route == "r" ? 100 : nil } == (0, 101))
         #expect(try letters.expire(at: 101) { provider, _ in provider == "a" ? 100 : nil } == (1, 111))
-        #expect(try letters.expire(at: 101) { provider, _ in provider == "a" ? 50 : 100 } == (2, 111), "each by its own time")
+        #expect(try letters.expire(at: 101) { provider, _ in provider == "a" ? 50 : 100 } == (2, 111), "each provider has its own limit")
         #expect(try letters.expire(at: 111) { _, _ in 100 } == (1, nil))
         try letters.tidy()
         #expect(try letters.counts().isEmpty && !folder.holds("planted"))
@@ -257,7 +257,7 @@ struct DeadLetterTests {
         #expect(found.count == 600 && found.allSatisfy { $0.event == Array("aa".utf8) })
     }
 
-    @Test("are none where there is no file, and none is made by looking")
+    @Test("do not exist without a file, and a look creates no file")
     func absent() throws {
         let folder = Folder()
         #expect(try DeadLetterFile(folder.path + "/dead-letters.sqlite", makes: false) == nil)

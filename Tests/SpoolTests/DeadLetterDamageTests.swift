@@ -22,7 +22,7 @@ extension DeadLetterFile {
         try bury(batch(texts), at: 5, provider: "out", routes: ["r"], reason: "rejected", code: 400, answer: "no", attempts: 2)
     }
 
-    /// All that can be given out, with what is told of each.
+    /// Returns all letters that can be given out.
     fileprivate func all() throws(StorageFault) -> [DeadLetter] {
         var (all, page): ([DeadLetter], [DeadLetter]) = ([], [])
         repeat {
@@ -37,7 +37,7 @@ extension DeadLetterFile {
 
 private func text(_ number: Int) -> String { "letter-\(number)-" + String(repeating: number > 20 ? "y" : "x", count: 900) }
 
-/// Dead letters after a kill: the first twenty stand in the main file, the others in the log, and three have left.
+/// Returns dead letters after a kill: the first 20 are in the main file, the others are in the log, and three were removed.
 private func killed() throws -> Folder {
     let folder = Folder(inMemory: true)
     let file = try #require(try open(folder))
@@ -48,12 +48,12 @@ private func killed() throws -> Folder {
     return try folder.killed()
 }
 
-@Suite("Dead letters that were damaged")
+@Suite("Damaged dead letters")
 struct DeadLetterDamageTests {
     private static let originals = (1...40).map(text)
     private static let sound = Result { try killed() }
 
-    @Test("are never given out wrong, never bring the process down, and are never lost in silence", arguments: 0..<110 as Range<UInt64>)
+    @Test("are never given out wrong, never crash the process, and are never lost silently", arguments: 0..<110 as Range<UInt64>)
     func damage(seed: UInt64) throws {
         let folder = try Self.sound.get().killed()
         var vandal = Vandal(seed)
@@ -89,7 +89,7 @@ struct DeadLetterDamageTests {
     }
 
     @Test(
-        "with a log that was cut, emptied or removed, or a main file that was, are counted, and what was found is set aside",
+        "are counted and set aside if the log or the main file was cut, emptied or removed",
         arguments: [
             (lettersLog, 0, 20), (lettersLog, nil, 20), (lettersLog, 40, 20), (letters, 0, 37), (letters, 1, 37), (letters, nil, 37),
         ] as [(String, Int?, Int)])
@@ -101,12 +101,12 @@ struct DeadLetterDamageTests {
         } else {
             try FileManager.default.removeItem(atPath: folder.path + "/" + name)
         }
-        // SQLite makes an empty log where there is none.
+        // SQLite creates an empty log if there is none.
         let kept = { folder.files.filter { !$0.hasSuffix("-shm") && !($0.hasSuffix("-wal") && folder.bytes($0).isEmpty) } }
         let files = kept()
         var fault: StorageFault?
         do throws(StorageFault) { _ = try open(folder, makes: false) } catch { fault = error }
-        #expect(fault?.kind == .damaged && kept() == files, "who only looks changes nothing")
+        #expect(fault?.kind == .damaged && kept() == files, "an opening that does not mend changes nothing")
         let said = Monitor<[String]>([])
         let file = try #require(try open(folder, said: said, makes: false, mends: true))
         #expect(file.loss?.events == lost)
@@ -118,7 +118,7 @@ struct DeadLetterDamageTests {
     }
 
     @Test(
-        "of which one is changed lose that one alone, whichever column it is, and it is kept aside",
+        "are lost alone if one of their columns was changed, and the damaged file is set aside",
         arguments: [
             "event = replace(event, 'letter-7-', 'letter-8-')", "provider = 'other'", "subjects = x''", "level = NULL", "sealed = 1",
             "arrival = arrival - 1", "checksum = NULL",
@@ -134,7 +134,7 @@ struct DeadLetterDamageTests {
         #expect(folder.bytes("dead-letters.sqlite.damaged-3600").count > 4096)
     }
 
-    @Test("that are damaged while the file is open are not given out and not removed")
+    @Test("are not given out and not removed if they are damaged while the file is open")
     func whileOpen() throws {
         let folder = try Self.sound.get().killed()
         let file = try #require(try open(folder))
@@ -150,7 +150,7 @@ struct DeadLetterDamageTests {
         #expect(try #require(try open(folder)).loss?.events == 1)
     }
 
-    @Test("are none that others bury, look at and remove at the same time")
+    @Test("do not come from several connections that add, read and remove letters at the same time")
     func shared() throws {
         let folder = Folder(inMemory: true)
         let first = try #require(try open(folder))
@@ -170,19 +170,19 @@ struct DeadLetterDamageTests {
             #expect(try again.loss == nil && again.all().count == 20)
             again.close()
         }
-        // The witness knows of the last that any of them has done.
+        // The witness records the last commit of any connection.
         try killed.write(Data(), lettersLog)
         try folder.write(Data(), letters)
         #expect(try #require(try open(folder)).loss?.events == 20)
     }
 
-    @Test("are not taken for lost where a person has taken them away from a router, or destroyed them")
+    @Test("are not reported as lost if a person removed the file on purpose")
     func onPurpose() throws {
         let folder = try Self.sound.get().killed()
         let path = folder.path + "/" + letters
         try #require(try open(folder)).close()
         try DeadLetterFile.forgetRemoved(path)
-        #expect(try #require(try open(folder)).all().count == 37, "of a file that is there nothing is forgotten")
+        #expect(try #require(try open(folder)).all().count == 37, "a file that exists is not forgotten")
         try FileManager.default.removeItem(atPath: path)
         for companion in [lettersLog, "dead-letters.sqlite-shm"] {
             try? FileManager.default.removeItem(atPath: folder.path + "/" + companion)
@@ -191,7 +191,7 @@ struct DeadLetterDamageTests {
         #expect(try open(folder, makes: false) == nil && folder.files.isEmpty)
     }
 
-    @Test("of the forms before, without checksums, are taken over as they are, and that is said once", arguments: [1, 2])
+    @Test("of an older format without checksums are taken over as they are, with one message", arguments: [1, 2])
     func upgrade(version: Int) throws {
         let folder = Folder(inMemory: true)
         let old = try Database(folder.path + "/" + letters)
@@ -211,11 +211,11 @@ struct DeadLetterDamageTests {
         let said = Monitor<[String]>([])
         var file = try #require(try open(folder, said: said, makes: false))
         #expect(try file.events() == ["old"] && file.all()[0].level == "" && file.loss == nil)
-        #expect(said.withLock { $0.count == 1 && $0[0].contains("of form \(version), without checksums; it was taken over as it is") })
+        #expect(said.withLock { $0.count == 1 && $0[0].contains("in format \(version), without checksums; it was taken over as it is") })
         try file.keep("new")
         #expect(try file.all().map(\.id) == [41, 42])
         file.close()
-        // No version byte brings the old form back.
+        // A changed version does not bring the old format back.
         let shell = try Database(folder.path + "/" + letters, makes: false)
         try shell.run("UPDATE letters SET checksum = NULL WHERE id = 41; PRAGMA user_version = \(version)")
         shell.close()
@@ -224,7 +224,7 @@ struct DeadLetterDamageTests {
         file.close()
     }
 
-    @Test("of the form before that are damaged as well are set aside, and what can be read of them is taken as it is")
+    @Test("of an older format that cannot be read are set aside, and the loss is reported")
     func damagedOld() throws {
         let folder = Folder(inMemory: true)
         try folder.write(

@@ -6,7 +6,7 @@ import Testing
 @testable import Admission
 @testable import Spool
 
-/// What a caller may rely on: what was stored when a commit returned.
+/// The rows that a caller may rely on: they were stored when a commit returned.
 private struct Model {
     var rows: [Int64: [String]] = [:]
 
@@ -18,7 +18,7 @@ private struct Model {
     var all: [String] { rows.sorted { $0.key < $1.key }.map { "\($0.key): " + $0.value.joined(separator: " ") } }
 }
 
-/// A short life of a spool: rows come, some are rewritten, most go.
+/// The steps of a spool's life: rows are inserted, some are rewritten, and most are removed.
 private let life: [SpoolWork] = {
     var works: [SpoolWork] = []
     for step in 0..<6 {
@@ -35,9 +35,10 @@ private let life: [SpoolWork] = {
     return works
 }()
 
-@Suite("A spool on a bad disk")
+@Suite("A spool on a failing disk")
 struct FaultTests {
-    /// Lives the life until something fails; what was stored for certain, and what the step that failed would have left.
+    /// Does the steps until one fails. Returns the rows that are stored for certain, and the rows that are stored if the failed step was
+    /// done.
     private func live(_ folder: Folder, _ disk: FaultyDisk, synced: Bool = false) -> (stored: Model, perhaps: Model, fault: SpoolFault?) {
         var stored = Model()
         var perhaps = stored
@@ -56,7 +57,7 @@ struct FaultTests {
     }
 
     @Test(
-        "loses nothing that it has stored, whichever call fails and however, once or for good, and works again afterwards",
+        "loses nothing that it has stored, whichever call fails, once or permanently, and works again afterwards",
         arguments: FaultyDisk.Fault.allCases, [false, true])
     func everyCall(kind: FaultyDisk.Fault, stays: Bool) throws {
         let disk = FaultyDisk()
@@ -72,7 +73,7 @@ struct FaultTests {
             if let fault { #expect(!fault.description.isEmpty && fault.kind != .foreign, "call \(call): \(fault)") }
             let again = try spool(folder, vfs: disk.name)
             let found = try again.all()
-            // The step that failed may have been done when only the answer to it was lost.
+            // The failed step may have been done, if the call failed after its work.
             #expect(found == stored.all || found == perhaps.all, "call \(call): \(fault?.description ?? "no fault")")
             #expect(
                 again.contents.events == found.reduce(0) { $0 + $1.split(separator: " ").count - 1 }, "call \(call): the sums are wrong")
@@ -81,7 +82,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a failed commit can be tried again, and is done once")
+    @Test("lets a failed commit be tried again, and does it once")
     func again() throws {
         let disk = FaultyDisk()
         let folder = Folder(inMemory: true)
@@ -101,15 +102,15 @@ struct FaultTests {
         }
         disk.heal()
         #expect(try file.all().count == 4 + Int(calls))
-        #expect(file.contents.events == 16 + Int(calls), "what was tried in vain is not in the sums")
+        #expect(file.contents.events == 16 + Int(calls), "failed attempts are not in the sums")
     }
 
-    @Test("with durability 'power' everything stored is there after the power failed, whatever the disk had not written yet")
+    @Test("with durability 'power' has everything stored after a loss of power, whatever the disk had not written yet")
     func powerCut() throws {
         let disk = FaultyDisk()
         for seed in 0..<rounds(120) as Range<UInt64> {
             let folder = Folder(inMemory: true)
-            // The first commit makes the file; from then on power may fail at any call.
+            // The first commit creates the file. After it, power may fail at any call.
             disk.heal()
             let made = try spool(folder, vfs: disk.name, synced: true)
             try made.commit(.insert((500, ["first"])))
@@ -126,7 +127,7 @@ struct FaultTests {
         }
     }
 
-    @Test("without it the file is whole all the same, with what it had at some moment before, and what is gone is told")
+    @Test("without that durability is whole after a loss of power, has an earlier state, and reports what is lost")
     func powerCutWithoutSync() throws {
         let disk = FaultyDisk()
         for seed in 0..<60 as Range<UInt64> {
@@ -149,14 +150,14 @@ struct FaultTests {
             }
             let found = try again.all()
             #expect(states.contains(found), "seed \(seed)")
-            // What was acknowledged and is gone is told, as after any other damage.
+            // A loss of acknowledged work is reported, as after any other damage.
             let isWhole = found == stored.all || found == perhaps.all
             #expect(said.withLock { $0.isEmpty } == isWhole, "seed \(seed)")
             if !isWhole { #expect(said.withLock { $0.contains { $0.contains("transactions are gone") } }, "seed \(seed)") }
         }
     }
 
-    @Test("does not take the place that the configuration keeps free, and says whose limit it is")
+    @Test("does not use the space that the configuration keeps free, and names the limit")
     func budget() throws {
         let folder = Folder()
         let free = Monitor(1_000_000)
@@ -176,7 +177,7 @@ struct FaultTests {
         #expect(
             fault(.insert((2, ["xxxxxxxxxx"])))?.description
                 == "\(folder.path): 1,005 bytes are free on its disk, and limits.disk_free keeps 1,000 of them")
-        #expect(fault(.remove(1)) == nil, "what makes room is always done")
+        #expect(fault(.remove(1)) == nil, "work that frees space is always done")
         free.withLock { $0 = 1_000_000 }
         #expect(fault(.insert((2, [String(repeating: "x", count: 90)]))) == nil)
     }

@@ -18,7 +18,7 @@ struct GapTests {
         #expect(try database.number("PRAGMA wal_checkpoint(TRUNCATE)") == 0)
     }
 
-    /// A file whose rows were moved between pages and then deleted, but for some.
+    /// Creates a file whose rows were moved between pages. Then two thirds of them were deleted.
     private func moved(_ seed: UInt64) throws -> Database {
         let database = try Database(path)
         try database.run(
@@ -42,7 +42,7 @@ struct GapTests {
         return database
     }
 
-    @Test("holds nothing of deleted rows in the gaps of its pages, where SQLite alone leaves some, and loses no row")
+    @Test("holds nothing of deleted rows in the gaps of its pages, where SQLite alone leaves some bytes, and loses no row")
     func gaps() throws {
         var left = 0
         for seed in 0..<8 as Range<UInt64> {
@@ -50,7 +50,7 @@ struct GapTests {
             if holds("planted-") { left += 1 }
             try database.clearGaps()
             #expect(!holds("planted-") && holds("kept-"), "seed \(seed)")
-            // Nor does what was in memory bring it back.
+            // Pages in memory do not bring the bytes back either.
             try database.run("UPDATE rows SET body = body || 'more'")
             try empty(database)
             #expect(!holds("planted-"), "seed \(seed)")
@@ -61,10 +61,10 @@ struct GapTests {
             database.close()
             for end in ["", "-wal", "-shm"] { unlink(path + end) }
         }
-        #expect(left > 0, "SQLite leaves nothing any more, and this test finds nothing")
+        #expect(left > 0, "SQLite leaves nothing any more, so this test proves nothing")
     }
 
-    @Test("is left as it is while its log holds what another has written")
+    @Test("is left as it is while its log holds what another connection has written")
     func written() throws {
         let database = try moved(1)
         let other = try Database(path)

@@ -29,7 +29,7 @@ extension HeldFile {
         }
     }
 
-    /// All that wait, as they are released.
+    /// Returns all events that wait, as they are released.
     fileprivate func released() throws(StorageFault) -> [String] {
         try events(of: [person], after: 0, most: 1000, bytes: .max, except: { _ in false }).events.map {
             String(decoding: $0.body, as: UTF8.self)
@@ -39,7 +39,7 @@ extension HeldFile {
 
 private func text(_ number: Int) -> String { "held-\(number)-" + String(repeating: number > 20 ? "y" : "x", count: 900) }
 
-/// Held events after a kill: most of the first twenty stand in the main file, the others in the log, and three have left.
+/// Returns held events after a kill: most of the first 20 are in the main file, the others are in the log, and three were removed.
 private func killed() throws -> Folder {
     let folder = Folder(inMemory: true)
     let file = try #require(try open(folder))
@@ -50,12 +50,12 @@ private func killed() throws -> Folder {
     return try folder.killed()
 }
 
-@Suite("Held events that were damaged")
+@Suite("Damaged held events")
 struct HeldDamageTests {
     private static let originals = (1...40).map(text)
     private static let sound = Result { try killed() }
 
-    @Test("are never released wrong, never bring the process down, and are never lost in silence", arguments: 0..<110 as Range<UInt64>)
+    @Test("are never released wrong, never crash the process, and are never lost silently", arguments: 0..<110 as Range<UInt64>)
     func damage(seed: UInt64) throws {
         let folder = try Self.sound.get().killed()
         var vandal = Vandal(seed)
@@ -91,7 +91,7 @@ struct HeldDamageTests {
     }
 
     @Test(
-        "with a log that was cut, emptied or removed, or a main file that was, are counted, and what was found is set aside",
+        "are counted and set aside if the log or the main file was cut, emptied or removed",
         arguments: [
             (heldLog, 0, 20), (heldLog, nil, 20), (heldLog, 40, 20), (held, 0, 37), (held, 1, 37), (held, nil, 37),
         ] as [(String, Int?, Int)])
@@ -117,7 +117,7 @@ struct HeldDamageTests {
         later.close()
     }
 
-    @Test("of which one is changed in the file lose that one alone, and it is kept aside")
+    @Test("are lost alone if their body was changed, and the damaged file is set aside")
     func changed() throws {
         let folder = try Self.sound.get().killed()
         let shell = try Database(folder.path + "/" + held, makes: false)
@@ -129,7 +129,7 @@ struct HeldDamageTests {
         #expect(folder.bytes("held.sqlite.damaged-3600").range(of: Data("held-8-xx".utf8)) != nil)
     }
 
-    @Test("that are damaged while the file is open are not released, and the next start mends it")
+    @Test("are not released if they are damaged while the file is open, and the next start rebuilds the file")
     func whileOpen() throws {
         let folder = try Self.sound.get().killed()
         let file = try #require(try open(folder))
@@ -146,7 +146,7 @@ struct HeldDamageTests {
         #expect(try #require(try open(folder)).loss?.events == 1)
     }
 
-    @Test("are not taken for lost where they were destroyed on purpose, or there never were any")
+    @Test("are not reported as lost if they were destroyed on purpose or never existed")
     func onPurpose() throws {
         let folder = try Self.sound.get().killed()
         try ProvenFile.destroy(folder.path + "/" + held)
@@ -156,7 +156,7 @@ struct HeldDamageTests {
         file.close()
     }
 
-    @Test("of the form before, without checksums, are taken over as they are, and that is said once")
+    @Test("of an older format without checksums are taken over as they are, with one message")
     func upgrade() throws {
         let folder = Folder(inMemory: true)
         let old = try Database(folder.path + "/" + held)
@@ -179,13 +179,13 @@ struct HeldDamageTests {
         let said = Monitor<[String]>([])
         var file = try #require(try open(folder, said: said))
         #expect(try file.released() == ["old"] && file.loss == nil)
-        #expect(said.withLock { $0.count == 1 && $0[0].contains("of form 1, without checksums; it was taken over as it is") })
+        #expect(said.withLock { $0.count == 1 && $0[0].contains("in format 1, without checksums; it was taken over as it is") })
         try file.hold("new")
         var ids: [Int64] = []
         try file.readAll { ids.append($0.id) }
         #expect(ids == [41, 42])
         file.close()
-        // No version byte brings the old form back.
+        // A changed version does not bring the old format back.
         let shell = try Database(folder.path + "/" + held, makes: false)
         try shell.run("UPDATE events SET checksum = NULL WHERE id = 41; PRAGMA user_version = 1")
         shell.close()

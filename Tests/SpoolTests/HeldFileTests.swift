@@ -22,7 +22,7 @@ private func subject(_ name: String) -> SubjectKey {
     SubjectKey(high: UInt64(name.utf8.first!), low: 7)
 }
 
-/// An event of these subjects, one letter each, that came at that time.
+/// Returns an event of these subjects, one letter each, that came in at that time.
 private func row(_ subjects: String, _ text: String, at arrival: Int64 = 1, routes: [UInt16] = [0], given: Int = 0) -> HeldRow {
     var row = HeldRow(
         arrival: arrival, bytes: text.utf8.count - given, subjects: subjects.map { subject(String($0)) }, routes: routes, source: "in")
@@ -35,7 +35,7 @@ extension HeldFile {
 
     fileprivate func add(_ events: [(row: HeldRow, text: String)]) throws(StorageFault) {
         let texts = events.map { Array($0.text.utf8) }
-        // One after the other in memory, as a judge has them.
+        // The bodies are next to each other in memory, as a judge has them.
         let all = texts.flatMap { $0 }
         try all.withUnsafeBufferPointer { (all) throws(StorageFault) in
             var at = 0
@@ -62,7 +62,7 @@ extension HeldFile {
 
 @Suite("A file of held events")
 struct HeldFileTests {
-    @Test("gives back an event with all that is known of it, also to the next run, whose routes have other numbers")
+    @Test("returns an event with all its values, even to a later run whose routes have other numbers")
     func roundTrip() throws {
         let folder = Folder()
         #expect(try file(folder, makes: false) == nil && folder.files == [])
@@ -82,7 +82,7 @@ struct HeldFileTests {
         again.close()
     }
 
-    @Test("gives the events of some subjects in the order in which they came, each once, in pages")
+    @Test("returns the events of some subjects in the order in which they came in, each once, in pages")
     func pages() throws {
         let folder = Folder()
         defer { withExtendedLifetime(folder) {} }
@@ -107,7 +107,7 @@ struct HeldFileTests {
         held.close()
     }
 
-    @Test("destroys what it is told to, so that no file of the folder holds it, and leaves others to wait for fewer routes")
+    @Test("destroys the given events, so that no file of the folder holds them, and lets others wait for fewer routes")
     func destroys() throws {
         let folder = Folder()
         let held = try #require(try file(folder))
@@ -121,12 +121,12 @@ struct HeldFileTests {
         try held.change(remove: [2])
         try held.add((row("x", "later"), "later"))
         let ids = try held.all().map(\.id)
-        #expect(ids == [3], "a number is never given twice")
+        #expect(ids == [3], "no number is used twice")
         held.close()
         for name in folder.files { #expect(folder.mode(name) == 0o600, "\(name)") }
     }
 
-    @Test("finds what came in before a time")
+    @Test("finds the events that came in before a time")
     func byTime() throws {
         let folder = Folder()
         defer { withExtendedLifetime(folder) {} }
@@ -137,7 +137,7 @@ struct HeldFileTests {
         held.close()
     }
 
-    @Test("seals events under the key of the state folder, opens them with it alone, and binds each to its place")
+    @Test("encrypts events under a key, opens them only with that key, and binds each to its place")
     func sealed() throws {
         let folder = Folder()
         let held = try #require(try file(folder, key: "one"))
@@ -148,7 +148,7 @@ struct HeldFileTests {
         try held.file.transaction { () throws(StorageFault) in
             try held.database.run("UPDATE events SET body = (SELECT body FROM events WHERE id = 1) WHERE id = 2")
         }
-        #expect(try held.texts(of: "xy") == ["planted-one", ""], "what cannot be opened is told as empty")
+        #expect(try held.texts(of: "xy") == ["planted-one", ""], "a body that cannot be decrypted is empty")
         held.close()
         for key in [nil, "other"] as [String?] {
             var fault: StorageFault?
@@ -157,7 +157,7 @@ struct HeldFileTests {
         }
     }
 
-    @Test("counts in the room of the folder, and refuses what it has no room for")
+    @Test("counts against the limit of the folder, and refuses what exceeds it")
     func budget() throws {
         let folder = Folder()
         let budget = DiskBudget(folder.path, most: 20, reserve: 0)
@@ -173,12 +173,12 @@ struct HeldFileTests {
     }
 
     @Test(
-        "has what an addition took or nothing of it, whichever call fails and however, and works again afterwards",
+        "has an addition completely or not at all, whichever call fails, and works again afterwards",
         arguments: FaultyDisk.Fault.allCases)
     func everyCall(kind: FaultyDisk.Fault) throws {
         let disk = FaultyDisk()
         let texts = (0..<6).map { "event-\($0)-" + String(repeating: "x", count: 3000) }
-        /// What was acknowledged.
+        /// Returns the arrivals of the acknowledged events that are still there.
         func live(_ folder: Folder) -> [Int64] {
             var certain: [Int64] = []
             do throws(StorageFault) {
@@ -189,7 +189,7 @@ struct HeldFileTests {
                         try held.add(two)
                         certain += two.map(\.0.arrival)
                     } catch {
-                        // The next one is tried all the same, as the next block is.
+                        // The next addition is tried nevertheless, as the next block would be.
                     }
                 }
                 if certain.contains(0) {
@@ -212,7 +212,7 @@ struct HeldFileTests {
             let again = try #require(try file(folder, vfs: disk.name))
             let found = try again.all().map(\.arrival)
             #expect(Set(found).isSuperset(of: certain), "call \(call): \(found), certain \(certain)")
-            // What was refused does not come back, unless nothing was written behind it.
+            // A refused event does not come back, unless nothing was written after it.
             let behind = certain.last ?? -1
             #expect(found.filter { $0 < behind && !certain.contains($0) && $0 != 0 }.isEmpty, "call \(call): \(found), certain \(certain)")
             try again.add((row("y", "after"), "after"))

@@ -8,7 +8,7 @@ import Testing
 @testable import Spool
 
 extension Folder {
-    /// As a kill leaves them: whoever has the files open does nothing any more.
+    /// Copies the files as a kill leaves them. Later writes to an open file do not reach the copy.
     func killed() throws -> Folder {
         let copy = Folder(inMemory: true)
         for name in files where !name.hasSuffix("-shm") {
@@ -27,7 +27,7 @@ extension Folder {
 
 let (main, log, witness) = ("spool-x.sqlite", "spool-x.sqlite-wal", "spool-x.witness")
 
-/// A spool after a kill: 20 rows stand in the main file, and 20 in the log, of which the router had acknowledged all.
+/// Returns a spool after a kill: 20 rows are in the main file and 20 in the log. All of them were acknowledged.
 func killed(synced: Bool = false, removing: ClosedRange<Int64>? = nil) throws -> Folder {
     let folder = Folder(inMemory: true)
     var file = try spool(folder, synced: synced)
@@ -43,12 +43,12 @@ func killed(synced: Bool = false, removing: ClosedRange<Int64>? = nil) throws ->
     return try folder.killed()
 }
 
-@Suite("What vanished from a spool")
+@Suite("Events that vanished from a spool")
 struct LossTests {
     private let originals = Set((1...40).map { "\($0): row-\($0)-" + String(repeating: $0 > 20 ? "y" : "x", count: 900) })
 
     @Test(
-        "with a bit flipped anywhere in its log is counted and told, with the log aside as it was, and the rest goes on",
+        "are counted and reported if a bit was flipped anywhere in the log, which is set aside, and the spool works on",
         arguments: [false, true])
     func flips(synced: Bool) throws {
         let sound = try killed(synced: synced)
@@ -63,7 +63,7 @@ struct LossTests {
             let file = try spool(folder, synced: synced, said: said)
             #expect(file.contents.events == 40, "what is lost belongs to the account too")
             let rows = try file.all()
-            let loss = try #require(file.takeLoss(), "a flip at \(offset) passed in silence")
+            let loss = try #require(file.takeLoss(), "a flip at \(offset) was not noticed")
             #expect(rows.count >= 20 && rows.count < 40 && Set(rows).isSubset(of: originals))
             #expect(loss.routes == [0: 40 - rows.count] && file.contents.events == rows.count)
             #expect(
@@ -72,7 +72,7 @@ struct LossTests {
                 })
             #expect(folder.bytes("spool-x.sqlite.damaged-3600-wal") == bytes)
             #expect(folder.bytes("spool-x.sqlite.damaged-3600") == sound.bytes(main))
-            // It goes on, and what was lost is not told again.
+            // The spool works on, and the loss is not reported again.
             try file.commit(.insert((100, ["after"])))
             file.close()
             let later = Monitor<[String]>([])
@@ -82,7 +82,7 @@ struct LossTests {
         }
     }
 
-    @Test("with an emptied, cut or removed log, or a main file that is missing or of 0 or 1 byte, is counted and told")
+    @Test("are counted and reported if the log was emptied, cut or removed, or the main file is missing or has 0 or 1 byte")
     func gone() throws {
         let sound = try killed()
         let size = sound.bytes(log).count
@@ -104,7 +104,7 @@ struct LossTests {
         }
     }
 
-    @Test("takes with it what had been removed: that comes again, and is told")
+    @Test("may take removals with them: the removed events come again, and this is reported")
     func again() throws {
         let folder = try killed(removing: 1...5)
         unlink(folder.path + "/" + log)
@@ -114,7 +114,7 @@ struct LossTests {
         #expect(said.withLock { $0.contains { $0.contains("20 of 35 events are lost, and up to 5 that had left it may be sent again") } })
     }
 
-    @Test("is told by the names of its routes, also where nothing is left of the file")
+    @Test("are reported under the names of their routes, even if nothing is left of the file")
     func names() throws {
         let folder = Folder(inMemory: true)
         var work = SpoolWork()
@@ -129,7 +129,7 @@ struct LossTests {
         }
     }
 
-    @Test("cannot be counted where the witness is damaged too: it counts as one, is listed, and is told once")
+    @Test("count as one if the witness is damaged too, and are listed and reported once")
     func unreadableWitness() throws {
         let sound = try killed()
         try spool(sound).close()
@@ -152,7 +152,7 @@ struct LossTests {
         }
     }
 
-    @Test("of a spool that was destroyed on purpose is no loss")
+    @Test("are no loss if the spool was destroyed on purpose")
     func destroyed() throws {
         let folder = Folder()
         let path = folder.path + "/state"
@@ -166,7 +166,7 @@ struct LossTests {
         #expect(file.contents.events == 0 && file.takeLoss() == nil && said.withLock { $0 } == [])
     }
 
-    @Test("is told to who lists the spools, and nothing changes by looking")
+    @Test("are reported by the summary of a spool, which changes nothing")
     func summary() throws {
         let folder = try killed()
         var whole = SpoolSummary(of: "x", in: folder.path)
@@ -179,7 +179,7 @@ struct LossTests {
         #expect(folder.bytes(main) == before && folder.bytes(log).count == 50)
     }
 
-    @Test("cannot be told without a witness, and that is said")
+    @Test("cannot be noticed without a witness, and a message says so")
     func noWitness() throws {
         let folder = try killed()
         unlink(folder.path + "/" + witness)
@@ -193,7 +193,7 @@ struct LossTests {
 @Suite("Damage to a row of a spool")
 struct RowDamageTests {
     @Test(
-        "is found whatever column it is in: the row is kept aside, counted and never given out, and the others go on",
+        "is found in every column: the row is set aside, counted and never given out, and the other rows are given out",
         arguments: [
             "payload = replace(payload, '1500', '1510')", "payload = x'7b7d0a7b7d0a'",
             "payload = substr(payload, 1, 5) || x'0a' || substr(payload, 7)",
@@ -214,14 +214,14 @@ struct RowDamageTests {
         let again = try spool(folder)
         #expect(try again.all() == ["1: {\"seq\":1}", "3: {\"seq\":3}"])
         let loss = try #require(again.takeLoss())
-        // One that says another sum makes the file doubtful as a whole: it is set aside, and the row with it.
+        // A row with another sum makes the whole file doubtful, so the file is set aside together with the row.
         let place = change.hasPrefix("routes") ? "they may be found in " : "they are kept in its table 'damaged'"
         #expect(loss.routes == [0: 1] && loss.words.contains("1 events are damaged; \(place)"), "\(loss)")
         #expect(again.contents.events == 2 && again.contents.oldest != nil)
         #expect(try again.database.number("SELECT count(*) FROM damaged") == 1)
     }
 
-    @Test("that swaps what two rows hold is found in both")
+    @Test("that swaps the contents of two rows is found in both")
     func swapped() throws {
         let folder = Folder(inMemory: true)
         let file = try spool(folder)
@@ -236,7 +236,7 @@ struct RowDamageTests {
         #expect(try again.all() == ["3: ccc"] && again.takeLoss()?.routes == [0: 2])
     }
 
-    @Test("that takes whole rows away, or the sums, or names, or how often a row was tried, is told, and gives nothing to another route")
+    @Test("that removes or changes rows, sums, names or attempts is noticed, and gives no event to another route")
     func beside() throws {
         let sound = Folder(inMemory: true)
         let first = try spool(sound)
@@ -273,7 +273,7 @@ struct RowDamageTests {
         }
     }
 
-    @Test("to the key's mark is damage and not another key")
+    @Test("that hits the record of the key is not mistaken for another key")
     func key() throws {
         let folder = Folder(inMemory: true)
         let file = try spool(folder, key: "0123456789abcdef")
@@ -285,9 +285,9 @@ struct RowDamageTests {
     }
 }
 
-@Suite("A spool of the form before")
+@Suite("A spool of an older format")
 struct SpoolUpgradeTests {
-    /// What version 2 or 1 wrote, as far as it matters.
+    /// Creates a spool as version 1 or 2 wrote it, as far as the tests need it.
     private func old(_ version: Int, key: String? = nil) throws -> Folder {
         let folder = Folder(inMemory: true)
         let file = try spool(folder, key: key)
@@ -322,7 +322,7 @@ struct SpoolUpgradeTests {
     }
     private let rows = (1...6).map { "\($0): event-\($0) b\($0)" }
 
-    @Test("is taken over as it is, and that is said once", arguments: [(1, nil), (2, nil), (2, "0123456789abcdef")] as [(Int, String?)])
+    @Test("is taken over as it is, with one message", arguments: [(1, nil), (2, nil), (2, "0123456789abcdef")] as [(Int, String?)])
     func upgrades(version: Int, key: String?) throws {
         let folder = try old(version, key: key)
         let said = Monitor<[String]>([])
@@ -340,7 +340,7 @@ struct SpoolUpgradeTests {
         #expect(try file.all().count == 5 && file.takeLoss()?.routes == [0: 2])
     }
 
-    @Test("under another key is refused before anything of it changes")
+    @Test("under another key is refused before anything in it changes")
     func otherKey() throws {
         let folder = try old(2, key: "0123456789abcdef")
         let before = folder.bytes(main)
@@ -348,7 +348,7 @@ struct SpoolUpgradeTests {
         #expect(folder.bytes(main) == before && !folder.files.contains(witness))
     }
 
-    @Test("is of the one form or of the other wherever a failing disk cuts the upgrade off, and holds everything")
+    @Test("has the old or the new format wherever a failing disk interrupts the upgrade, and holds everything")
     func torn() throws {
         let sound = try old(2)
         let disk = FaultyDisk()
@@ -368,7 +368,7 @@ struct SpoolUpgradeTests {
         }
     }
 
-    @Test("does not come back by a flipped version: such a file is damaged, and its rows must have their checksums")
+    @Test("is not recognised by a changed version alone: such a file is damaged, and its rows must have their checksums")
     func versions() throws {
         for version in 0...7 where version != 3 {
             for keeps in [true, false] {

@@ -48,7 +48,7 @@ struct MoveTests {
         }
     }
 
-    @Test("puts its events behind those of the other and removes it")
+    @Test("appends its events to those of the other provider and removes it")
     func whole() throws {
         let fixture = try Fixture()
         try fixture.fill("old", ["one", "two"])
@@ -59,7 +59,7 @@ struct MoveTests {
         #expect(StateFolder.spools(in: fixture.folder.path) == ["new"])
     }
 
-    @Test("tells what was damaged in either, and never removes batches that are kept for a person")
+    @Test("reports damage in either spool, and never removes batches that are kept for a person")
     func damaged() throws {
         let fixture = try Fixture()
         try fixture.fill("old", ["one", "two", "three"])
@@ -70,7 +70,7 @@ struct MoveTests {
         #expect(move.events == 2 && move.left == "\(fixture.path("old")): \(kept)")
         #expect(move.losses == ["\(fixture.path("old")): 1 events are damaged; they are kept in its table 'damaged'"])
         #expect(try fixture.waiting("new") == ["1: first", "2: one", "3: three"])
-        // The next one has nothing to tell as lost, and keeps it too.
+        // The next move reports no loss, and it keeps the batch too.
         let again = try fixture.move()
         #expect(again.events == 0 && again.losses == [] && again.left == move.left)
         let old = try fixture.open("old")
@@ -78,7 +78,7 @@ struct MoveTests {
         old.close()
     }
 
-    @Test("tells what had vanished from either by then, and keeps the damaged files")
+    @Test("reports what has vanished from either spool, and keeps the damaged files")
     func vanished() throws {
         let fixture = try Fixture()
         try fixture.fill("old", ["one", "two", "three"])

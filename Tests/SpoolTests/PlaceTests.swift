@@ -1,4 +1,4 @@
-// Files of the state folder that are taken away while they are open.
+// Tests of files that are removed, moved or replaced while they are open, and of sealed texts that are moved to another row.
 
 import Database
 import Foundation
@@ -9,7 +9,7 @@ import Testing
 @testable import Admission
 @testable import Spool
 
-@Suite("A file that is taken away while it is open")
+@Suite("A file that is removed, moved or replaced while it is open")
 struct PlaceTests {
     enum Way: CaseIterable { case file, log, folder, moved, replaced }
 
@@ -26,7 +26,7 @@ struct PlaceTests {
         }
     }
 
-    @Test("stores nothing more, and says which file it is", arguments: Way.allCases)
+    @Test("stores nothing more, and the fault names the file", arguments: Way.allCases)
     func refuses(way: Way) throws {
         let folder = Folder()
         defer { try? FileManager.default.removeItem(atPath: folder.path + "-elsewhere") }
@@ -43,14 +43,14 @@ struct PlaceTests {
             #expect(error.description == "\(name): was removed, moved away or replaced while the router has it")
         }
         #expect(throws: SpoolFault.self) { try file.checkPlace() }
-        #expect(try file.all() == ["1: one", "2: two"], "what it holds is still to be read")
+        #expect(try file.all() == ["1: one", "2: two"], "its rows can still be read")
         file.letGo()
         try file.commit(.remove(1))
-        #expect(try file.all() == ["2: two"], "and to be removed: where it was only moved, it is not sent again")
+        #expect(try file.all() == ["2: two"], "and they can be removed, so that a file that was only moved does not send them again")
         file.close()
     }
 
-    @Test("is noticed by the state folder also when another one stands in its place")
+    @Test("is noticed by the state folder, even if another folder is in its place")
     func folder() throws {
         let folder = Folder()
         let path = folder.path + "/state"
@@ -64,9 +64,9 @@ struct PlaceTests {
     }
 }
 
-@Suite("A sealed piece")
+@Suite("A sealed text")
 struct SealTests {
-    @Test("is opened only at the place that it was sealed for")
+    @Test("is opened only at the place for which it was sealed")
     func places() throws {
         let cipher = Cipher(secret("0123456789abcdef"))
         let text = Array("an event".utf8)
@@ -78,7 +78,7 @@ struct SealTests {
         }
     }
 
-    @Test("that changed places with another row's is refused, and never given out as the other's")
+    @Test("that was swapped with that of another row is refused, and never given out")
     func swapped() throws {
         let folder = Folder()
         let file = try spool(folder, key: "0123456789abcdef")

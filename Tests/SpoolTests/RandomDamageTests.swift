@@ -7,7 +7,7 @@ import Testing
 @testable import Admission
 @testable import Spool
 
-/// Damage by chance, the same for the same seed.
+/// Makes random damage, which depends only on the seed.
 struct Vandal {
     private var state: UInt64
     init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
@@ -19,7 +19,7 @@ struct Vandal {
         return Int(state >> 11) % max(1, most)
     }
 
-    /// Flips bits, zeroes, cuts, appends to, or swaps pages of what a file holds.
+    /// Damages the contents of a file: flips bits, zeroes a range, cuts the end, appends bytes or swaps two pages. Returns a description.
     mutating func damage(_ data: inout Data, page: Int) -> String {
         guard !data.isEmpty else { return "nothing" }
         let at = chance(data.count)
@@ -49,13 +49,13 @@ struct Vandal {
     }
 }
 
-@Suite("A spool with damage by chance")
+@Suite("A spool with random damage")
 struct RandomDamageTests {
     private static let removed: ClosedRange<Int64> = 1...3
     private static let sound = Result { try killed(removing: removed) }
 
     @Test(
-        "never gives out a wrong event, never brings the process down, and never says nothing",
+        "never gives out a wrong event, never crashes the process, and never loses an event silently",
         arguments: 0..<rounds(230) as Range<UInt64>)
     func damage(seed: UInt64) throws {
         let originals = (1...40).map { "\($0): row-\($0)-" + String(repeating: $0 > 20 ? "y" : "x", count: 900) }
@@ -73,7 +73,7 @@ struct RandomDamageTests {
         #expect(Set(rows).isSubset(of: originals) && Set(rows).count == rows.count, "seed \(seed), \(done)")
         let missing = Set(originals.dropFirst(3)).subtracting(rows).count
         let lost = file.takeLoss()?.routes.values.reduce(0, +) ?? 0
-        // Rows whose removal is lost come again, and where the file does not say how many left it, nobody can tell them from those that wait.
+        // Rows whose removal was lost come again. If the file does not say how many rows left it, they look like rows that wait.
         let again = rows.count - (37 - missing)
         let words = said.withLock { $0.joined(separator: "\n") }
         let tale = "seed \(seed), \(done)\(missing) are missing, \(again) come again, \(lost) are told: \(words)"

@@ -6,12 +6,12 @@ import Testing
 @testable import Admission
 @testable import Spool
 
-@Suite("The rebuild of a damaged spool on a disk without room")
+@Suite("The rebuild of a damaged spool on a full disk")
 struct RebuildTests {
     private func drafts(_ folder: Folder) -> [String] { folder.files.filter { $0.contains(".rebuilt") } }
     private func aside(_ folder: Folder) -> [String] { folder.files.filter { $0.contains(".damaged-") } }
 
-    @Test("says how much it needs, leaves nothing behind and tells of no loss, and is done when there is room")
+    @Test("says how much space it needs, leaves nothing behind, reports no loss, and is done when there is space")
     func start() throws {
         let sound = try killed()
         try sound.write(Data(), log)
@@ -44,7 +44,7 @@ struct RebuildTests {
         #expect(refused > 20)
     }
 
-    @Test("is tried again while the spool is in use, counts what is lost once, and tells it when it is so")
+    @Test("is tried again while the spool is in use, and counts and reports the loss once")
     func inUse() throws {
         let disk = FaultyDisk()
         var refused = 0

@@ -9,7 +9,7 @@ import Testing
 
 private let noted = "spool-x.settled"
 
-/// A spool on a disk of its own: 40 rows of two events, of which it has no room to remove any.
+/// A spool on a separate disk, with 40 rows of two events. The disk has no space to record the removal of a row.
 private final class Full {
     let folder = Folder(inMemory: true)
     let disk = FaultyDisk()
@@ -29,7 +29,7 @@ private final class Full {
 }
 
 extension SpoolWork {
-    /// A row that is left of these rows, with the events that stand there.
+    /// Returns work that joins what is left of `rows` into one of them. `left` has the row, the index and the text of each remaining event.
     static func keep(_ row: Int64, of rows: [Int64], _ left: [(Int64, Int, String)]) -> SpoolWork {
         var work = SpoolWork()
         work.rewrite = [(row, batch(left.map(\.2)))]
@@ -41,13 +41,13 @@ extension SpoolWork {
 
 private func events(_ rows: [String]) -> [String] { rows.flatMap { $0.split(separator: " ").dropFirst().map(String.init) } }
 
-@Suite("What was confirmed on a full disk")
+@Suite("An event that was confirmed on a full disk")
 struct SettledTests {
     @Test("does not come again after a kill, while the disk is full and afterwards", arguments: [false, true])
     func survives(synced: Bool) throws {
         let full = try Full(synced: synced)
         for row in 1...20 as ClosedRange<Int64> { try full.file.commit(.remove(row)) }
-        #expect(full.said.withLock { $0.count } == 1 && full.words.contains("is noted in \(full.folder.path)/\(noted)"), "\(full.words)")
+        #expect(full.said.withLock { $0.count } == 1 && full.words.contains("are noted in \(full.folder.path)/\(noted)"), "\(full.words)")
         #expect(try full.file.all() == Full.rows(21...40))
         let kill = try full.folder.killed()
         #expect(SpoolSummary(of: "x", in: kill.path).events == 40, "\(SpoolSummary(of: "x", in: kill.path))")
@@ -65,14 +65,14 @@ struct SettledTests {
         disk.leave(.enough)
         try next.commit(.insert((41, ["a41", "b41"])))
         #expect(try next.all() == Full.rows(23...41))
-        // It stands in the spool itself now, and what is noted counts no more.
+        // The spool itself has recorded the removals now, and the notes no longer count.
         let after = try kill.killed()
         unlink(after.path + "/" + noted)
         #expect(try spool(after).all() == Full.rows(23...41))
         #expect(try spool(kill.killed()).all() == Full.rows(23...41))
     }
 
-    @Test("does not come again when the lane goes on and the spool is closed in order")
+    @Test("does not come again after the spool is closed")
     func closes() throws {
         let full = try Full()
         try full.file.commit(.remove(1, 2, 3))
@@ -81,12 +81,12 @@ struct SettledTests {
         #expect(full.said.withLock { $0.count } == 1)
     }
 
-    @Test("in part leaves the rest of its row, also of rows that were put together, and of one that is sealed", arguments: [nil, "key"])
+    @Test("leaves the rest of its row, even of joined rows and of an encrypted row", arguments: [nil, "key"])
     func parts(key: String?) throws {
         let full = try Full(key: key)
         try full.file.commit(.keep(1, of: [1], [(1, 1, "b1")]))
         try full.file.commit(.keep(2, of: [2, 3, 4], [(2, 0, "a2"), (4, 0, "a4"), (4, 1, "b4")]))
-        // In terms of what the row has become.
+        // The indexes are those of the row as it was rewritten.
         try full.file.commit(.keep(2, of: [2], [(2, 0, "a2"), (2, 2, "b4")]))
         func open(_ room: FaultyDisk.Room) throws -> (SpoolFile, FaultyDisk, Folder) {
             let (disk, folder) = (FaultyDisk(), try full.folder.killed())
@@ -105,16 +105,16 @@ struct SettledTests {
         try stuck.commit(.insert((41, ["last"])))
         #expect(try stuck.all().prefix(3) == ["1: b1", "4: a2", "5: a5 b5"])
         #expect(try spool(stuckFolder.killed(), key: key).all().prefix(3) == ["1: b1", "4: a2", "5: a5 b5"])
-        // The lane knows the row under one number, wherever its events stand.
+        // The lane knows the row under one number, wherever its events are in the file.
         try full.file.commit(.remove(2))
         #expect(try events(spool(full.folder.killed(), key: key).all()) == ["b1"] + events(Full.rows(5...40)))
         full.disk.leave(.enough)
         try full.file.commit(.insert((41, ["last"])))
         #expect(try full.file.all().prefix(2) == ["1: b1", "5: a5 b5"])
-        #expect(full.words.contains("is recorded again"))
+        #expect(full.words.contains("confirmed events are recorded again"))
     }
 
-    @Test("is as the lane knows it, after any steps and a kill between any two of them", arguments: 0..<rounds(30) as Range<UInt64>)
+    @Test("leaves the spool as the lane knows it, after a kill between any two steps", arguments: 0..<rounds(30) as Range<UInt64>)
     func model(seed: UInt64) throws {
         var chance = Vandal(seed)
         let full = try Full(rows: 30)
@@ -132,7 +132,7 @@ struct SettledTests {
                 work = .insert((last, ["a\(last)", "b\(last)"]))
                 wanted[last] = ["a\(last)", "b\(last)"]
             case 1 where there.count > 2:
-                // Some that follow each other become one.
+                // Some consecutive rows become one.
                 let some = Array(there.dropFirst(chance.chance(there.count - 2)).prefix(1 + chance.chance(3)))
                 var left: [(Int64, Int, String)] = []
                 for row in some {
@@ -162,7 +162,7 @@ struct SettledTests {
             #expect(try events(full.file.all()).sorted() == left, "seed \(seed), step \(step)")
             let kill = try full.folder.killed()
             let disk = FaultyDisk()
-            // A file that is not there cannot be made without room.
+            // A file that does not exist cannot be created without space.
             disk.leave(chance.chance(2) == 0 && kill.bytes(main).count > 0 ? .none : .enough)
             let said = Monitor<[String]>([])
             let next = try spool(kill, vfs: disk.name, said: said)
@@ -172,16 +172,16 @@ struct SettledTests {
         }
     }
 
-    @Test("comes again at worst where what is noted is damaged, and nothing else is lost", arguments: 0..<rounds(230) as Range<UInt64>)
+    @Test("comes again at worst if its note is damaged, and nothing else is lost", arguments: 0..<rounds(230) as Range<UInt64>)
     func damage(seed: UInt64) throws {
         let full = try Full()
-        // So that they lie in many slots.
+        // Only every second row is removed, so that the facts are in many slots.
         for row in stride(from: 1 as Int64, through: 31, by: 2) { try full.file.commit(.remove(row)) }
         try full.file.commit(.keep(40, of: [40], [(40, 1, "b40")]))
         let kill = try full.folder.killed()
         var (data, vandal) = (kill.bytes(noted), Vandal(seed))
         #expect(data.count == 65536)
-        // Where something is.
+        // Only these slots are in use.
         var beginning = Data(data.prefix(64 * 20))
         let done = vandal.damage(&beginning, page: 64)
         data = seed % 3 == 0 ? beginning : beginning.prefix(64 * 20) + data.dropFirst(64 * 20)
@@ -198,14 +198,14 @@ struct SettledTests {
             #expect(words.contains("\(noted): is damaged") && words.contains("may be sent again"), "seed \(seed), \(done): \(words)")
         }
         #expect(file.takeLoss() == nil)
-        // And it is in order from now on.
+        // From now on the file is in order again.
         try file.commit(.remove(36))
         let later = Monitor<[String]>([])
         #expect(try Set(events(spool(kill.killed(), said: later).all())) == found.subtracting(["a36", "b36"]), "seed \(seed), \(done)")
         #expect(!later.withLock { $0.contains { $0.contains("damaged") } }, "seed \(seed), \(done)")
     }
 
-    @Test("of another spool is left out and told, also of one that was there before under the same name")
+    @Test("of another spool is ignored with a message, even if that spool had the same name")
     func other() throws {
         let full = try Full()
         try full.file.commit(.remove(1, 2))
@@ -219,7 +219,7 @@ struct SettledTests {
         #expect(try spool(kill, said: later).all().count == 40 && later.withLock { $0 } == [])
     }
 
-    @Test("is kept where the spool itself turns out to be damaged")
+    @Test("stays settled if the spool itself turns out to be damaged")
     func rebuilt() throws {
         let sound = try killed()
         let disk = FaultyDisk()
@@ -239,7 +239,7 @@ struct SettledTests {
         #expect(try spool(kill).all() == rows)
     }
 
-    @Test("finds no room even there at some time: then nothing more is recorded, and it is said")
+    @Test("cannot be recorded any more when the file of notes is full too, and the fault says so")
     func noteFull() throws {
         let full = try Full(rows: 2200)
         var rows = 0
@@ -253,14 +253,14 @@ struct SettledTests {
         #expect(rows == SettledFile.slots && fault?.kind == .full)
         #expect(fault?.description.hasSuffix("\(noted): is full too") == true, "\(fault?.description ?? "")")
         #expect(try spool(full.folder.killed()).contents.events == 2 * (2200 - rows))
-        // What joins two of them needs no room.
+        // A fact that joins two others needs no further slot.
         try full.file.commit(.remove(2))
         full.disk.leave(.enough)
         try full.file.commit(.insert((3000, ["x"])))
         #expect(full.file.contents.events == 2 * (2200 - rows - 1) + 1)
     }
 
-    @Test("is noted all the same where it is taken away meanwhile, and the file that stands beside it is not needed")
+    @Test("is noted even if the file of notes is removed meanwhile")
     func removed() throws {
         let full = try Full()
         try full.file.commit(.remove(1))
@@ -269,7 +269,7 @@ struct SettledTests {
         #expect(try spool(full.folder.killed()).all() == Full.rows(3...40))
     }
 
-    @Test("and is all that there was makes room: an empty file takes the place of the full one")
+    @Test("frees space if it was the last one: an empty file replaces the full one")
     func renews() throws {
         let full = try Full()
         full.disk.leave(.forNewFiles)
@@ -289,7 +289,7 @@ struct SettledTests {
         #expect(try spool(full.folder, said: said).all() == ["42: y"] && said.withLock { $0 } == [])
     }
 
-    @Test("leaves nothing behind where there is no room even for an empty file, and another is made when there is")
+    @Test("leaves no file if it was the last one and there is no space for an empty file, which is created when there is space")
     func renewsLater() throws {
         let full = try Full()
         for row in 1...40 as ClosedRange<Int64> { try full.file.commit(.remove(row)) }
@@ -307,7 +307,7 @@ struct SettledTests {
         #expect(try spool(full.folder.killed()).all() == ["41: x"])
     }
 
-    @Test("is what the next start finds, and then makes room of")
+    @Test("frees space after the next start too, if it was the last one")
     func renewsAtStart() throws {
         let full = try Full()
         var work = SpoolWork()
@@ -325,7 +325,7 @@ struct SettledTests {
         #expect(try spool(kill.killed()).all() == ["41: x"])
     }
 
-    @Test("goes with its spool when that is destroyed, also on a disk that has no room for anything")
+    @Test("leaves no note when its spool is destroyed, even on a full disk")
     func destroyed() throws {
         let full = try Full()
         try full.file.commit(.remove(1))
@@ -335,18 +335,18 @@ struct SettledTests {
         #expect(kill.files == ["router.pid"])
     }
 
-    @Test("is not waited for as destroyed: who is to be told that events are destroyed is told when the file is rid of them")
+    @Test("does not count as destroyed for a sweep until the file is rid of it")
     func sweeps() throws {
         let full = try Full()
         try full.file.commit(.remove(1))
         try full.file.commit(.keep(2, of: [2], [(2, 1, "b2")]))
-        #expect(throws: SpoolFault.self, "it is noted, and still in the file") { try full.file.tidy() }
-        // The time at which an event came in is its length.
+        #expect(throws: SpoolFault.self, "the removal is only noted, and the events are still in the file") { try full.file.tidy() }
+        // The arrival of each event is its length.
         let broom = RetentionSweep(nil, Retention(all: 10), now: 12)
         #expect(throws: SpoolFault.self) { _ = try full.file.sweep(after: 0, broom) }
         #expect(try full.file.all().count == 39)
         full.disk.leave(.enough)
-        // What is settled is not destroyed a second time.
+        // Settled events are not destroyed a second time.
         let swept = try full.file.sweep(after: 0, broom)
         #expect(swept.aged == [0: 77 - 2 * 31] && swept.agedBytes == 3 * (77 - 2 * 31))
         try full.file.tidy()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A spool")
 struct SpoolFileTests {
-    @Test("gives back in order what it was given, with all that lanes know of each event")
+    @Test("returns its rows in order, with everything that lanes know about each event")
     func roundTrip() throws {
         let folder = Folder()
         let first = try spool(folder)
@@ -33,7 +33,7 @@ struct SpoolFileTests {
         #expect(rows[1].attempts == 4 && rows[1].firstTried == 77)
     }
 
-    @Test("knows what it holds without reading it: events by route, bytes, the oldest, and the last number ever used")
+    @Test("summarises its contents: events by route, bytes, the oldest event, and the last number ever used")
     func contents() throws {
         let folder = Folder()
         let file = try spool(folder)
@@ -51,7 +51,7 @@ struct SpoolFileTests {
         #expect(contents.lastRow == 7, "a number is never used again")
     }
 
-    @Test("keeps of a row what is left of it, under the same number")
+    @Test("keeps the remaining events of a row under the same number")
     func rewrites() throws {
         let folder = Folder()
         let file = try spool(folder)
@@ -63,7 +63,7 @@ struct SpoolFileTests {
         #expect(file.contents.events == 2 && file.contents.bytes == 5)
     }
 
-    @Test("reads as much as fits, but one row at least")
+    @Test("reads as many rows as fit, but at least one")
     func pages() throws {
         let folder = Folder()
         let file = try spool(folder)
@@ -73,7 +73,7 @@ struct SpoolFileTests {
         #expect(try file.read(after: 3, most: 1).isEmpty)
     }
 
-    @Test("tells routes by name: a later run may number them otherwise, and may not have them any more")
+    @Test("identifies routes by name: a later run may number them differently or no longer have them")
     func routeNames() throws {
         let folder = Folder()
         let first = try spool(folder, names: RunNames(["old", "both"]))
@@ -87,7 +87,7 @@ struct SpoolFileTests {
         #expect(second.contents.routes == [2: 1, 1: 1])
     }
 
-    @Test("leaves nothing of what was removed in any of its files once it has tidied up, and gives the space back")
+    @Test("leaves nothing of removed events in any of its files after a tidy, and frees the space")
     func overwrites() throws {
         let folder = Folder()
         let file = try spool(folder)
@@ -105,7 +105,7 @@ struct SpoolFileTests {
         #expect(file.contents.events == 0)
     }
 
-    @Test("is closed to others, its companions too, whatever the mask")
+    @Test("is private to its owner, with all files beside it, whatever the umask is")
     func isPrivate() throws {
         let old = umask(0)
         defer { umask(old) }
@@ -116,7 +116,7 @@ struct SpoolFileTests {
         for name in folder.files { #expect(folder.mode(name) == 0o600, "\(name)") }
     }
 
-    @Test("can be looked into with the shell of SQLite while the router runs")
+    @Test("can be read with the sqlite3 shell while the router runs")
     func isOpenToReaders() throws {
         let folder = Folder()
         let file = try spool(folder)
@@ -127,7 +127,7 @@ struct SpoolFileTests {
         #expect(select.text(0) == "{\"a\":1}\n" && select.int(1) == 1 && select.text(2) == "0:1:8")
     }
 
-    @Test("keeps what level events were admitted under by its name, whatever its number in a run")
+    @Test("stores the level of an event by name, whatever the number of the level is in a run")
     func levels() throws {
         let folder = Folder()
         let first = try spool(folder, levels: RunNames(["none", "standard"]))
@@ -145,7 +145,7 @@ struct SpoolFileTests {
     }
 
     @Test(
-        "is looked into for the events of some subjects while it is at work, and nothing in it changes",
+        "can be searched for the events of some subjects while it is in use, and nothing in it changes",
         arguments: [nil, "0123456789abcdef"])
     func look(key: String?) throws {
         let folder = Folder()
@@ -168,7 +168,7 @@ struct SpoolFileTests {
         #expect(try SpoolLook(folder.path + "/none.sqlite", cipher: nil) == nil)
     }
 
-    @Test("refuses what a newer version wrote, and a database of another program, and leaves both as they are")
+    @Test("refuses a file of a newer version and a database of another program, and leaves both as they are")
     func foreign() throws {
         let folder = Folder()
         let path = folder.path + "/spool-x.sqlite"
@@ -185,7 +185,7 @@ struct SpoolFileTests {
             let before = FileManager.default.contents(atPath: path)
             do {
                 _ = try spool(folder)
-                Issue.record("it was taken")
+                Issue.record("the file was accepted")
             } catch {
                 #expect(error.kind == .foreign)
                 #expect(error.description == "\(path): \(words); it is left as it is")
@@ -201,7 +201,7 @@ struct SpoolFileTests {
 struct EncryptionTests {
     private let key = "0123456789abcdef"
 
-    @Test("holds no event in the clear, and gives them back under the same key")
+    @Test("holds no event in plain text, and returns its events under the same key")
     func seals() throws {
         let folder = Folder()
         let file = try spool(folder, key: key)
@@ -212,7 +212,7 @@ struct EncryptionTests {
         #expect(try spool(folder, key: key).all() == ["1: planted-value"])
     }
 
-    @Test("refuses another key, and none, and is left as it is")
+    @Test("refuses another key and a missing key, and is left as it is")
     func otherKeys() throws {
         let folder = Folder()
         let file = try spool(folder, key: key)
@@ -223,7 +223,7 @@ struct EncryptionTests {
         ] {
             do {
                 _ = try spool(folder, key: wrong)
-                Issue.record("it was opened")
+                Issue.record("the file was opened")
             } catch {
                 #expect(error.kind == .foreign && error.description.contains(words), "\(error)")
             }
@@ -231,7 +231,7 @@ struct EncryptionTests {
         #expect(try spool(folder, key: key).all() == ["1: x"])
     }
 
-    @Test("takes over what was kept in the clear when the key came later")
+    @Test("still returns the unencrypted rows from before it had a key")
     func mixes() throws {
         let folder = Folder()
         let file = try spool(folder)
@@ -243,7 +243,7 @@ struct EncryptionTests {
         #expect(!folder.holds("hidden"))
     }
 
-    @Test("recognises a row that was changed or put elsewhere, and sets it aside")
+    @Test("recognises a row that was changed or moved, and sets it aside")
     func tampering() throws {
         let folder = Folder()
         let file = try spool(folder, key: key)

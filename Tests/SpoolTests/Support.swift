@@ -8,10 +8,10 @@ import Testing
 @testable import Admission
 @testable import Spool
 
-/// A folder that goes when its test does.
+/// A folder that is removed at the end of its test.
 final class Folder: Sendable {
     let path: String
-    /// `inMemory`: for tests whose power fails by `FaultyDisk`, if at all, and that make hundreds of files.
+    /// Creates the folder. Use `inMemory` for tests that create hundreds of files and lose power only in `FaultyDisk`, if at all.
     init(inMemory: Bool = false) {
         path = (inMemory ? folderInMemory : FileManager.default.temporaryDirectory.path) + "/switchyard-\(UUID().uuidString)"
         try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -22,13 +22,13 @@ final class Folder: Sendable {
     func mode(_ name: String) -> Int? {
         (try? FileManager.default.attributesOfItem(atPath: path + "/" + name))?[.posixPermissions] as? Int
     }
-    /// Whether any file of the folder holds the text.
+    /// Returns true if any file of the folder contains the text.
     func holds(_ text: String) -> Bool {
         files.contains { FileManager.default.contents(atPath: path + "/" + $0)?.range(of: Data(text.utf8)) != nil }
     }
 }
 
-/// A batch of these events, as the gate would have let them through.
+/// Returns a batch of these events, as the gate lets them pass.
 func batch(_ events: [String], route: UInt16 = 0, subjects: Int = 1, level: UInt8 = EntryLevel.none) -> Batch {
     var parcel = Parcel()
     for event in events {
@@ -63,7 +63,7 @@ extension SpoolWork {
 }
 
 extension SpoolFile {
-    /// Everything that can be read, as `id: events`.
+    /// Returns everything that can be read, as `id: events`.
     func all() throws(SpoolFault) -> [String] {
         var rows: [String] = []
         var at: Int64 = 0

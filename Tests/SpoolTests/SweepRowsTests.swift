@@ -8,12 +8,12 @@ import Testing
 
 @Suite("A sweep of a spool")
 struct SweepRowsTests {
-    @Test("goes on from where it was until it has seen every row")
+    @Test("continues where it stopped, until it has seen every row")
     func allRows() throws {
         let folder = Folder()
         let file = try spool(folder)
         var work = SpoolWork()
-        // The time at which an event came in is its length.
+        // The arrival of each event is its length.
         work.insert = (1...600).map { (Int64($0), batch(["aa", "bbbbbb"])) }
         try file.commit(work)
         let broom = RetentionSweep(nil, Retention(all: 10), now: 12)
@@ -29,7 +29,7 @@ struct SweepRowsTests {
         #expect(left.count == 600 && left.allSatisfy { $0.hasSuffix(": bbbbbb") })
     }
 
-    @Test("whose commit finds the file damaged has it rebuilt once, and works then")
+    @Test("rebuilds the file once if its commit finds damage, and then works")
     func damaged() throws {
         let folder = Folder(inMemory: true)
         var file = try spool(folder)
@@ -38,7 +38,7 @@ struct SweepRowsTests {
         try file.commit(work)
         try file.commit(.remove(1, 2))
         file.close()
-        // The list of free pages says that it has more than fit, which nobody notices who only reads.
+        // The list of free pages claims more entries than fit into it. Only a write notices this.
         var bytes = folder.bytes(main)
         let trunk = bytes[32..<36].reduce(0) { $0 << 8 | Int($1) }
         try #require(trunk > 0)
@@ -49,7 +49,7 @@ struct SweepRowsTests {
         let broom = RetentionSweep(nil, Retention(all: 10), now: 50_000)
         do throws(SpoolFault) {
             _ = try file.sweep(after: 0, broom)
-            Issue.record("nothing was noticed")
+            Issue.record("the damage was not noticed")
         } catch {
             #expect(error.kind == .damaged, "\(error)")
         }

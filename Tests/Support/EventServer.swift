@@ -1,18 +1,19 @@
-// A server on loopback that takes events as a router does, well or badly as the test says: plain sockets, one connection at a time.
+// A server on loopback that accepts events like a router, or fails as the test says. It uses plain sockets and serves one connection at a
+// time.
 
 import Glibc
 import Platform
 
 public final class EventServer: Sendable {
-    /// What it does with a request.
+    /// The reaction to a request.
     public enum Act: Sendable {
-        /// Takes every event, save those that the test names, and tells of each.
+        /// Takes every event that the test does not reject, and answers with the result of each.
         case take
-        /// Takes them, and ends the connection instead of telling so.
+        /// Takes the events, and closes the connection without an answer.
         case takeSilently
-        /// Ends the connection with a reset, and has taken nothing.
+        /// Takes nothing, and resets the connection.
         case reset
-        /// Takes them and lets the client wait until this is over.
+        /// Waits until the closure returns, and then takes the events and answers.
         case takeAfter(@Sendable () -> Void)
         case answer(String, headers: String = "", body: String = "")
     }
@@ -36,7 +37,7 @@ public final class EventServer: Sendable {
     private let state = Monitor(State())
     private let rejects: @Sendable (String) -> String?
 
-    /// `act` is asked for each request, counted from 0; `rejects` says why a line is no event.
+    /// `act` chooses the reaction to each request, counted from 0. `rejects` returns the reason why a line is not an event, or nil.
     public init(_ act: @escaping @Sendable (Int) -> Act = { _ in .take }, rejects: @escaping @Sendable (String) -> String? = { _ in nil }) {
         self.rejects = rejects
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -60,7 +61,7 @@ public final class EventServer: Sendable {
     }
 
     public var requests: [Request] { state.withLock { $0.requests } }
-    /// Every event that was taken, in order, as often as it was.
+    /// Every event that was taken, in order, with repetitions.
     public var taken: [String] { state.withLock { $0.taken } }
 
     public func wait(requests count: Int) { state.wait(while: { $0.requests.count < count }) }
@@ -96,7 +97,7 @@ public final class EventServer: Sendable {
         while let request = next(connection, &pending) {
             let number = state.withLock { $0.requests.count }
             let act = act(number)
-            // Whoever has waited for the request finds its events taken.
+            // The request and its events are recorded together, so that a test that has waited for the request also finds its events.
             let answer = state.withLock { state -> String? in
                 state.requests.append(request)
                 switch act {
@@ -121,7 +122,7 @@ public final class EventServer: Sendable {
         }
     }
 
-    /// The answer.
+    /// Takes the events and returns the answer.
     private func take(_ lines: [String], _ state: inout State) -> String {
         let faults = lines.map(rejects)
         state.taken += zip(lines, faults).filter { $0.1 == nil }.map(\.0)
@@ -144,7 +145,7 @@ public final class EventServer: Sendable {
         }
     }
 
-    /// nil: the client has left.
+    /// Reads the next request. Returns nil if the client has closed the connection.
     private func next(_ connection: Int32, _ pending: inout [UInt8]) -> Request? {
         let blank = Array("\r\n\r\n".utf8)
         var head: String?

@@ -1,5 +1,5 @@
-// What becomes of a call that finds the descriptors of the process used up, at each of those that it takes. For an exit test: it bounds
-// the descriptors of the whole process.
+// Tests a call while the process has no free descriptor, then one, then two, and so on. Use it only in an exit test, because it limits the
+// descriptors of the whole process.
 
 import Glibc
 import Platform
@@ -9,10 +9,10 @@ public struct DescriptorsLeft: Error {
     public let left: Int
 }
 
-/// Runs the body with no free descriptor, with one, and so on, until it does without an error; then it has to have failed once at least.
-/// Thrown when a body that fails has not left as many of them free as there were.
+/// Runs the body with no free descriptor, with one, and so on, until it succeeds. The body must fail at least once. Throws if a body that
+/// fails does not leave as many descriptors free as before.
 public func withFewDescriptors(_ body: () throws -> Void) throws {
-    // The process may have been given any number of them at its start; there is room for enough beside these.
+    // The process may have inherited any number of descriptors. The limit leaves enough beside these.
     let highest = (3...65_535).last { fcntl(Int32($0), F_GETFD) >= 0 } ?? 3
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

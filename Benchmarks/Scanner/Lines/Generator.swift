@@ -2,22 +2,22 @@
 
 import Seeded
 
-enum Data: String, CaseIterable {
+public enum Data: String, CaseIterable {
     case product, numbers, cjk, escapes, spaced
 }
 
-struct Generator {
+public struct Generator {
     private var random: Seeded
     private let data: Data
     private var milliseconds = 0
 
-    init(_ data: Data, seed: UInt64) {
+    public init(_ data: Data, seed: UInt64) {
         self.data = data
         random = Seeded(state: seed)
     }
 
     /// About `bytes` bytes of whole lines.
-    mutating func lines(_ bytes: Int) -> [UInt8] {
+    public mutating func lines(_ bytes: Int) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(bytes + 4096)
         var i = 0

@@ -4,6 +4,7 @@
 import CDocument
 import Events
 @preconcurrency import Glibc
+import Lines
 
 var rounds = 15
 var megabytes = 16

@@ -4,6 +4,7 @@
 
 import Events
 @preconcurrency import Glibc
+import Lines
 import Redaction
 
 var rounds = 15

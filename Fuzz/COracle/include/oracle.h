@@ -1,5 +1,5 @@
-/* simdjson's DOM behind C: the other opinion on every line. Its on-demand mode accepts invalid JSON in what it skips, so
-   it is no oracle. */
+/* A C interface to simdjson's DOM parser, which gives the second verdict on every line. The on-demand mode of simdjson is not used,
+   because it accepts invalid JSON in the parts that it skips. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -13,8 +13,8 @@ typedef struct oracle oracle;
 typedef enum {
   ORACLE_OBJECT,       /* valid, and an object */
   ORACLE_OTHER_VALUE,  /* valid, and something else */
-  ORACLE_BAD_STRING,   /* a string it cannot hold: also a lone surrogate, which is valid JSON */
-  ORACLE_BAD_NUMBER,   /* a number it cannot hold: also a huge one, which is valid JSON */
+  ORACLE_BAD_STRING,   /* a string that simdjson rejects: also a lone surrogate, which is valid JSON */
+  ORACLE_BAD_NUMBER,   /* a number that simdjson rejects: also a huge one, which is valid JSON */
   ORACLE_TOO_DEEP,
   ORACLE_INVALID
 } oracle_verdict;
@@ -22,9 +22,9 @@ typedef enum {
 oracle *oracle_new(void);
 void oracle_free(oracle *oracle);
 
-/* Judges the text, which has 64 writable bytes behind it. */
+/* Judges the text. 64 writable bytes must follow it. */
 oracle_verdict oracle_judge(oracle *oracle, const uint8_t *text, size_t count);
-/* simdjson's words for the last verdict. */
+/* Returns simdjson's message for the last verdict. */
 const char *oracle_words(const oracle *oracle);
 
 #ifdef __cplusplus

@@ -1,15 +1,15 @@
-// What secure_delete does not reach: when rows move from one page to another, SQLite leaves their bytes in the gap between the rows of the
-// old page and its directory, and knows nothing of them once the rows themselves are deleted. Here such gaps are overwritten in the file.
+// Overwrites bytes that secure_delete misses. When rows move to another page, SQLite leaves their bytes in the gap between the directory
+// and the rows of the old page. When the rows are deleted later, SQLite does not overwrite these copies.
 
 internal import CSQLite
 internal import Glibc
 public import Platform
 
 extension Database {
-    /// Overwrites the gaps of all pages that hold rows. For a file whose log was emptied just now; where another process has written since,
-    /// it is a fault and can be tried again. Whoever reads it meanwhile is not disturbed.
+    /// Overwrites the gaps of all pages that hold rows. The caller has just emptied the log. If another process has written since then,
+    /// throws a fault, and the caller can try again. It does not disturb processes that read the file meanwhile.
     public func clearGaps() throws(StorageFault) {
-        // Nobody puts a page into the log until it is done, and so nobody brings one from there into the file.
+        // The transaction keeps other processes from adding pages to the log. So no checkpoint writes a page to the file meanwhile.
         try transaction { () throws(StorageFault) in
             guard isLogEmpty else { throw StorageFault(.taken, "\(path): somebody is writing to it, so its gaps cannot be cleared") }
             guard let size = try number("PRAGMA page_size") else { return }
@@ -22,7 +22,7 @@ extension Database {
             }
             if isChanged { try file.sync() }
         }
-        // Pages in memory still have what was in the gaps, and would bring it back.
+        // Pages in SQLite's cache still contain the old bytes of the gaps. A later write of such a page would restore them.
         releaseMemory()
     }
 
@@ -32,14 +32,13 @@ extension Database {
     }
 }
 
-/// The file under the database, as SQLite itself reads and writes it.
+/// The main file of a database, read and written through SQLite's own file methods.
 private struct RawFile {
     private let database: Database
     private let file: UnsafeMutablePointer<sqlite3_file>
     private let methods: sqlite3_io_methods
     private let page: Page
 
-    /// The bytes of one page.
     private final class Page {
         let bytes: UnsafeMutableRawBufferPointer
         init(_ size: Int) { bytes = .allocate(byteCount: size, alignment: 8) }
@@ -56,7 +55,7 @@ private struct RawFile {
         page = Page(pageSize)
     }
 
-    /// Whether there was something in it.
+    /// Overwrites the gap of the page with zeros. Returns true if the gap contained other bytes.
     func clearGap(ofPage number: Int) throws(StorageFault) -> Bool {
         let bytes = page.bytes
         let at = sqlite3_int64((number - 1) * bytes.count)
@@ -71,10 +70,11 @@ private struct RawFile {
 
     func sync() throws(StorageFault) { try check(methods.xSync(file, SQLITE_SYNC_NORMAL), "cannot be synced") }
 
-    /// Behind the directory of a page and before its first row, by the format of SQLite's files; nil: it is no page of rows.
+    /// Returns the range between the directory and the first row of the page, according to SQLite's file format. Returns nil if the page
+    /// holds no rows or has no gap.
     private func gap(ofPage number: Int) -> Range<Int>? {
         let bytes = page.bytes
-        // The first page begins with the head of the file.
+        // The first page begins with the header of the file.
         let head = number == 1 ? 100 : 0
         func half(_ at: Int) -> Int { Int(bytes[at]) << 8 | Int(bytes[at + 1]) }
         let directory: Int
@@ -84,7 +84,7 @@ private struct RawFile {
         default: return nil
         }
         let first = directory + 2 * half(head + 3)
-        // 0 stands for 65,536.
+        // In SQLite's format 0 means 65,536.
         let rows = half(head + 5) == 0 ? 65_536 : half(head + 5)
         return first < rows && rows <= bytes.count ? first..<rows : nil
     }

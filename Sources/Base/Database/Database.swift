@@ -1,5 +1,5 @@
-// A thin cover over SQLite: its calls, with the faults as values that name the file and say what to do. It knows nothing of
-// what its users keep. A database and its statements belong to one thread at a time.
+// A thin wrapper around SQLite. It turns SQLite's errors into faults that name the file. It does not know what its users store. Only one
+// thread at a time may use a database and its statements.
 
 internal import CSQLite
 public import Platform
@@ -8,11 +8,12 @@ public final class Database {
     public let path: String
     private var handle: OpaquePointer?
     private var prepared: [String: Statement] = [:]
-    /// Where the file lies, and its log, when one has been seen.
+    /// The identity of the file when it was opened. It is nil if the place of the file is not checked.
     private var place: FilePlace?
+    /// The identity of the write-ahead log. It is nil until `checkPlace` has found a log.
     private var logPlace: FilePlace?
 
-    /// Opens the file, or makes it when `makes`. `vfs` names another file system than SQLite's own, for tests.
+    /// Opens the file. If `makes` is true, creates the file if it does not exist. Tests use `vfs` to replace SQLite's file system.
     public init(_ path: String, makes: Bool = true, vfs: String? = nil, patience milliseconds: Int32 = 0) throws(StorageFault) {
         self.path = path
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | (makes ? SQLITE_OPEN_CREATE : 0)
@@ -29,14 +30,14 @@ public final class Database {
 
     deinit { close() }
 
-    /// From now on the log is left as it is: closing brings nothing of it into the main file and does not delete it, and neither does
-    /// a write. So nothing of evidence changes as long as nothing is written.
+    /// If `keeps` is true, leaves the log alone from now on: neither a close nor a write copies it into the main file or deletes it. So
+    /// evidence of damage does not change as long as nothing is written.
     func keepLog(_ keeps: Bool) throws(StorageFault) {
         csqlite_keep_log(handle, keeps ? 1 : 0)
         if keeps { try run("PRAGMA wal_autocheckpoint = 0") }
     }
 
-    /// Opens a file that must not change: to look at it, whoever has it, or at what is left of a damaged one.
+    /// Opens a file without changing it, even if another process uses the file or the file is damaged.
     public static func lookingAt(_ path: String, vfs: String? = nil, patience milliseconds: Int32 = 0) throws(StorageFault) -> Database {
         let database = try Database(path, makes: false, vfs: vfs, patience: milliseconds)
         do throws(StorageFault) {
@@ -49,7 +50,7 @@ public final class Database {
         return database
     }
 
-    /// Closes it and leaves the log, damaged or not, for who looks into it.
+    /// Closes the database and leaves the log, damaged or not, for a later inspection.
     public func closeKeepingLog() {
         guard handle != nil else { return }
         csqlite_keep_log(handle, 1)
@@ -62,20 +63,20 @@ public final class Database {
         handle = nil
     }
 
-    /// Runs statements that give nothing back.
+    /// Runs statements and ignores the rows that they return.
     public func run(_ sql: String) throws(StorageFault) {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw fault("failed", code) }
     }
 
-    /// The statement, ready to be bound; compiled once.
+    /// Returns the compiled statement, ready to be bound. Each SQL text is compiled once.
     public func statement(_ sql: String) throws(StorageFault) -> Statement {
         if let known = prepared[sql] { return known }
         var compiled: OpaquePointer?
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
         guard code == SQLITE_OK, let compiled else {
             var fault = fault("failed", code)
-            // The statements are right: a table or a column that is not there was there once.
+            // The statements are correct, so a table or a column that is missing was lost.
             if code & 0xff == SQLITE_ERROR { fault.kind = .damaged }
             throw fault
         }
@@ -84,24 +85,24 @@ public final class Database {
         return statement
     }
 
-    /// Does all of the body or, when it throws, nothing of it.
+    /// Runs the body in a transaction. If the body throws, rolls back all of it.
     public func transaction<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
         try run("BEGIN IMMEDIATE")
         do throws(StorageFault) {
             let result = try body()
-            // Nobody is told that something was done which nobody would find.
+            // A commit to a file that was moved away or replaced must not be reported as done, since nobody would find it.
             try checkPlace()
             try run("COMMIT")
             return result
         } catch {
             for statement in prepared.values { statement.reset() }
-            // After some faults SQLite has rolled back by itself, and says so by refusing.
+            // After some errors SQLite has already rolled back. Then this statement fails, which does no harm.
             sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
             throw error
         }
     }
 
-    /// Fails when the file or its log was removed, moved away or replaced since it was opened.
+    /// Throws if the file or its log was removed, moved away or replaced since the file was opened.
     public func checkPlace() throws(StorageFault) {
         guard let place else { return }
         guard FilePlace(path) == place else { throw .removed(path) }
@@ -110,33 +111,33 @@ public final class Database {
         logPlace = log
     }
 
-    /// The file may be anywhere from now on: what it holds is still to be read and removed.
+    /// Stops checking the place of the file, so that rows can still be read and removed after the file was moved away or replaced.
     public func letGo() { place = nil }
 
-    /// The one number that a statement gives; nil: it gave no row.
+    /// Returns the number in the first column of the first row. Returns nil if the statement returns no row.
     public func number(_ sql: String) throws(StorageFault) -> Int64? {
         let statement = try statement(sql)
         defer { statement.reset() }
         return try statement.step() ? statement.int(0) : nil
     }
 
-    /// How many rows the last statement that changes some has changed.
+    /// The number of rows that the last INSERT, UPDATE or DELETE changed.
     public var changes: Int { Int(sqlite3_changes64(handle)) }
 
-    /// The main file, as SQLite has it open.
+    /// SQLite's handle of the main file. It is nil if SQLite does not give it.
     var file: UnsafeMutablePointer<sqlite3_file>? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         return sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK ? file : nil
     }
 
-    /// For what SQLite calls of itself.
+    /// The connection on which `RowGuard` registers its SQL functions.
     var connection: OpaquePointer? { handle }
 
-    /// Lets go of all pages that are in memory.
+    /// Frees the pages in SQLite's cache that are not in use.
     func releaseMemory() { sqlite3_db_release_memory(handle) }
 
     func fault(_ what: String, _ code: Int32) -> StorageFault {
-        // An open that failed for want of memory has no handle to ask.
+        // If an open failed because memory ran out, there is no handle.
         let words = handle.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? "out of memory"
         let system = handle.map { sqlite3_system_errno($0) } ?? 0
         let kind: StorageFault.Kind =

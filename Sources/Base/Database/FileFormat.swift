@@ -1,19 +1,19 @@
-// How a file of the state folder begins: for its owner alone, marked as one of ours, and with the settings that all of them share.
-// A file of another program or of a newer version is left untouched.
+// Creates, recognises and upgrades a database file of the state folder: its access mode, its mark, its version, its tables and its
+// settings. It never writes to a file of another program or of a newer version.
 
 internal import Glibc
 public import Platform
 
-/// What a kind of file holds, and how it is recognised.
+/// The tables of a kind of file, and the numbers by which it is recognised.
 public struct FileFormat: Sendable {
-    /// Four letters, as `file` and `PRAGMA application_id` show them.
+    /// The mark of the kind of file: four letters, as `file` and `PRAGMA application_id` show them.
     public var application: Int64
     public var version: Int64
-    /// The statements that make its tables, with what each column means, so that anyone can look inside with the sqlite3 shell.
+    /// The statements that create its tables. Their comments explain each column to a person who uses the sqlite3 shell.
     public var tables: String
-    /// The statements that turn a file of each version, from 1 on, into one of the next.
+    /// The statements that upgrade a file to the next version. The first entry upgrades version 1.
     public var upgrades: [String]
-    /// The first version that has a proof and a witness; nil: none has.
+    /// The first version that has a proof and a witness. It is nil if no version has them.
     public var provenSince: Int64?
 
     public init(application: Int64, version: Int64, tables: String, upgrades: [String] = [], provenSince: Int64? = nil) {
@@ -26,13 +26,13 @@ public struct FileFormat: Sendable {
 }
 
 extension Database {
-    /// Whether the file has the mark of the format.
+    /// Returns true if the file has the mark of the format.
     public func isMarked(as format: FileFormat) throws(StorageFault) -> Bool {
         try number("PRAGMA application_id") == format.application
     }
 
-    /// Makes the tables of a new file, or checks that it is one of the format. What is deleted is overwritten, and space is given
-    /// back. `isSynced`: a transaction that was done outlives a loss of power.
+    /// Creates the tables of a new file, or checks that an existing file has the format and upgrades it. Sets up the file so that deleted
+    /// data is overwritten and free space can be returned. If `isSynced` is true, a committed transaction survives a loss of power.
     public func settle(as format: FileFormat, isSynced: Bool, pageSize: Int = 4096) throws(StorageFault) {
         let isNew = try number("SELECT count(*) FROM sqlite_schema") == 0
         if isNew {
@@ -48,7 +48,7 @@ extension Database {
         }
     }
 
-    /// The settings of a connection that writes.
+    /// Applies the settings of a connection that writes.
     func configure(isSynced: Bool, pageSize: Int) throws(StorageFault) {
         try run(
             """
@@ -67,7 +67,7 @@ extension Database {
         }
     }
 
-    /// That it is one of the format, and of no newer version.
+    /// Throws if the file is not of the format or has a newer version.
     public func check(_ format: FileFormat) throws(StorageFault) {
         guard try isMarked(as: format) else {
             throw StorageFault(.foreign, "\(path): is a database of another program; it is left as it is")
@@ -81,7 +81,8 @@ extension Database {
     }
 }
 
-/// Makes the file for its owner alone before SQLite does, which gives its companions the same mode.
+/// Creates the file with access for its owner only, or restricts an existing file. This happens before SQLite opens the file, since SQLite
+/// gives the log and the shared memory the same mode.
 public func makePrivate(_ path: String) throws(StorageFault) {
     let number = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard number >= 0 else { throw StorageFault(errno == ENOSPC ? .full : .failed, "\(path): cannot be opened: \(SystemFault())") }
@@ -91,6 +92,6 @@ public func makePrivate(_ path: String) throws(StorageFault) {
         throw StorageFault(.failed, "\(path): belongs to another user; give the router a state folder of its own (--state)")
     }
     if status.st_mode & 0o177 != 0, fchmod(descriptor.number, 0o600) != 0 {
-        throw StorageFault(.failed, "\(path): cannot be closed to others: \(SystemFault())")
+        throw StorageFault(.failed, "\(path): cannot be made private to its owner: \(SystemFault())")
     }
 }

@@ -1,23 +1,24 @@
-// What is found at the place of a file that has a proof and a witness, before anything is written there. It promises to change nothing of
-// evidence: SQLite writes only the shared memory beside the file, and the log stays as it is.
+// Examines a file that has a proof and a witness before anything is written to it: the file is absent, old, whole or damaged. It promises
+// to preserve the evidence of damage. SQLite writes only the shared memory, and an empty log if there is none. An existing log stays as it
+// is.
 
 internal import Glibc
 public import Platform
 
-/// What is wrong with a file.
+/// A description of a damaged file.
 public struct Damage: Sendable {
-    /// Names the file.
+    /// The message for the user. It names the file.
     public var words: String
-    /// What the witness knows, where it can be told.
+    /// The record of the witness. It is nil if there is none that can be read.
     public var witness: WitnessRecord?
-    /// What the file itself says, where that can be told.
+    /// The proof in the file. It is nil if it cannot be read.
     public var proof: Proof?
-    /// The file is whole, but it is not the one that the witness knows: of that one nothing is left.
+    /// True if the file is whole but is not the file that the witness describes. Nothing is left of that file.
     public var isOther = false
-    /// There is a file that something may be read from.
+    /// True if there is a file that may be readable.
     public var isThere = true
 
-    /// Something that turned out while the file was open.
+    /// Describes damage that was found while the file was open.
     public init(_ words: String) { self.words = words }
 
     init(_ words: String, _ witness: WitnessRecord?, _ proof: Proof? = nil) {
@@ -26,20 +27,21 @@ public struct Damage: Sendable {
         self.proof = proof
     }
 
-    /// What is missing of one key.
+    /// The entries that are missing under one key of the proof.
     public struct Loss: Sendable, Equatable {
         public var key: UInt64
-        /// How many were there.
+        /// The number of entries that should be in the file.
         public var expected: Int64
         public var lost: Int64
-        /// How many of those that are there had left the file already, and come once more.
+        /// The number of recovered entries that had already left the file and appear again.
         public var again: Int64
-        /// It may be that more are lost: as many as had left the file already and come once more, which cannot be told.
+        /// True if `lost` is only a lower bound. An unknown number of the recovered entries may have left the file before.
         public var isLeast = false
     }
 
-    /// What is missing when so much could be kept, by key; nil: it cannot be told, since neither the witness nor the file says what there
-    /// was. What came last is lost first, since things leave a file in the order in which they came.
+    /// Returns the losses of all keys if the numbers of entries in `kept` could be recovered. Returns nil if neither the witness nor the
+    /// file says what was there. Assumes that the newest entries are lost first, since entries leave a file in the order in which they
+    /// came.
     public func losses(kept: [UInt64: Int64]) -> [Loss]? {
         var expected: [UInt64: (left: Int64, gone: Int64)] = [:]
         if let witness {
@@ -50,7 +52,7 @@ public struct Damage: Sendable {
             return nil
         }
         var (found, gone): ([UInt64: Int64], [UInt64: Int64]) = ([:], [:])
-        // The witness has what it has no room for under the key 0.
+        // The witness sums up the counts that do not fit into it under the key 0.
         let known: (UInt64) -> UInt64 = { expected[$0] != nil || expected[0] == nil ? $0 : 0 }
         if !isOther {
             for (key, count) in kept { found[known(key), default: 0] += count }
@@ -68,36 +70,37 @@ public struct Damage: Sendable {
     }
 }
 
-/// What was found.
+/// The result of the examination of a file.
 public struct FileSight {
     public enum State {
-        /// Nothing is there, and nothing was or it was destroyed on purpose.
+        /// There is no file: there never was one, or it was destroyed on purpose.
         case absent
-        /// A form before there were proofs, open to look at.
+        /// A file with a format from before there were proofs, open without changes to it.
         case old(Database, version: Int64)
-        /// Open to look at.
+        /// A whole file, open without changes to it.
         case whole(Database, Proof)
         case damaged(Damage)
     }
 
     public var state: State
     public var witness: WitnessSight
-    /// The witness does not know yet of all that was done: a kill fell between the two.
+    /// True if the file has commits that its witness does not record, because a kill came between the two writes.
     var isAhead: Bool {
         guard case .whole(_, let proof) = state, case .found(let known) = witness else { return false }
         return proof.sequence > known.sequence
     }
-    /// What a person should know of a file that is whole.
+    /// A warning for the user about a file that is whole. It is nil if there is nothing to warn about.
     public var warning: String?
 
-    /// A file of another program or of a newer version is thrown as `foreign`. `format` is one with `provenSince`.
+    /// Examines the file and its witness. Throws `foreign` if the file is of another program or a newer version. `format` must have
+    /// `provenSince`.
     public static func look(
         at path: String, as format: FileFormat, vfs: String? = nil, patience: Int32 = 5000
     ) throws(StorageFault) -> FileSight {
         let place = Witness.path(beside: path)
         let witness = Witness.look(place)
         var known: WitnessRecord?
-        // A witness tells that there was a file, also where nothing more can be read of it.
+        // Even a damaged witness shows that there was a file.
         var unreadable: String?
         switch witness {
         case .missing: break
@@ -107,7 +110,7 @@ public struct FileSight {
             known = record
         }
         if let words = try emptiness(of: path) {
-            // Without its main file a log cannot be read, and SQLite would delete it.
+            // A log cannot be read without its main file. The file is not opened, since SQLite would then delete the log.
             guard witness != .missing || size(of: path + "-wal") ?? 0 > 0 else { return FileSight(state: .absent, witness: witness) }
             var damage = Damage(unreadable.map { "\(words), and \($0)" } ?? words, known)
             damage.isThere = false
@@ -118,10 +121,10 @@ public struct FileSight {
             try database.keepLog(true)
             var sight = FileSight(state: try judge(database, format, known, unreadable), witness: witness)
             if case .damaged = sight.state { database.closeKeepingLog() }
-            // A kill leaves a new file without its witness, and never with a damaged one.
+            // A kill can leave a new file without a witness, so this causes no warning. It never leaves a new file with a damaged witness.
             if case .whole(_, let proof) = sight.state, known == nil, unreadable != nil || proof.sequence > 1 {
                 sight.warning =
-                    "\(unreadable ?? "\(place): is not there"), so nobody can tell whether the newest that \(path) held has vanished"
+                    "\(unreadable ?? "\(place): is not there"), so nobody can tell whether the newest data of \(path) is lost"
             }
             return sight
         } catch {
@@ -131,7 +134,7 @@ public struct FileSight {
         }
     }
 
-    /// `known`: what the witness says; `unreadable`: why it says nothing, though it is there.
+    /// Returns the state of an open file. `known` is the record of the witness. `unreadable` says why a witness that exists has no record.
     private static func judge(
         _ database: Database, _ format: FileFormat, _ known: WitnessRecord?, _ unreadable: String?
     ) throws(StorageFault) -> State {
@@ -146,7 +149,7 @@ public struct FileSight {
         let application = try database.number("PRAGMA application_id") ?? 0
         let version = try database.number("PRAGMA user_version") ?? 0
         let proof = try Proof.read(database, format.application)
-        // A proof is one of this kind of file, whatever its mark says: its checksum is made with the mark.
+        // A valid proof shows that the file is of this kind even if its mark is damaged, since the proof's checksum covers the mark.
         let isOurs = proof != nil || known?.application == format.application
         guard application == format.application else {
             if isOurs { return .damaged(Damage("\(path): the mark of its kind is damaged", known, proof)) }
@@ -165,7 +168,7 @@ public struct FileSight {
         }
         guard let known else { return .whole(database, proof) }
         guard known.database == proof.database else {
-            var damage = Damage("\(path): is another file than the one that was there", known, proof)
+            var damage = Damage("\(path): is another file, not the one that was there", known, proof)
             damage.isOther = true
             return .damaged(damage)
         }
@@ -177,13 +180,13 @@ public struct FileSight {
         return .whole(database, proof)
     }
 
-    /// nil: there is something that may be a database.
+    /// Returns why there can be no database at the path. Returns nil if the file may be a database.
     private static func emptiness(of path: String) throws(StorageFault) -> String? {
         guard let size = size(of: path) else {
             if errno == ENOENT { return "\(path): the file is not there" }
             throw StorageFault(.failed, "\(path): cannot be opened: \(SystemFault())")
         }
-        // As long as the head of every database.
+        // The header of every database has 100 bytes.
         return size >= 100 ? nil : "\(path): the file holds \(size) bytes only"
     }
 

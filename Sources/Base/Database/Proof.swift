@@ -1,16 +1,17 @@
-// A row of a database that says how far the database has come. The same stands in its witness (Witness.swift), so that what vanishes from
-// one is noticed by the other. The row has a checksum; where it fails, nothing of the row is believed.
+// The row of a database that records its progress: how many transactions were committed, and how many entries came and left. The witness
+// beside the file (Witness.swift) records the same numbers, so that a comparison reveals lost commits. The row has a checksum. If the
+// checksum is wrong, no value of the row is used.
 
 internal import CChecksum
 internal import Platform
 
 public struct Proof: Sendable, Equatable {
-    /// How much ever came into the file and how much has left it, of one thing that the user of the file knows by a number.
+    /// The numbers of entries that ever came into the file and left it, under a key that the user of the file chooses.
     public struct Count: Sendable, Equatable {
         public var key: UInt64
         public var came: Int64
         public var gone: Int64
-        /// How many bytes what is left has, where the user of the file counts them.
+        /// The number of bytes of the entries that are left, if the user of the file counts them.
         public var bytes: Int64
 
         public init(key: UInt64, came: Int64 = 0, gone: Int64 = 0, bytes: Int64 = 0) {
@@ -23,15 +24,15 @@ public struct Proof: Sendable, Equatable {
         public var left: Int64 { came - gone }
     }
 
-    /// Of the form of the file; the same as its `user_version`.
+    /// The version of the file's format, equal to its `user_version`.
     public var version: Int64
-    /// A number by chance that tells the file from all others.
+    /// A random number that identifies the file.
     public var database: Int64
-    /// How many transactions were done.
+    /// The number of committed transactions. The creation of the file counts as the first.
     public internal(set) var sequence: Int64 = 1
     /// The greatest number that a row was ever given.
     public var last: Int64 = 0
-    /// A sum over rows of which none may vanish, as the user of the file sees fit.
+    /// A sum over rows that must not vanish. The user of the file chooses these rows.
     public var digest: Int64 = 0
     public var counts: [Count] = []
 
@@ -40,7 +41,7 @@ public struct Proof: Sendable, Equatable {
         self.database = database
     }
 
-    /// What is counted under the key; zeros where nothing is.
+    /// The counts under the key. They are zero if nothing was counted.
     public subscript(key: UInt64) -> Count {
         get { counts.first { $0.key == key } ?? Count(key: key) }
         set {
@@ -48,7 +49,7 @@ public struct Proof: Sendable, Equatable {
         }
     }
 
-    /// What the witness is to know.
+    /// Returns the record that the witness stores.
     func record(_ application: Int64, isDestroyed: Bool = false) -> WitnessRecord {
         var record = WitnessRecord(
             application: application, version: version, database: database, sequence: sequence,
@@ -60,18 +61,18 @@ public struct Proof: Sendable, Equatable {
     // MARK: - In the file
 
     static let table = """
-        CREATE TABLE proof (  -- one row: how far the file has come, as the .witness beside it knows too
+        CREATE TABLE proof (  -- one row: the progress of the file, which the .witness beside it records too
           id INTEGER PRIMARY KEY,
-          version INTEGER NOT NULL, database INTEGER NOT NULL,  -- of the form of the file; a number by chance that is its own
-          sequence INTEGER NOT NULL,  -- how many transactions were done
+          version INTEGER NOT NULL, database INTEGER NOT NULL,  -- the version of the format; a random number that identifies the file
+          sequence INTEGER NOT NULL,  -- the number of committed transactions
           last INTEGER NOT NULL,  -- the greatest number that a row was ever given
-          digest INTEGER NOT NULL,  -- a sum over rows that name what others mean
-          counts TEXT NOT NULL,  -- for each key: [key, how many came, how many have gone, the bytes of what is left]
-          checksum INTEGER NOT NULL  -- over all of the row
+          digest INTEGER NOT NULL,  -- a sum of the checksums of rows that must not vanish
+          counts TEXT NOT NULL,  -- for each key: [key, number that came, number that left, bytes of the rest]
+          checksum INTEGER NOT NULL  -- over the whole row
         );
         """
 
-    /// nil: the file has no such table.
+    /// Returns the proof of the file. Returns nil if the file has no table `proof`. Throws `damaged` if the row cannot be used.
     static func read(_ database: Database, _ application: Int64) throws(StorageFault) -> Proof? {
         guard try database.number("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'proof'") ?? 0 > 0 else { return nil }
         let find = try database.statement("SELECT version, database, sequence, last, digest, counts, checksum FROM proof WHERE id = 1")
@@ -112,16 +113,17 @@ public struct Proof: Sendable, Equatable {
         return counts
     }
 
-    /// A key for something that has a number in the file and a name: it tells the number, and finds the name where the file is lost.
+    /// Returns a key for something that has a number in the file and a name. The key contains the number and a hash of the name. So the
+    /// name can be found even if the file is lost.
     public static func key(number: UInt16, name: String) -> UInt64 { hash(of: name) << 16 | UInt64(number) }
 
-    /// What such a key says of the name.
+    /// Returns true if the key was made for this name, or for a name with the same hash.
     public static func isKey(_ key: UInt64, of name: String) -> Bool { key >> 16 == hash(of: name) }
     public static func number(ofKey key: UInt64) -> UInt16 { UInt16(truncatingIfNeeded: key) }
 
     private static func hash(of name: String) -> UInt64 {
         var name = name
-        // 31 bits: a key fits into the integers of SQLite and stays positive.
+        // With 31 bits a key fits into SQLite's integers and stays positive.
         return name.withUTF8 { cchecksum_hash($0.baseAddress, $0.count, 1) } & 0x7fff_ffff
     }
 }

@@ -1,8 +1,8 @@
-// A database of the state folder with a proof in it and a witness beside it. It promises that what a transaction has done and then
-// vanishes, by whatever damage to the file, its log or both, is noticed at the next opening, and that no evidence is changed before.
+// A database of the state folder with a proof in it and a witness beside it. It promises that the next opening notices if acknowledged
+// transactions have vanished through damage to the file, its log or both. Until then it changes no evidence.
 //
-// How to use it: a `FileFormat` with `provenSince` set to the first version of the new form; its `tables` without the table `proof`, which is
-// added here. Every row that is believed has a column for its `RowChecksum`, which its user writes and verifies.
+// The user needs a `FileFormat` whose `provenSince` is the first version with a proof. Its `tables` must not contain the table `proof`,
+// which is added here. Every row that the user relies on needs a column for its `RowChecksum`, which the user writes and verifies.
 //
 //     switch try ProvenFile.open(path, as: format, options, admit: …, upgrade: …) {
 //     case .absent:             // nothing there: ProvenFile(making: path, as: format, options)
@@ -10,27 +10,29 @@
 //     case .damaged(let damage):  // nothing was changed. damage.words, damage.losses(kept:). Refuse, or ProvenFile.rebuild(…)
 //     }
 //
-// `admit` may refuse a file (under another key, say) before anything is written. `upgrade` turns an old form into the new one, inside the
-// transaction that also writes the proof. Inside `file.transaction` the user changes `file.proof` (counts, last, digest) along with its rows;
-// all of it is done or nothing. The order is: commit, then the witness, then `transaction` returns, and only then may anybody be told.
-// `file.close()` at the end; `file.database.closeKeepingLog()` when the file turned out to be damaged, then `open` it again, which tells how.
-// To look only: `FileSight.look`. To destroy on purpose: `ProvenFile.destroy`.
+// `admit` may refuse a file (for example, a file under another key) before anything is written. `upgrade` converts an old format inside the
+// transaction that also writes the proof. Inside `file.transaction` the user changes `file.proof` (counts, last, digest) together with its
+// rows. Either all of it is committed or nothing. The order is: commit, then write the witness, then `transaction` returns. Only then may
+// the user acknowledge the work.
+//
+// Call `file.close()` at the end. If the file turns out to be damaged, call `file.database.closeKeepingLog()` and then `open` again, which
+// describes the damage. Use `FileSight.look` to examine a file without changing it, and `ProvenFile.destroy` to destroy it on purpose.
 
 internal import Glibc
 public import Platform
 
 public final class ProvenFile {
     public struct Options: Sendable {
-        /// Whether a transaction returns only when the disk has it.
+        /// True if a transaction returns only after the disk has stored it.
         public var isSynced = false
         public var pageSize = 4096
-        /// Another file system than SQLite's own, for tests.
+        /// The name of a file system that replaces SQLite's own in tests.
         public var vfs: String?
-        /// In milliseconds, for another process that has the file.
+        /// The number of milliseconds to wait for another process that has locked the file.
         public var patience: Int32 = 5000
-        /// Other processes may write to it too.
+        /// True if other processes may write to the file too.
         public var isShared = false
-        /// Told of what a person should know and nothing can be done about.
+        /// Called with a message about a problem that the program cannot fix.
         public var warn: @Sendable (String) -> Void = { _ in }
         public init() {}
     }
@@ -43,7 +45,7 @@ public final class ProvenFile {
 
     public let path: String
     public let database: Database
-    /// What the file says of itself; changed only inside of a transaction.
+    /// The proof of the file. It may change only inside a transaction.
     public var proof: Proof
     private let application: Int64
     private let options: Options
@@ -99,7 +101,7 @@ public final class ProvenFile {
                         try file.proof.write(database, format.application)
                     }
                 } catch {
-                    // What it has written in vain goes, so that the disk is as full as before.
+                    // Closing the file removes what the failed upgrade has written, so that the disk is only as full as before.
                     if error.kind == .full { database.close() }
                     throw needing(1, of: path, error)
                 }
@@ -108,14 +110,14 @@ public final class ProvenFile {
         }
     }
 
-    /// A new file, where there is none or one that was destroyed on purpose.
+    /// Creates a new file. There must be no file, or only leftovers of one that was destroyed on purpose.
     public convenience init(making path: String, as format: FileFormat, _ options: Options) throws(StorageFault) {
         if case .found(let record) = Witness.look(Witness.path(beside: path)), record.isDestroyed { try ProvenFile.remove(path) }
         try self.init(path, format, options, Proof(version: format.version, database: ProvenFile.chance()))
         _ = try settled { () throws(StorageFault) in try swear() }
     }
 
-    /// A new file without a witness.
+    /// Creates a new file without a witness.
     private convenience init(_ path: String, _ format: FileFormat, _ options: Options, _ proof: Proof) throws(StorageFault) {
         try makePrivate(path)
         let database = try Database(path, vfs: options.vfs, patience: options.patience)
@@ -142,7 +144,7 @@ public final class ProvenFile {
         }
     }
 
-    /// The file was judged and may be written to.
+    /// Prepares a file for writing after its examination.
     private func begin() throws(StorageFault) {
         try makePrivate(path)
         try database.keepLog(false)
@@ -156,7 +158,7 @@ public final class ProvenFile {
 
     // MARK: - Writing
 
-    /// Does all of the body or, when it throws, nothing of it.
+    /// Runs the body in a transaction, then writes the witness. If the body throws, rolls back all of it.
     public func transaction<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
         let before = proof
         let result: R
@@ -187,13 +189,13 @@ public final class ProvenFile {
 
     // MARK: - The witness
 
-    /// A witness that did not exist, or one that is replaced; without it the file is not used.
+    /// Creates or replaces the witness. If this fails for a new or upgraded file, the file is not used.
     private func swear() throws(StorageFault) {
         witness = try Witness(Witness.path(beside: path), making: proof.record(application))
         ProvenFile.syncFolder(of: path)
     }
 
-    /// What was done is done, also where the witness cannot be written; that is said once.
+    /// Writes the proof to the witness. A failure cannot undo the commit, so it only causes a warning, and only the first of several.
     private func testify() {
         do throws(StorageFault) {
             if let witness { try witness.write(proof.record(application), isShared: options.isShared) } else { try swear() }
@@ -206,7 +208,7 @@ public final class ProvenFile {
 
     // MARK: - Destroying
 
-    /// Destroys the file on purpose. After a kill at any moment it is still there whole, or the next opening finds it destroyed.
+    /// Destroys the file on purpose. After a kill at any moment, either the file is still whole or the next opening finds it destroyed.
     public static func destroy(_ path: String) throws(StorageFault) {
         let place = Witness.path(beside: path)
         var record = WitnessRecord(application: 0, version: 0, database: 0, sequence: 1)
@@ -218,22 +220,22 @@ public final class ProvenFile {
         record.sequence &+= 1
         record.isDestroyed = true
         if let witness {
-            // In its place: on a full disk there is no room for another, and this is what makes some.
+            // The existing witness is overwritten. On a full disk there is no space for a new one, and destroying the file frees space.
             try witness.write(record)
             try witness.sync()
         } else {
             _ = try Witness(place, making: record)
             syncFolder(of: path)
         }
-        // What a rebuild that was cut off has left would take the place of the file.
+        // The next opening would put a finished draft of an interrupted rebuild in the place of the file.
         try removeDraft(of: path)
         try remove(path)
-        // After a loss of power the witness is not gone before the file is.
+        // With this sync a loss of power cannot bring back the file without its witness.
         syncFolder(of: path)
         guard unlink(place) == 0 || errno == ENOENT else { throw StorageFault(.failed, "\(place): cannot be removed: \(SystemFault())") }
     }
 
-    /// Whether anything of the file is there, if only its log, its witness, or what a rebuild that was cut off has left.
+    /// Returns true if anything of the file exists: the file, its log, its witness or the draft of an interrupted rebuild.
     public static func isAnywhere(_ path: String) -> Bool {
         [path, path + "-wal", Witness.path(beside: path), draft(of: path)].contains(where: exists)
     }
@@ -246,11 +248,13 @@ public final class ProvenFile {
 
     // MARK: - After damage
 
-    /// Makes a new file with what `fill` takes over from the damaged one, sets the damaged one aside, and puts the new one into its place.
-    /// `fill` gets the new file, inside a transaction, and the old one, where there is one, to read from; it sets `proof`. `tell` gets the
-    /// name under which the old one is set aside, nil where there is nothing, before that is done, and when nothing is left to do that needs
-    /// room: after a kill at any moment all of this is done and told again, or was told. When it fails the damaged file is there as it was,
-    /// and nothing of the new one. `now`: nanoseconds since 1970.
+    /// Creates a new file from what can be read of the damaged one, sets the damaged file aside, and puts the new file in its place.
+    ///
+    /// `fill` runs inside a transaction of the new file. It gets the new file and, if it can be opened, the damaged file to read from. It
+    /// sets `proof`. `tell` gets the name under which the damaged file is set aside, or nil if there is no such file. `tell` runs before
+    /// the damaged file is set aside and after all steps that need disk space. So after a kill at any moment, either `tell` has run or the
+    /// whole rebuild is repeated. If the rebuild fails, the damaged file is as it was, and nothing is left of the new file. `now` is in
+    /// nanoseconds since 1970.
     public static func rebuild(
         _ path: String, as format: FileFormat, _ options: Options, _ damage: Damage, at now: Int64,
         fill: (ProvenFile, Database?) throws(StorageFault) -> Void, tell: (_ setAside: String?) -> Void
@@ -259,7 +263,7 @@ public final class ProvenFile {
         try removeDraft(of: path)
         let number = damage.witness?.database ?? damage.proof?.database ?? chance()
         let aside = nameAside(path, now)
-        // Where it cannot even be opened there is nothing to take over.
+        // If the file cannot be opened, there is nothing to copy.
         let old = damage.isThere ? try? Database.lookingAt(path, vfs: options.vfs, patience: options.patience) : nil
         defer { old?.closeKeepingLog() }
         let proof: Proof
@@ -276,7 +280,8 @@ public final class ProvenFile {
                 }
             }
             proof = file.proof
-            // As long as the draft has a log, nobody takes it for finished. All of the log is in the main file.
+            // The log was copied into the main file. A draft that still has a log does not count as finished. So a kill before `tell` has
+            // run leads to another rebuild.
             tell(exists(path) || exists(path + "-wal") ? aside : nil)
             file.database.close()
             for companion in ["-wal", "-shm"] where unlink(draft + companion) != 0 && errno != ENOENT {
@@ -304,8 +309,8 @@ public final class ProvenFile {
         }
     }
 
-    /// Puts a damaged file that was set aside back to its place. The main file goes last: where a kill falls in between, the finished draft
-    /// takes its place, as it would have.
+    /// Puts a damaged file that was set aside back in its place. The main file is moved last. If a kill comes before that, the next opening
+    /// puts the finished draft in its place, as the rebuild would have done.
     private static func takeBack(_ path: String, from aside: String) {
         let draft = draft(of: path)
         if !exists(draft) {
@@ -318,23 +323,24 @@ public final class ProvenFile {
         try? removeDraft(of: path)
     }
 
-    /// The main file goes first: without its log it might be taken for finished.
+    /// Removes the draft of a rebuild. The main file is removed first, since a draft without a log could be taken for finished.
     private static func removeDraft(of path: String) throws(StorageFault) {
         let draft = draft(of: path)
         guard unlink(draft) == 0 || errno == ENOENT else { throw StorageFault(.failed, "\(draft): cannot be removed: \(SystemFault())") }
         try remove(draft)
     }
 
-    /// A fault for want of room says how much it takes: so many copies of what is there.
+    /// Returns a fault about a full disk with the number of bytes that are needed: the size of the file and its log, times `copies`.
+    /// Returns any other fault unchanged.
     private static func needing(_ copies: Int, of path: String, _ fault: StorageFault) -> StorageFault {
         guard fault.kind == .full else { return fault }
         let there = (FileSight.size(of: path) ?? 0) + (FileSight.size(of: path + "-wal") ?? 0)
         let bytes = grouped(max(65_536, copies * there))
         return StorageFault(
-            .full, "\(fault); about \(bytes) bytes must be free on its disk to take over what \(path) holds, of which nothing was changed")
+            .full, "\(fault); about \(bytes) bytes must be free on its disk to take over the contents of \(path), which were not changed")
     }
 
-    /// Gives a file and its log another name. The main file goes first: where a kill falls in between, a finished draft takes its place.
+    /// Renames a file and its log. The main file is renamed first. If a kill comes in between, a finished draft takes its place.
     static func setAside(_ path: String, as name: String) throws(StorageFault) {
         for companion in ["", "-wal"] where rename(path + companion, name + companion) != 0 && errno != ENOENT {
             throw StorageFault(.failed, "\(path)\(companion): is damaged and cannot be set aside: \(SystemFault())")
@@ -342,7 +348,7 @@ public final class ProvenFile {
         unlink(path + "-shm")
     }
 
-    /// A name with the time in it that is free.
+    /// Returns a name that contains the time and that no file has yet.
     static func nameAside(_ path: String, _ now: Int64) -> String {
         let base = "\(path).damaged-\(now / 1_000_000_000)"
         var (name, number) = (base, 1)
@@ -361,7 +367,8 @@ public final class ProvenFile {
         syncFolder(of: path)
     }
 
-    /// A rebuild was cut off by a kill: one whose new file is done and whose old one is aside is finished, any other is forgotten.
+    /// Handles a rebuild that a kill interrupted. If the draft is finished and the old file is set aside, puts the draft in its place.
+    /// Otherwise removes the draft.
     private static func finishRebuild(of path: String, as format: FileFormat, _ options: Options) throws(StorageFault) {
         let draft = draft(of: path)
         guard exists(draft) || exists(draft + "-wal") else { return }
@@ -376,7 +383,7 @@ public final class ProvenFile {
             }
         }
         guard isDone else { return try removeDraft(of: path) }
-        // The log of the old file, if it is still here, must not meet the new one.
+        // SQLite must not combine a remaining log of the old file with the new file.
         if exists(path + "-wal") {
             var status = stat()
             let then = stat(draft, &status) == 0 ? Int64(status.st_mtim.tv_sec) : 0

@@ -1,26 +1,26 @@
-// A checksum over the values of a row, for a column of the same row, so that a row that was damaged or put elsewhere is found when it is
-// read. It covers which kind of file and which table the row belongs to, the row's number, and each value with its type and length, so
-// that no byte can move from one column to the next. It finds damage: a flipped bit is missed once in 2^64. It does not stop an attacker,
-// who can compute it as well; rows that are sealed have the tag of AES-GCM for that.
+// A checksum over the values of a row, which is stored in a column of the same row. A reader thereby detects a row that was damaged or
+// moved. The checksum covers the kind of file, the table, the row's number, and each value with its type and length. So a byte that moves
+// from one column to the next changes it. It misses damage with a probability of about 2^-64. It does not stop an attacker, who can compute
+// it too. Encrypted rows have the tag of AES-GCM against attackers.
 
 internal import CChecksum
 
 public struct RowChecksum: Sendable, Equatable {
     private var state: UInt64
 
-    /// `application`: the mark of the kind of file. `table` must stay the same for as long as files with it exist.
+    /// Starts the checksum of a row. `application` is the mark of the kind of file. `table` must not change as long as files with it exist.
     public init(_ application: Int64, table: StaticString, row: Int64) {
         state = cchecksum_hash(table.utf8Start, table.utf8CodeUnitCount, UInt64(bitPattern: application))
         add(row)
     }
 
-    /// The same of a table whose rows are known by a text.
+    /// Starts the checksum of a row in a table whose key is a text.
     public init(_ application: Int64, table: StaticString, row: String) {
         state = cchecksum_hash(table.utf8Start, table.utf8CodeUnitCount, UInt64(bitPattern: application))
         add(row)
     }
 
-    /// What the column holds.
+    /// The checksum as it is stored in the column.
     public var value: Int64 { Int64(bitPattern: state) }
 
     public mutating func add(_ value: Int64) {
@@ -37,10 +37,10 @@ public struct RowChecksum: Sendable, Equatable {
 
     public mutating func add(_ bytes: UnsafeRawBufferPointer) { add(bytes, type: 3) }
 
-    /// A column that holds nothing, which is not the same as an empty one.
+    /// Adds a column that is NULL, which differs from an empty value.
     public mutating func addNull() { mark(4) }
 
-    /// Value by value as the statement gives them, in the types that the file has them in: a number that has become a text is damage.
+    /// Adds the values of these columns with their stored types. A number that has become a text is damage.
     public mutating func add(_ columns: ClosedRange<Int32>, of row: Statement) {
         for column in columns {
             switch row.type(column) {
@@ -58,7 +58,7 @@ public struct RowChecksum: Sendable, Equatable {
     mutating func add(_ bytes: UnsafeRawBufferPointer, type: UInt64) {
         mark(type)
         state = cchecksum_hash_word(UInt64(bytes.count), state)
-        // An empty value may have an address or none: SQLite gives none for an empty blob.
+        // An empty value may have no address: SQLite gives none for an empty blob.
         if let base = bytes.baseAddress, !bytes.isEmpty { state = cchecksum_hash(base, bytes.count, state) }
     }
 

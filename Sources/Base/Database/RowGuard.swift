@@ -1,9 +1,10 @@
-// Keeps the checksums of a file's rows and the sums over them. Its user writes plain SQL; triggers that exist for the connection alone give
-// each row that comes or changes its checksum, verify a row before it changes or leaves, so that no write makes damage look whole, and
-// count. What came and went belongs into the proof of the same transaction (Proof.swift). Who reads rows asks for `whole` in the statement.
+// Maintains the checksums of a file's rows and the sums over them. Its user writes plain SQL. Temporary triggers, which exist only on this
+// connection, compute the checksum of each new or changed row. They also verify a row before it is changed or deleted, so that no write
+// makes a damaged row look whole. And they count the rows that came and left; `settle` adds these counts to the proof of the same
+// transaction (Proof.swift). A statement that reads rows must contain the condition `whole`.
 //
-// `verify` holds all rows against the proof and each index against its table: a lookup in a damaged index finds nothing, which must not be
-// taken for nothing being there.
+// `verify` compares all rows with the proof and each index with its table. A lookup in a damaged index finds nothing, and this must not be
+// mistaken for a row that does not exist.
 
 internal import CSQLite
 public import Platform
@@ -13,7 +14,7 @@ public struct GuardedTable: Sendable {
     public struct Index: Sendable {
         public var name: String
         public var columns: [String]
-        /// Which rows are in it; nil: all.
+        /// The condition of a partial index. It is nil if the index contains all rows.
         public var condition: String?
 
         public init(_ name: String, _ columns: [String], where condition: String? = nil) {
@@ -26,11 +27,11 @@ public struct GuardedTable: Sendable {
     public var name: StaticString
     /// The primary key, whose first column is a number or a text.
     public var key: [String]
-    /// All others but `checksum`, in an order that stays.
+    /// All other columns except `checksum`. Their order must not change.
     public var columns: [String]
-    /// Those by which rows are looked up.
+    /// The indexes that statements use to find rows.
     public var indexes: [Index]
-    /// A damaged row may be deleted.
+    /// True if a damaged row may be deleted.
     public var mayLoseDamaged: Bool
 
     public init(_ name: StaticString, key: [String], _ columns: [String], indexes: [Index] = [], mayLoseDamaged: Bool = false) {
@@ -45,28 +46,28 @@ public struct GuardedTable: Sendable {
 }
 
 extension [GuardedTable] {
-    /// A condition of a statement on the table: it holds, or the statement fails since the row is damaged.
+    /// Returns a condition for a statement on the table. It is true for a whole row. For a damaged row the statement fails with `damaged`.
     public func whole(_ table: String, as alias: String? = nil) -> String { "row_whole(\(arguments(table, alias)))" }
 
-    /// The same as a value: 1, or 0 where the row is damaged.
+    /// Returns an expression for a statement on the table: 1 for a whole row, 0 for a damaged row.
     public func isWhole(_ table: String) -> String { "row_is_whole(\(arguments(table, nil)))" }
 
     private func arguments(_ table: String, _ alias: String?) -> String {
         let index = firstIndex { $0.name.description == table }!
-        // Where a statement joins tables, others have a column of the same name.
+        // In a statement that joins tables, another table may have a column of the same name.
         let prefix = (alias ?? table) + "."
         return "\(index), \(prefix)checksum, \(self[index].list(prefix))"
     }
 }
 
-/// Used by the thread that has the database.
+/// Guards the rows of a database. Only the thread that uses the database may use it.
 public final class RowGuard {
     private let database: Database
     private let tables: [GuardedTable]
     private let application: Int64
     private let tally: RowTally
 
-    /// Makes its functions known to the connection, and changes nothing.
+    /// Registers the SQL functions on the connection and does not change the file.
     public init(_ database: Database, application: Int64, _ tables: [GuardedTable]) throws(StorageFault) {
         self.database = database
         self.tables = tables
@@ -77,7 +78,7 @@ public final class RowGuard {
 
     // MARK: - Writing
 
-    /// From now on rows that come or change get their checksums.
+    /// Creates the triggers. From now on each row that is inserted or changed gets its checksum.
     public func install() throws(StorageFault) {
         for (index, table) in tables.enumerated() {
             let old = "\(index), old.checksum, \(table.list("old."))"
@@ -96,10 +97,10 @@ public final class RowGuard {
         }
     }
 
-    /// What the transaction under way has changed so far is forgotten: it begins, or is begun anew.
+    /// Discards all counted changes, because a transaction begins or is tried again.
     public func begin() { tally.begin() }
 
-    /// Puts what the transaction has changed into the proof.
+    /// Adds the changes of the current transaction to the proof.
     public func settle(into proof: inout Proof) {
         for (index, change) in tally.changes.enumerated() where change.came != 0 || change.gone != 0 {
             proof[RowGuard.key(index)].came += change.came
@@ -109,7 +110,7 @@ public final class RowGuard {
         tally.begin()
     }
 
-    /// Gives every row of a file of an older form its checksum, whatever it holds. Before `install`.
+    /// Gives every row of a file with an older format its checksum, without judging its contents. Must be called before `install`.
     public func fill() throws(StorageFault) {
         for (index, table) in tables.enumerated() {
             try database.run("UPDATE \(table.name) SET checksum = row_came(\(index), \(table.list()))")
@@ -118,10 +119,10 @@ public final class RowGuard {
 
     // MARK: - Verifying
 
-    /// The key of a table among the counts of the proof.
+    /// Returns the key of a table in the counts of the proof.
     public static func key(_ index: Int) -> UInt64 { UInt64(index + 1) }
 
-    /// Reads all rows and throws `damaged` when one is not as it was written, is missing, or cannot be found by an index.
+    /// Reads all rows. Throws `damaged` if a row is not as it was written, is missing, or cannot be found through an index.
     public func verify() throws(StorageFault) {
         try database.run("BEGIN")
         do throws(StorageFault) {
@@ -142,7 +143,7 @@ public final class RowGuard {
             try verify(table, index, proof[RowGuard.key(index)].left)
         }
         guard tally.seen == UInt64(bitPattern: proof.digest) else {
-            throw StorageFault(.damaged, "\(database.path): holds rows of an earlier time")
+            throw StorageFault(.damaged, "\(database.path): holds rows from an earlier time")
         }
     }
 
@@ -164,13 +165,13 @@ public final class RowGuard {
             tally.beginIndex()
             _ = try database.number("SELECT count(*) FROM \(table.name) INDEXED BY \(index.name) WHERE \(condition)")
             guard tally.pairs[number] == 0, tally.isOrdered else {
-                throw StorageFault(.damaged, "\(database.path): index \(index.name) is not that of its table")
+                throw StorageFault(.damaged, "\(database.path): index \(index.name) does not match its table")
             }
         }
     }
 }
 
-/// What the functions of a connection know: they are called by SQLite, row by row.
+/// The state of the SQL functions of a connection. SQLite calls these functions for each row.
 private final class RowTally {
     struct Change {
         var came: Int64 = 0
@@ -179,14 +180,15 @@ private final class RowTally {
 
     private let application: Int64
     private let names: [StaticString]
-    /// By table, and the sum of the checksums, of what the transaction has changed.
+    /// For each table, the numbers of rows that came and left in the current transaction.
     private(set) var changes: [Change] = []
+    /// The change of the sum of all checksums in the current transaction.
     private(set) var digest: UInt64 = 0
     /// The sum of the checksums of all rows that were verified.
     private(set) var seen: UInt64 = 0
-    /// By index, the sum over its entries less that over the rows of the table.
+    /// For each index, the sum over its entries minus the sum over the rows of the table.
     private(set) var pairs: [UInt64] = []
-    /// Whether what is gone through is in its order.
+    /// True if all entries of the index that were read so far are in order.
     private(set) var isOrdered = true
     private var last: Word?
 
@@ -231,7 +233,8 @@ private final class RowTally {
         try define("row_left", in: database) { context, values in
             let tally = RowTally.of(context)
             guard values.count > 3, let row = tally.row(values.dropFirst()) else { return RowTally.misuse(context) }
-            // 0: it must be whole; 1: it need not; 2: it must, and comes back changed, so that neither counts.
+            // 0: the row is deleted and must be whole. 1: it is deleted and may be damaged. 2: it is changed and must be whole. The trigger
+            // then calls `row_came` too, so the decrement here keeps a change from being counted.
             let way = sqlite3_value_int64(values[0])
             guard row.isWhole || way == 1 else { return tally.fail(context, values.dropFirst()) }
             if way == 2 { tally.changes[row.table].came -= 1 } else { tally.changes[row.table].gone += 1 }
@@ -277,7 +280,7 @@ private final class RowTally {
         Unmanaged<Body>.fromOpaque(sqlite3_user_data(context)).takeUnretainedValue().tally
     }
 
-    /// What stands behind a function of SQLite's.
+    /// The closure behind an SQL function.
     private final class Body {
         let tally: RowTally
         let run: (OpaquePointer?, [OpaquePointer?]) -> Void
@@ -295,14 +298,14 @@ private final class RowTally {
             body.run(context, Array(UnsafeBufferPointer(start: values, count: Int(count))))
         }
         let body = Unmanaged.passRetained(Body(self, run)).toOpaque()
-        // SQLite lets go of the body when the connection is closed, or at once when this fails.
+        // SQLite releases the body when the connection is closed, or at once if this call fails.
         let code = sqlite3_create_function_v2(database.connection, name, -1, SQLITE_UTF8, body, call, nil, nil) { body in
             Unmanaged<Body>.fromOpaque(body!).release()
         }
         guard code == SQLITE_OK else { throw database.fault("failed", code) }
     }
 
-    /// Of a table's number and the columns of a row.
+    /// Returns the checksum of a row. The values are the table's number and the columns of the row.
     private func sum(_ values: [OpaquePointer?]) -> (table: Int, sum: Int64)? { sum(values[...], columns: values.dropFirst()) }
 
     private func sum(_ values: ArraySlice<OpaquePointer?>, columns: ArraySlice<OpaquePointer?>) -> (table: Int, sum: Int64)? {
@@ -320,7 +323,7 @@ private final class RowTally {
         return (table, sum.value)
     }
 
-    /// Of a table's number, the checksum that is stored, and the columns of a row.
+    /// Verifies a row. The values are the table's number, the stored checksum and the columns of the row. Returns nil if they are invalid.
     private func row(_ values: ArraySlice<OpaquePointer?>) -> (table: Int, stored: Int64, isWhole: Bool)? {
         guard values.count > 2, let (table, sum) = sum(values, columns: values.dropFirst(2)) else { return nil }
         let stored = values[values.startIndex + 1]
@@ -365,7 +368,7 @@ extension RowChecksum {
             let base = sqlite3_value_blob(value)
             add(UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : Int(sqlite3_value_bytes(value))), type: 3)
         case SQLITE_FLOAT:
-            // The bits of a number that no column of ours holds.
+            // No guarded column stores such a number. The checksum covers its bits, so that this damage is found too.
             add(Int64(bitPattern: sqlite3_value_double(value).bitPattern))
             addNull()
         default: addNull()

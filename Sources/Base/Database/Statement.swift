@@ -1,9 +1,9 @@
-// A compiled statement of a database, its values and its columns.
+// A compiled SQL statement: binds values, runs the statement and reads the columns of its rows. One thread at a time may use it.
 
 internal import CSQLite
 public import Platform
 
-/// A compiled statement. Its values stay bound until they are bound anew; `reset` ends a run of it.
+/// A compiled statement. Its values stay bound until they are bound again. `reset` ends a run.
 public final class Statement {
     private let handle: OpaquePointer
     private unowned let database: Database
@@ -15,7 +15,7 @@ public final class Statement {
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Runs it on; whether there is a row to look at.
+    /// Runs the statement to its next row. Returns true if there is a row.
     public func step() throws(StorageFault) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
@@ -29,7 +29,7 @@ public final class Statement {
 
     public func reset() { sqlite3_reset(handle) }
 
-    /// Runs it to its end.
+    /// Runs the statement to its end and resets it.
     public func run() throws(StorageFault) {
         defer { reset() }
         while try step() {}
@@ -43,12 +43,12 @@ public final class Statement {
     @discardableResult public func bind(_ index: Int32, _ value: Int) -> Statement { bind(index, Int64(value)) }
 
     @discardableResult public func bind(_ index: Int32, _ text: String) -> Statement {
-        // With its length: a zero byte in it is not its end.
+        // The length is passed because the text may contain a zero byte.
         sqlite3_bind_text(handle, index, text, Int32(text.utf8.count), copied)
         return self
     }
 
-    /// Lent: the bytes must stay until the statement has run.
+    /// Binds bytes without copying them. The bytes must stay valid until the statement has run.
     @discardableResult public func bind(_ index: Int32, lending bytes: UnsafeRawBufferPointer) -> Statement {
         if let base = bytes.baseAddress {
             sqlite3_bind_blob64(handle, index, base, UInt64(bytes.count), nil)
@@ -58,7 +58,7 @@ public final class Statement {
         return self
     }
 
-    /// The value of a column of another statement's row, in the type that it has there.
+    /// Binds the value of a column of another statement's row, with its stored type.
     @discardableResult public func bind(_ index: Int32, column: Int32, of row: Statement) -> Statement {
         sqlite3_bind_value(handle, index, sqlite3_column_value(row.handle, column))
         return self
@@ -72,7 +72,7 @@ public final class Statement {
         case blob
     }
 
-    /// The type of the value that is stored, whatever the column was declared as.
+    /// Returns the type of the stored value, which can differ from the declared type of the column.
     func type(_ column: Int32) -> ColumnType {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: .integer
@@ -91,7 +91,7 @@ public final class Statement {
         return String(decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_column_bytes(handle, column))), as: UTF8.self)
     }
 
-    /// The bytes of a text as they are stored. Valid until the next step.
+    /// Returns the stored bytes of a text. They are valid until the next step.
     func textBytes(_ column: Int32) -> UnsafeRawBufferPointer {
         let base = sqlite3_column_text(handle, column)
         return UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
@@ -99,12 +99,12 @@ public final class Statement {
 
     func realBits(_ column: Int32) -> UInt64 { sqlite3_column_double(handle, column).bitPattern }
 
-    /// Valid until the next step.
+    /// Returns the bytes of a blob. They are valid until the next step.
     public func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
         let base = sqlite3_column_blob(handle, column)
         return UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
     }
 }
 
-/// SQLite is to keep a copy of its own.
+/// SQLITE_TRANSIENT: SQLite makes its own copy of the bound bytes.
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)

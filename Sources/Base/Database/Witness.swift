@@ -1,22 +1,22 @@
-// A small file beside a database that says how far the database had acknowledged, so that commits that vanish from it are noticed: SQLite
-// takes a damaged or emptied log for the end of the log, and an empty main file for a new one.
+// A small file beside a database that proves how far the database was committed. It reveals commits that vanished: SQLite takes a damaged
+// or emptied log for the end of the log, and an empty main file for a new database.
 //
-// The same numbers stand in the database and change in each transaction. The order is: commit, then the witness, then acknowledge. So when
-// both are opened, the database has the number of the witness or a greater one; if it has a smaller one, acknowledged commits are gone.
-// There are two slots that are written in turn, each with a checksum, so that a write that was cut off leaves the other one. The file has
-// its full size from the beginning, so that a full disk does not stop it.
+// Each transaction changes the same numbers in the database. The order is: commit, then write the witness, then acknowledge. So a whole
+// database has the sequence number of the witness or a greater one. If its number is smaller, acknowledged commits are lost. The file has
+// two slots, which are written in turn, each with a checksum. A write that is cut off leaves the other slot valid. The file has its full
+// size from the beginning, so that a full disk does not stop a write.
 //
-// It is not synced. After the end of the process, however it ends, the system still has what was written. After a loss of power it may be
-// older than the database, which is no fault, or newer: under `process` the database itself may have lost commits then, and this is told
-// in the same words; under `power` a commit is synced before the witness is written, so that it is never newer. What it cannot tell is
-// damage to the database on top of a loss of power that took the newest state of the witness.
+// A write is not synced. After the process ends in any way, the operating system still has what was written. After a loss of power the
+// witness may be older than the database, which is no fault. It may also be newer: under the durability `process` the database may have
+// lost commits, and this is reported in the same words. Under `power` a commit is synced before the witness is written, so the witness is
+// never newer. It cannot reveal damage to the database if a loss of power also took the newest state of the witness.
 
 internal import CChecksum
 internal import Glibc
 public import Platform
 
 public struct WitnessRecord: Sendable, Equatable {
-    /// How much ever came into the database and how much has left it, of one thing that its user knows by a number.
+    /// The numbers of entries that ever came into the database and left it, under a key that its user chooses.
     public struct Count: Sendable, Equatable {
         public var key: UInt64
         public var came: Int64
@@ -29,15 +29,16 @@ public struct WitnessRecord: Sendable, Equatable {
         }
     }
 
-    /// The mark of the kind of file, and the version of its form.
+    /// The mark of the kind of file.
     public var application: Int64
+    /// The version of the file's format.
     public var version: Int64
-    /// A number by chance that stands in the database too, so that the two are known to belong together.
+    /// The random number that identifies the database. The database contains it too.
     public var database: Int64
-    /// How many commits were acknowledged.
+    /// The number of acknowledged commits.
     public var sequence: Int64
     public var counts: [Count]
-    /// The database was destroyed on purpose; files of it that are still there are left over.
+    /// True if the database was destroyed on purpose. Its files that still exist are leftovers.
     public var isDestroyed = false
 
     public init(application: Int64, version: Int64, database: Int64, sequence: Int64, counts: [Count] = []) {
@@ -49,10 +50,10 @@ public struct WitnessRecord: Sendable, Equatable {
     }
 }
 
-/// What is found at the place of a witness.
+/// The result of reading a witness.
 public enum WitnessSight: Sendable, Equatable {
     case missing
-    /// The words say why it cannot be used.
+    /// The text says why the witness cannot be used.
     case damaged(String)
     case found(WitnessRecord)
 }
@@ -65,18 +66,18 @@ public final class Witness {
     private var words: [UInt64] = []
 
     static let slotSize = 4096
-    private static let magic: UInt64 = 0x314e_5457_5959_5753  // "SWYYWTN1" as it stands in the file
-    /// Words in front of the counts.
+    private static let magic: UInt64 = 0x314e_5457_5959_5753  // "SWYYWTN1" as the bytes of the file
+    /// The number of words before the counts.
     private static let head = 7
-    /// As many fit into a slot, with the checksum behind them. What is more goes together under the key 0.
+    /// The number of counts that fit into a slot together with the checksum. If there are more, the rest is summed up under the key 0.
     static let mostCounts = (slotSize / 8 - head - 1) / 3
 
-    /// Where the witness of a database is: `x.witness` beside `x.sqlite`.
+    /// Returns the path of the witness of a database: `x.witness` beside `x.sqlite`.
     public static func path(beside database: String) -> String {
         (database.hasSuffix(".sqlite") ? String(database.dropLast(7)) : database) + ".witness"
     }
 
-    /// Looks at the place, and changes nothing.
+    /// Reads the newest record and changes nothing.
     public static func look(_ path: String) -> WitnessSight {
         let number = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard number >= 0 else { return errno == ENOENT ? .missing : .damaged("\(path): cannot be read: \(SystemFault())") }
@@ -85,7 +86,7 @@ public final class Witness {
         return .found(record)
     }
 
-    /// Makes a new one with this record, or replaces the one that is there: whoever looks finds the old one or the new one.
+    /// Creates a witness with this record, or replaces the existing one. A reader finds either the old witness or the new one.
     public init(_ path: String, making record: WitnessRecord) throws(StorageFault) {
         self.path = path
         let draft = path + ".new"
@@ -104,7 +105,7 @@ public final class Witness {
         }
     }
 
-    /// Opens the one that is there for writing.
+    /// Opens an existing witness for writing.
     public init(_ path: String) throws(StorageFault) {
         self.path = path
         let number = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
@@ -114,8 +115,8 @@ public final class Witness {
         next = 1 - slot
     }
 
-    /// Writes the record beside the last one. Its `sequence` must be greater. `isShared`: other processes write to it too, and where one was
-    /// quicker and has written of more, nothing is left to write.
+    /// Writes the record into the slot that does not hold the last one. Its `sequence` must be greater than the last one's. If `isShared`
+    /// is true, other processes write to the file too. If one of them has already written this record or a newer one, writes nothing.
     public func write(_ record: WitnessRecord, isShared: Bool = false) throws(StorageFault) {
         if isShared {
             while flock(descriptor.number, LOCK_EX) != 0, errno == EINTR {}
@@ -133,7 +134,7 @@ public final class Witness {
         next = 1 - next
     }
 
-    /// Waits until the disk has it.
+    /// Waits until the disk has stored what was written.
     public func sync() throws(StorageFault) {
         guard fdatasync(descriptor.number) == 0 else { throw StorageFault(.failed, "\(path): cannot be synced: \(SystemFault())") }
     }
@@ -181,7 +182,7 @@ public final class Witness {
         return record
     }
 
-    /// The record with the greatest sequence, and the slot that it is in.
+    /// Returns the record with the greatest sequence and its slot. Returns nil if neither slot holds a valid record.
     private static func newest(_ descriptor: Int32) -> (WitnessRecord, slot: Int)? {
         var best: (WitnessRecord, slot: Int)?
         for slot in 0...1 {

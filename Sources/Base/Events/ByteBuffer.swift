@@ -1,9 +1,9 @@
-// A growable run of bytes: blocks, parcels and batches are written into one and recycled, never built anew.
-// It promises that `count` bytes from `base` are initialised and `capacity` are writable. It never shrinks by itself.
+// A growable sequence of bytes for blocks, parcels and batches. It is reused and not allocated again. `count` bytes from `base` are
+// initialised and `capacity` bytes are writable. It never shrinks without a request.
 
 public struct ByteBuffer: ~Copyable, @unchecked Sendable {
     public internal(set) var base: UnsafeMutablePointer<UInt8>
-    /// Apart from `count`, so that other modules can inline what changes it and still not set it.
+    /// It is separate from `count`, so that other modules can inline the functions that change it and still cannot set it.
     @usableFromInline var filled = 0
     public internal(set) var capacity: Int
 
@@ -17,7 +17,7 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
     @inlinable public var count: Int { filled }
     @inlinable public var isEmpty: Bool { filled == 0 }
 
-    /// Makes room for `n` more bytes.
+    /// Reserves memory for `n` more bytes.
     @inlinable public mutating func reserve(_ n: Int) {
         if count + n > capacity { grow(by: n) }
     }
@@ -52,13 +52,13 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
         text.withUTF8 { append(contentsOf: UnsafeRawBufferPointer($0)) }
     }
 
-    /// Appends into room that `reserve` has made.
+    /// Appends bytes into memory that `reserve` has provided.
     @inlinable @inline(__always) public mutating func appendReserved(_ bytes: Bytes, _ n: Int) {
         (base + count).update(from: bytes, count: n)
         extend(by: n)
     }
 
-    /// Declares that `n` bytes behind `count` have been written by someone else, such as `read`.
+    /// Declares that other code, such as `read`, has written `n` bytes after `count`.
     @inlinable public mutating func extend(by n: Int) {
         assert(n >= 0 && count + n <= capacity)
         filled += n

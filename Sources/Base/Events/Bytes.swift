@@ -1,6 +1,6 @@
-// Bytes in memory and the words that the scanner reads them by. Little-endian machines only.
+// Bytes in memory, and the words in which the scanner reads them. It works on little-endian machines only.
 
-/// Where bytes begin. Who holds one knows how far they reach.
+/// The start of a sequence of bytes. The owner of the pointer must know its length.
 public typealias Bytes = UnsafePointer<UInt8>
 
 @inline(__always) func load64(_ p: Bytes) -> UInt64 { UnsafeRawPointer(p).loadUnaligned(as: UInt64.self) }
@@ -9,15 +9,16 @@ public typealias Bytes = UnsafePointer<UInt8>
 
 @inline(__always) func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
 
-/// The top bit of each byte that is no digit.
+/// Returns the top bit of each byte that is not a digit.
 @inline(__always) func otherThanDigits(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
-    // A digit xor '0' is below 10; adding 0x76 lifts everything else to bit 7. Without that bit in the terms nothing carries.
+    // A digit xor '0' is below 10, and adding 0x76 sets bit 7 for every other value. The terms have bit 7 cleared, so nothing carries over.
     let low = (word ^ (ones &* 0x30)) & (ones &* 0x7f)
     return ((low &+ (ones &* 0x76)) | word) & (ones &* 0x80)
 }
 
-/// How many digits begin at p, eight at a time. A byte that is no digit must follow, with seven readable bytes behind it.
+/// Returns the number of digits at p, reading eight bytes at a time. A byte that is not a digit must follow, and seven readable bytes after
+/// it.
 @inline(__always) func digitCount(_ p: Bytes) -> Int {
     var n = 0
     while true {

@@ -1,4 +1,4 @@
-// The characters of JSON strings: what an escape and what a UTF-8 sequence may look like.
+// The characters of JSON strings: checks of escapes and of UTF-8 sequences.
 
 @inline(__always) func hexDigit(_ c: UInt8) -> UInt32? {
     switch c {
@@ -9,14 +9,14 @@
     }
 }
 
-/// The value of four hexadecimal digits that have been validated.
+/// Returns the value of four hexadecimal digits that have been validated.
 @inline(__always) func hex4(_ p: Bytes) -> UInt32 {
     var value: UInt32 = 0
     for i in 0..<4 { value = value &<< 4 | (hexDigit(p[i]) ?? 0) }
     return value
 }
 
-/// Whether the four bytes of x are hexadecimal digits, all at once: bit 7 of each byte of a sum is a comparison.
+/// Returns true if the four bytes of x are hexadecimal digits. It checks them all at once: bit 7 of each byte of a sum is a comparison.
 @inline(__always) func isHex4(_ x: UInt32) -> Bool {
     let ones: UInt32 = 0x0101_0101
     let low = x & 0x7f7f_7f7f
@@ -26,7 +26,7 @@
     return (digit | letter) & ~x & 0x8080_8080 == 0x8080_8080
 }
 
-/// The length of the escape at p, 0 when it is none. A lone surrogate is legal JSON and passes.
+/// Returns the length of the escape at p, or 0 if it is invalid. A lone surrogate is valid JSON and is accepted.
 @inline(__always) func escapeLength(_ p: Bytes) -> Int {
     switch p[1] {
     case UInt8(ascii: "u"): isHex4(load32(p + 2)) ? 6 : 0
@@ -37,7 +37,7 @@
     }
 }
 
-/// Where an escape that `escapeLength` refused goes wrong, from its backslash.
+/// Returns the distance from the backslash to the first wrong byte of an escape that `escapeLength` refused.
 func escapeFault(_ p: Bytes) -> Int {
     guard p[1] == UInt8(ascii: "u") else { return 1 }
     var i = 2
@@ -45,11 +45,11 @@ func escapeFault(_ p: Bytes) -> Int {
     return i
 }
 
-/// The length of the well-formed UTF-8 sequence at p (table 3-7 of the Unicode standard), 0 when it is ill-formed.
+/// Returns the length of the UTF-8 sequence at p (table 3-7 of the Unicode standard), or 0 if it is ill-formed.
 @inline(__always) func utf8Length(_ p: Bytes) -> Int {
     func isTail(_ byte: UInt8) -> Bool { byte & 0xc0 == 0x80 }
     let word = load32(p)
-    // Three bytes, most scripts: neither overlong nor a surrogate.
+    // This tests for three bytes, which most scripts use, and excludes overlong forms and surrogates.
     if word & 0x00c0_c0f0 == 0x0080_80e0, word & 0x200f != 0, word & 0x200f != 0x200d { return 3 }
     switch p[0] {
     case 0xc2...0xdf: return isTail(p[1]) ? 2 : 0

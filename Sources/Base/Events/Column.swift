@@ -1,5 +1,5 @@
-// A growable run of plain values: what a parcel notes of its events. Unlike an array it has one owner, so that adding
-// to it asks nothing and counts no reference.
+// A growable sequence of plain values, which a parcel notes for its events. Unlike an array it has exactly one owner, so that adding a
+// value needs neither a uniqueness check nor reference counting.
 
 public struct Column<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     private var base: UnsafeMutablePointer<Element>?
@@ -12,7 +12,7 @@ public struct Column<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
 
     deinit { base?.deallocate() }
 
-    /// Valid until the column changes.
+    /// The values. The buffer is valid until the column changes.
     public var all: UnsafeBufferPointer<Element> { UnsafeBufferPointer(start: base, count: count) }
 
     @inline(__always) public mutating func append(_ element: Element) {

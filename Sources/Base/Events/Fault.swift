@@ -1,9 +1,9 @@
-// What is wrong with a line: the rule that was broken and the byte that broke it.
-// It never quotes more of the input than that one byte, since the rest may be private.
+// The fault of a line: the rule that was broken and the byte that broke it. It never quotes more of the input than that one byte, because
+// the rest may be private.
 
 public struct Fault: Error, Hashable, Sendable {
     public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
-        /// Nothing but blanks. No event and no error: skip the line silently.
+        /// The line has only blanks. It is neither an event nor an error, and must be skipped silently.
         case blank
         case byteOrderMark, notAnObject
         case expectedKey, expectedColon, expectedValue, expectedMember, expectedElement
@@ -12,16 +12,16 @@ public struct Fault: Error, Hashable, Sendable {
     }
 
     public var kind: Kind
-    /// Where the offending byte stands, from the start of the block. Of bad UTF-8, where the broken sequence begins;
-    /// of a duplicate, its key; at the end of a line, its line end.
+    /// The place of the offending byte, counted from the start of the block. For bad UTF-8 it is the start of the broken sequence, for a
+    /// duplicate its key, and at the end of a line its line end.
     public var offset: UInt32
     /// The offending byte.
     public var found: UInt8
-    /// Whether the line ends at the offending byte.
+    /// True if the line ends at the offending byte.
     public var isLineEnd: Bool
-    /// Which wanted member is there twice, for `duplicate`.
+    /// The wanted member that occurs twice. It is set only for `duplicate`.
     public var member: Path?
-    /// How deep events may nest, for `depth`.
+    /// The largest number of levels in an event. It is set only for `depth`.
     public var limit: Int
 
     init(_ kind: Kind, offset: UInt32 = 0, found: UInt8 = 0, isLineEnd: Bool = false, member: Path? = nil, limit: Int = 0) {
@@ -33,7 +33,7 @@ public struct Fault: Error, Hashable, Sendable {
         self.limit = limit
     }
 
-    /// What was wrong, for a person.
+    /// The description of the fault for a person.
     public var message: String {
         switch kind {
         case .blank: "the line is blank"
@@ -46,7 +46,7 @@ public struct Fault: Error, Hashable, Sendable {
         case .expectedElement: "expected ',' or ']' after an element, found \(foundText)"
         case .literal: "expected true, false or null, found \(foundText)"
         case .number: "expected a digit in a number, found \(foundText)"
-        case .leadingZero: "a number must not begin with 0, found \(foundText) behind it"
+        case .leadingZero: "a number must not begin with 0, found \(foundText) after it"
         case .controlInString:
             isLineEnd ? "the line ends inside a string" : "a control character in a string must be escaped, found \(foundText)"
         case .escape: "an escape that JSON does not have, found \(foundText)"
@@ -57,7 +57,7 @@ public struct Fault: Error, Hashable, Sendable {
         }
     }
 
-    /// The offending byte as `0x41 'A'`; as a number alone when it does not print.
+    /// The offending byte as `0x41 'A'`, or only as a number if it is not printable.
     private var foundText: String {
         if isLineEnd { return "the end of the line" }
         let digits = String(found, radix: 16)

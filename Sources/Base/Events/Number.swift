@@ -1,8 +1,8 @@
-// Numbers compared by value from their text, exactly: 1.0 is 10e-1, 9007199254740993 is not 9007199254740992.
-// It never computes a value, so neither thirty digits nor an exponent of twelve cost more than their length.
+// Compares numbers by their exact values, directly from their texts: 1.0 equals 10e-1, and 9007199254740993 does not equal
+// 9007199254740992. It never computes a value, so the cost of many digits or of a huge exponent depends only on their length.
 
 public enum Number {
-    /// Whether two valid JSON numbers have the same value.
+    /// Returns true if two valid JSON numbers have the same value.
     public static func same(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>) -> Bool {
         let a = Decimal(a)
         let b = Decimal(b)
@@ -21,17 +21,17 @@ public enum Number {
     }
 }
 
-/// A number as 0.d1d2d3… times ten to a power, its digits left where they are.
+/// A number as 0.d1d2d3… times a power of ten. Its digits stay in the text.
 private struct Decimal {
     let text: UnsafeBufferPointer<UInt8>
     var isNegative = false
-    /// Where the first digit that is not 0 stands, and how many digits there are to the last that is not 0.
+    /// The place of the first digit that is not 0, and the number of digits from it to the last digit that is not 0.
     var firstDigit = 0
     var significant = 0
-    /// The power of ten is `shift` plus the exponent as written, which may have any number of digits.
+    /// The power of ten is `shift` plus the written exponent, which may have any number of digits.
     var shift = 0
     var isExponentNegative = false
-    /// The exponent's digits without leading zeros.
+    /// The digits of the exponent without leading zeros.
     var exponent: Range<Int>
 
     var isZero: Bool { significant == 0 }
@@ -77,27 +77,27 @@ private struct Decimal {
         exponent = i..<text.count
     }
 
-    /// Whether shift + exponent is the same in both.
+    /// Returns true if `shift` plus the exponent is the same in both.
     func hasSamePower(as other: Decimal) -> Bool {
         if let a = smallExponent, let b = other.smallExponent { return shift + a == other.shift + b }
         return longExponentsMeet(other)
     }
 
-    /// The exponent, if adding a shift to it cannot overflow.
+    /// The exponent. It is nil if adding a shift to it could overflow.
     private var smallExponent: Int? {
         guard exponent.count <= 17 else { return nil }
         let size = exponent.reduce(0) { $0 * 10 + Int(text[$1] - 0x30) }
         return isExponentNegative ? -size : size
     }
 
-    /// For exponents of any length: digit by digit from the right, a.exponent - b.exponent must be the difference of the shifts.
+    /// Compares exponents of any length digit by digit from the right: a.exponent - b.exponent must be the difference of the shifts.
     private func longExponentsMeet(_ other: Decimal) -> Bool {
-        // Signed so that: size(a) * signA + shiftA == size(b) * signB + shiftB.
+        // The terms are signed so that size(a) * signA + shiftA == size(b) * signB + shiftB.
         var carry = shift - other.shift
         let count = max(exponent.count, other.exponent.count)
         for place in 0..<count {
             carry += signedDigit(place) - other.signedDigit(place)
-            // Each place must cancel but for a multiple of ten, which the next place takes over.
+            // The sum at each place must be a multiple of ten, which is carried to the next place.
             if carry % 10 != 0 { return false }
             carry /= 10
         }

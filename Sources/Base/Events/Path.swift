@@ -1,18 +1,18 @@
-// A path names a member by its keys: `context.ip`, or `properties["a.b"].c` when a key holds a dot, quote or bracket.
-// Two paths are the same when their keys are the same bytes, as keys of JSON are.
+// A path names a member by its keys: `context.ip`, or `properties["a.b"].c` if a key contains a dot, quote or bracket. Two paths are equal
+// if their keys consist of the same bytes, as keys of JSON are.
 
 public struct Path: Hashable, Sendable, CustomStringConvertible {
     public let keys: [String]
 
     public init(keys: [String]) { self.keys = keys }
 
-    /// Reads the text form.
+    /// Parses the text form.
     public init(parsing text: String) throws(PathFault) {
         var parser = PathParser(text)
         keys = try parser.keys()
     }
 
-    /// Swift's strings compare by canonical equivalence; keys compare by their bytes.
+    /// Strings of Swift compare by canonical equivalence, but keys compare by their bytes.
     public static func == (a: Path, b: Path) -> Bool {
         a.keys.elementsEqual(b.keys) { $0.utf8.elementsEqual($1.utf8) }
     }
@@ -25,7 +25,7 @@ public struct Path: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The text form, which `Path(parsing:)` reads back.
+    /// The text form, which `Path(parsing:)` can parse.
     public var description: String {
         var text = ""
         for key in keys {
@@ -38,7 +38,7 @@ public struct Path: Hashable, Sendable, CustomStringConvertible {
         return text
     }
 
-    /// Whether the key needs no quoting.
+    /// Returns true if the key needs no quotes.
     static func isPlain(_ key: String) -> Bool { !key.isEmpty && key.utf8.allSatisfy(isPlain) }
 
     static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7f && !".[]\"'\\".utf8.contains(byte) }
@@ -61,10 +61,10 @@ public struct Path: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a text is no path, and where.
+/// The reason why a text is not a path, and the place.
 public struct PathFault: Error, Hashable, Sendable, CustomStringConvertible {
     public var message: String
-    /// Counted in bytes from the start of the text.
+    /// The place in bytes from the start of the text.
     public var offset: Int
     public var description: String { message }
 

@@ -1,4 +1,4 @@
-// Reads the text of a path: keys joined by dots, or in brackets and quotes with the escapes of CEL.
+// Parses the text of a path: keys that are joined by dots, or written in brackets and quotes with the escapes of CEL.
 
 struct PathParser {
     private let text: [UInt8]

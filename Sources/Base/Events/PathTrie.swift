@@ -1,11 +1,11 @@
-// The members that the compiled rules name, as a trie of object keys; the scanner notes where just these lie.
-// It promises that a look-up costs the same however many keys an object's node wants. It never changes once made.
+// The members that the compiled rules name, as a trie of object keys. The scanner notes the places of exactly these members. The cost of a
+// look-up hardly depends on the number of wanted keys in an object. The trie never changes after its creation.
 
 public final class PathTrie: @unchecked Sendable {
     /// The slot of the event itself. Slot 0 means "not wanted".
     public static let root = 1
 
-    /// How many slots an event has: one for each path, its ancestors, the root, and slot 0.
+    /// The number of slots of an event: one for each path, its ancestors, the root, and slot 0.
     public let count: Int
 
     let nodes: UnsafeMutablePointer<Node>
@@ -18,9 +18,9 @@ public final class PathTrie: @unchecked Sendable {
     private let childLists: [[Int]]
     private let slots: [Path: Int]
 
-    /// The wanted keys of one object: a table of `1 << (32 - shift)` places.
+    /// The wanted keys of one object: a table of `1 << (32 - shift)` entries.
     struct Node {
-        /// A bit for the first byte and length of each wanted key: most others end here, without waiting for the table.
+        /// One bit for the first byte and length of each wanted key. It excludes most other keys without access to the table.
         var filter: UInt64
         var table: UnsafePointer<Entry>
         var multiplier: UInt32
@@ -29,20 +29,21 @@ public final class PathTrie: @unchecked Sendable {
         var empty = 0
     }
 
-    /// One wanted key. A key of up to sixteen bytes is wholly in its first and last word, so most need no further comparison.
+    /// One wanted key. The first and last word contain a key of up to sixteen bytes completely, so most keys need no further comparison.
     struct Entry {
         var first: UInt64 = 0
         var last: UInt64 = 0
-        /// Which bytes of the words are the key's.
+        /// The mask of the bytes in the words that belong to the key.
         var mask: UInt64 = 0
-        /// 0 for an empty place.
+        /// The length of the key. It is 0 for an unused entry.
         var count = 0
-        /// Where the last word begins.
+        /// The place in the key where the last word begins.
         var offset = 0
         var slot = 0
-        /// Where the whole key lies in `texts`.
+        /// The place of the whole key in `texts`.
         var text = 0
-        /// How many entries further the next one of the same place is, 0 for none: only for keys that no multiplier tells apart.
+        /// The distance to the next entry with the same place in the table, or 0 if there is none. It is needed only for keys that no
+        /// multiplier separates.
         var next = 0
     }
 
@@ -86,15 +87,15 @@ public final class PathTrie: @unchecked Sendable {
         texts.deallocate()
     }
 
-    /// The slot of a path that the trie was made with, or of an ancestor of one; nil for any other.
+    /// Returns the slot of a path with which the trie was created, or of an ancestor of one. Returns nil for any other path.
     public func slot(of path: Path) -> Int? { slots[path] }
-    /// The path that a slot stands for.
+    /// Returns the path of a slot.
     public func path(of slot: Int) -> Path { paths[slot] }
-    /// The slot of the object that holds the member; 0 for the root.
+    /// Returns the slot of the object that contains the member, or 0 for the root.
     public func parent(of slot: Int) -> Int { parents[slot] }
-    /// The slots of the wanted members of an object, in the order in which the paths first named them.
+    /// Returns the slots of the wanted members of an object, in the order in which the paths first named them.
     public func children(of slot: Int) -> [Int] { childLists[slot] }
-    /// The last key of the slot's path; empty for the root.
+    /// Returns the last key of the slot's path. It is empty for the root.
     public func key(of slot: Int) -> String { keyTexts[slot] }
 }
 
@@ -117,24 +118,24 @@ private struct KeyTables {
     init(keys: [String]) {
         self.keys = keys
         for key in keys {
-            // In quotes as in an event, since the place of a short key depends on them.
+            // The keys are stored with quotes, as in an event, because the place of a short key depends on its quotes.
             texts.append(UInt8(ascii: "\""))
             offsets.append(texts.count)
             texts += key.utf8
             texts.append(UInt8(ascii: "\""))
         }
-        // A key's first word is loaded whole, however short the key.
+        // The first word of a key is always read completely, even if the key is shorter.
         texts += Array(repeating: 0, count: 8)
     }
 
-    /// Adds the table of one node's wanted keys, with the first multiplier that gives each a place of its own.
+    /// Adds the table of one node's wanted keys, with the first multiplier that gives each key a separate place.
     mutating func add(_ slots: [Int]) {
         let wanted = slots.filter { !keys[$0].isEmpty }
         let seeds = wanted.map(seed)
         var bits: UInt32 = 1
         while 1 << bits < wanted.count * 2 { bits += 1 }
         var multiplier: UInt32 = 0x9e37_79b1
-        // Many keys cannot each have a place of their own; then a few places hold several.
+        // A large number of keys cannot all have separate places. Then some keys share a place.
         for attempt in 1..<256 where wanted.count <= 32 && Set(seeds.map { place($0, multiplier, 32 - bits) }).count < wanted.count {
             multiplier = multiplier &* 0x915f_77f5 &+ 0x6a09_e667 | 1
             if attempt % 64 == 0 { bits += 1 }
@@ -153,7 +154,7 @@ private struct KeyTables {
             entries.append(entry(slot))
         }
         let empty = slots.first { keys[$0].isEmpty }
-        // An empty key begins with the quote behind it.
+        // The first byte after the opening quote of an empty key is its closing quote.
         var filter = empty == nil ? 0 : filterBit(UInt8(ascii: "\""), 0)
         for slot in wanted { filter |= filterBit(keys[slot].utf8.first ?? 0, keys[slot].utf8.count) }
         shapes.append(Shape(filter: filter, first: first, multiplier: multiplier, shift: 32 - bits, empty: empty ?? 0))
@@ -192,7 +193,7 @@ private struct KeyTables {
     }
 }
 
-/// What a key's place depends on: its first two and last two bytes and its length. A key of one byte borrows its quotes.
+/// Returns the value that determines a key's place: its first two and last two bytes and its length. A key of one byte includes its quotes.
 @inline(__always) private func keySeed(_ key: Bytes, _ count: Int) -> UInt32 {
     UInt32(load16(key)) &+ UInt32(load16(key + (count &- 2))) &<< 16 &+ UInt32(truncatingIfNeeded: count)
 }
@@ -205,7 +206,7 @@ private struct KeyTables {
     Int((seed &* multiplier) &>> shift)
 }
 
-/// What the scanner holds of a trie: pointers, so that no reference is counted for each event.
+/// The scanner's view of a trie. It uses pointers, so that no reference is counted for each event.
 struct KeyLookup {
     private let nodes: UnsafePointer<PathTrie.Node>
     private let texts: Bytes
@@ -215,8 +216,8 @@ struct KeyLookup {
         texts = Bytes(trie.texts)
     }
 
-    /// The slot of the member with the key [key, key + count) in the object of `slot`; 0 when it is not wanted.
-    /// The key stands in quotes, and eight bytes from its first are readable.
+    /// Returns the slot of the member with the key [key, key + count) in the object of `slot`, or 0 if it is not wanted. The key must be
+    /// enclosed in quotes, and eight bytes from its first byte must be readable.
     @inline(__always) func child(_ slot: Int, _ key: Bytes, _ count: Int) -> Int {
         let node = nodes + slot
         if node.pointee.filter & filterBit(key[0], count) == 0 { return 0 }

@@ -1,37 +1,36 @@
-// The one pass over an event: proves that a line is one JSON object in UTF-8 and notes where the wanted members lie.
-// It promises RFC 8259 for every byte, also in members that nobody wants, and builds nothing for an event.
-// It never reads more than 64 bytes behind a line's newline. A newline is legal nowhere inside a line, so it stops
-// every loop and no other bounds are checked.
+// The single pass over an event. It checks that a line is one JSON object in UTF-8, and notes the places of the wanted members. It applies
+// RFC 8259 to every byte, also in members that are not wanted, and produces only offsets. It never reads more than 64 bytes after the
+// newline of a line. A newline is not valid anywhere inside a line, so it stops every loop and no other bounds are checked.
 
 public struct Scanner: ~Copyable, @unchecked Sendable {
-    /// The most levels that `depth` can allow. Nesting costs no native stack, only 9 bytes for each level.
+    /// The largest allowed `depth`. Nesting uses no native stack, only 9 bytes for each level.
     public static let deepest = 100_000
 
-    /// Why the last scan gave no event; means nothing after one that did.
+    /// The reason why the last scan returned no event. It has no meaning after a successful scan.
     public private(set) var fault = Fault(.blank)
-    /// The '\n' of the line that was scanned last, valid or not, from the start of the block.
+    /// The place of the newline of the last scanned line, valid or not, from the start of the block.
     public private(set) var lineEnd: UInt32 = 0
 
     private let paths: PathTrie
     private let lookup: KeyLookup
     private let depth: Int
     private var stops: Stops
-    /// Of this scan and of the one before, by turns.
+    /// The slots of this scan and of the one before. They are swapped at each scan.
     private var slots: UnsafeMutablePointer<Slot>
     private var otherSlots: UnsafeMutablePointer<Slot>
     private let slotCount: Int
-    /// The wanted objects that enclose the one that is being read, by their level.
+    /// The wanted objects that enclose the current one, by level.
     private let enclosing: UnsafeMutablePointer<Container>
-    /// Whether the level is an array's, of the values that nobody looks into.
+    /// True for each level of an array, inside values that are only skipped.
     private let isList: UnsafeMutablePointer<Bool>
 
-    /// A wanted object while a member of it is read.
+    /// A wanted object while one of its members is read.
     private struct Container {
         var slot: Int32
         var members: UInt32
     }
 
-    /// `depth` is how many levels of objects and arrays an event may have, itself included.
+    /// `depth` is the number of levels of objects and arrays that an event may have, including the event itself.
     public init(_ paths: PathTrie, depth: Int = 512, lookahead: Lookahead = .fastest) {
         precondition((1...Scanner.deepest).contains(depth), "the depth must be between 1 and \(Scanner.deepest)")
         self.paths = paths
@@ -54,9 +53,9 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         isList.deallocate()
     }
 
-    /// Scans the line that starts at `start`. There must be a '\n' at or after it, and 64 readable bytes behind that.
-    /// nil with `fault` set when it is no event; in either case `lineEnd` tells where the next line begins. The event is valid until the
-    /// scan after the next.
+    /// Scans the line that starts at `start`. There must be a newline at or after `start`, and 64 readable bytes after it. If the line is
+    /// not an event, it returns nil and sets `fault`. In both cases the next line begins after `lineEnd`. The event is valid until the scan
+    /// after the next one.
     public mutating func scan(_ block: Bytes, _ start: UInt32) -> ScannedEvent? {
         swap(&slots, &otherSlots)
         slots.update(repeating: Slot(), count: slotCount)
@@ -68,8 +67,8 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         return ScannedEvent(block: block, start: start, end: end, slots: UnsafePointer(slots))
     }
 
-    /// Reads the line whole. `i` counts from the start of the block, as all offsets here do. This loop reads the event and the
-    /// objects in it; arrays, into which no path leads, are left to `skipArray`.
+    /// Reads the whole line. `i` counts from the start of the block, like all offsets here. This loop reads the event and its objects. It
+    /// leaves arrays to `skipArray`, because no path leads into them.
     @inline(never) private mutating func read(_ text: Bytes, _ start: Int) -> Bool {
         let marks = stops.marks(start)
         let slots = slots
@@ -137,10 +136,10 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
                 i = skipWord(text, i)
             }
             guard i > 0 else { return false }
-            // Slot 0 takes what nobody wants, which costs less than to ask.
+            // Slot 0 receives the ends of unwanted members, because writing is cheaper than a test.
             slots[child].end = UInt32(truncatingIfNeeded: i)
 
-            // What follows a member: another one, or the ends of the objects that it was the last of.
+            // After a member follow another member, or the ends of the objects whose last member it was.
             while true {
                 members &+= 1
                 if load16(text + i) == 0x222c {  // ,"
@@ -164,7 +163,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// One past the end of the number, true, false or null at i; 0 with the fault set when it is none.
+    /// Returns the place after the number, true, false or null at i. Returns 0 and sets the fault if it is invalid.
     @inline(__always) private mutating func skipWord(_ text: Bytes, _ start: Int) -> Int {
         let c = text[start]
         if isDigit(c) || c == UInt8(ascii: "-") {
@@ -177,8 +176,8 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         return failValue(text, start)
     }
 
-    /// Proves the array at i, in which nothing is wanted; one past its end, 0 with the fault set when it is none.
-    /// `outer` is how many levels enclose it.
+    /// Checks the array at i, in which nothing is wanted. Returns the place after it, or 0 with the fault set if it is invalid. `outer` is
+    /// the number of levels that enclose it.
     @inline(never) private mutating func skipArray(_ text: Bytes, _ marks: Marks, _ start: Int, _ outer: Int) -> Int {
         let isList = isList
         var level = outer
@@ -191,7 +190,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
             level &+= 1
             isArray = bracket == UInt8(ascii: "[")
             i = skipBlanks(text, i &+ 1)
-            // '}' and ']' are two after their opening brackets.
+            // '}' and ']' have the codes of their opening brackets plus two.
             var hasMore = text[i] != bracket &+ 2
             while true {
                 if hasMore {
@@ -241,7 +240,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
                 level &-= 1
                 if level == outer { return i }
                 isArray = isList[level]
-                // What was closed was a value itself.
+                // The closed container was itself a value.
                 i = skipBlanks(text, i)
                 hasMore = text[i] == UInt8(ascii: ",")
                 if hasMore { i = skipBlanks(text, i &+ 1) }
@@ -249,7 +248,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// One past the end of a string that is not plain, from its first byte that is not.
+    /// Returns the place after a string that is not plain. `start` is the place of its first byte that is not plain.
     @inline(never) private mutating func stringEnd(_ text: Bytes, _ marks: Marks, _ start: Int) -> Int {
         var isEscaped = false
         let end = restOfString(text, marks, start, &isEscaped)
@@ -262,7 +261,8 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         return text[i] == UInt8(ascii: "\n") || fail(.textAfterEvent, text, i)
     }
 
-    /// From the first byte of a string that is not plain to its closing quote; 0 with the fault set when it has none.
+    /// Returns the place of the closing quote. `start` is the place of the first byte that is not plain. Returns 0 and sets the fault if
+    /// the string is invalid.
     @inline(never) private mutating func restOfString(_ text: Bytes, _ marks: Marks, _ start: Int, _ isEscaped: inout Bool) -> Int {
         var i = start
         while true {
@@ -292,10 +292,10 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// The slot of a key that may hold an escape: "ty\u0070e" is the same key as "type".
+    /// Returns the slot of a key that may contain an escape: "ty\u0070e" is the same key as "type".
     @inline(never) private func rareChild(_ slot: Int, _ key: Bytes, _ count: Int, _ isEscaped: Bool) -> Int {
         guard isEscaped else { return lookup.child(slot, key, count) }
-        // Decoded into quotes again, as the look-up wants it, with a word's room on either side.
+        // The key is decoded into quotes again, as the look-up requires, with one word of spare memory on each side.
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count + 16) { room in
             room.initialize(repeating: UInt8(ascii: "\""))
             guard let start = room.baseAddress, let n = Text.unescape(key, key + count, into: start + 8) else { return 0 }
@@ -305,7 +305,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
     }
 }
 
-// The ways to fail are kept out of the loop's way.
+// The failure functions are separate, to keep the loop small.
 extension Scanner {
     @inline(never) private mutating func fail(_ kind: Fault.Kind, _ text: Bytes, _ i: Int, member: Path? = nil) -> Bool {
         var i = i
@@ -316,7 +316,7 @@ extension Scanner {
         return false
     }
 
-    /// For the functions whose result is where they came to: never 0, since an event begins before all else.
+    /// Fails in functions that return a place. The result 0 is never a valid place, because the event begins before every such place.
     @inline(never) private mutating func failAt(_ kind: Fault.Kind, _ text: Bytes, _ i: Int) -> Int {
         _ = fail(kind, text, i)
         return 0
@@ -331,7 +331,7 @@ extension Scanner {
         fail(.duplicate, text, key, member: paths.path(of: slot))
     }
 
-    /// Tells a word that is nearly a literal from what cannot begin a value.
+    /// Distinguishes a misspelled literal from text that cannot begin a value.
     @inline(never) private mutating func failValue(_ text: Bytes, _ i: Int) -> Int {
         let literal: StaticString
         switch text[i] {
@@ -350,7 +350,7 @@ extension Scanner {
     }
 }
 
-/// From a key's closing quote to the byte that must be its colon.
+/// Returns the place of the byte after a key's closing quote that must be its colon.
 @inline(__always) private func colon(_ text: Bytes, _ quote: Int) -> Int {
     text[quote &+ 1] == UInt8(ascii: ":") ? quote &+ 1 : skipBlanks(text, quote &+ 1)
 }
@@ -362,9 +362,9 @@ extension Scanner {
     return i
 }
 
-/// The end of the number at i, or where it goes wrong.
+/// Returns the end of the number at i, or the place of its error.
 @inline(__always) private func numberEnd(_ text: Bytes, _ start: Int) -> (end: Int, isValid: Bool) {
-    // Most numbers are digits, perhaps with a point among them, and end within eight bytes: those take one branch.
+    // Most numbers consist of digits with at most one point and end within eight bytes. These need only one branch.
     let others = otherThanDigits(load64(text + start))
     let point = others.trailingZeroBitCount &>> 3
     let rest = others & (others &- 1)

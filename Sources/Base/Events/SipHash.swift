@@ -1,10 +1,10 @@
-// SipHash-2-4 (Aumasson and Bernstein), 64 and 128 bits: the same value on every machine, in every run.
+// SipHash-2-4 (Aumasson and Bernstein) with 64 and 128 bits. The result is the same on every machine and in every run.
 
 public struct SipKey: BitwiseCopyable, Sendable {
     public let low: UInt64
     public let high: UInt64
 
-    /// Sixteen bytes, as the reference reads them.
+    /// Reads sixteen bytes as the reference implementation does.
     public init(_ bytes: [UInt8]) {
         precondition(bytes.count == 16, "a SipHash key has 16 bytes")
         low = bytes[0..<8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
@@ -26,7 +26,7 @@ public struct SipKey: BitwiseCopyable, Sendable {
         return (low, state.finish(0))
     }
 
-    /// Of two texts at once: each step of a hash waits for the one before, so that two take little longer than one.
+    /// Hashes two texts at once. Each step of a hash depends on the previous step, so two interleaved hashes take little longer than one.
     public func hash128(
         _ a: ByteRun, _ b: ByteRun
     ) -> ((low: UInt64, high: UInt64), (low: UInt64, high: UInt64)) {
@@ -39,7 +39,7 @@ public struct SipKey: BitwiseCopyable, Sendable {
             SipState.words(&first, SipState.word(a, i), &second, SipState.word(b, i))
             i &+= 1
         }
-        // The last word of the shorter one goes with the next of the longer.
+        // The last word of the shorter text is processed together with the next word of the longer one.
         if a.count &>> 3 == common {
             if b.count &>> 3 == common {
                 SipState.words(&first, SipState.last(a), &second, SipState.last(b))
@@ -88,7 +88,7 @@ private struct SipState {
         v2 = v2 << 32 | v2 >> 32
     }
 
-    /// The text's words from the one with this index on, the last one with the length included.
+    /// Absorbs the words of the text from the word with this index on. The last word includes the length.
     @inline(__always) mutating func absorb(_ text: ByteRun, from index: Int = 0) {
         var i = index
         while i < text.count &>> 3 {
@@ -102,12 +102,12 @@ private struct SipState {
         UInt64(littleEndian: UnsafeRawPointer(text.base).loadUnaligned(fromByteOffset: index &<< 3, as: UInt64.self))
     }
 
-    /// What is left of the text behind its whole words, and its length.
+    /// Returns the rest of the text after its whole words, combined with its length.
     @inline(__always) static func last(_ text: ByteRun) -> UInt64 {
         let length = UInt64(truncatingIfNeeded: text.count) << 56
         let rest = text.count & 7
         if text.count >= 8 {
-            // The word that ends with the text holds what is left in its top bytes; no byte is left when `rest` is 0.
+            // The last eight bytes of the text contain the rest in their top bytes. There is no rest if `rest` is 0.
             let end = UInt64(
                 littleEndian: UnsafeRawPointer(text.base).loadUnaligned(fromByteOffset: text.count &- 8, as: UInt64.self))
             return length | (rest == 0 ? 0 : end &>> UInt64(truncatingIfNeeded: 64 &- 8 &* rest))
@@ -124,7 +124,7 @@ private struct SipState {
         v0 ^= m
     }
 
-    /// A word into each, side by side.
+    /// Absorbs one word into each state, interleaved.
     @inline(__always) static func words(_ a: inout SipState, _ m: UInt64, _ b: inout SipState, _ n: UInt64) {
         a.v3 ^= m
         b.v3 ^= n

@@ -1,18 +1,18 @@
-// Looks ahead over a whole line for the bytes at which the plain text of a string can end. The scanner then crosses a
-// string of any usual length in one step.
+// Searches a whole line in advance for the bytes at which the plain text of a string can end. The scanner then skips a string of usual
+// length in one step.
 
 internal import CSIMD
 
-/// How the bytes of a line are looked at. All ways find the same.
+/// The methods of searching a line. All of them find the same bytes.
 public enum Lookahead: String, Sendable, CaseIterable {
-    /// Eight bytes at a time in general registers; on every machine.
+    /// Eight bytes at a time in general registers. It is available on every machine.
     case words
     #if arch(x86_64)
         case sse2
         case avx2
     #endif
 
-    /// Whether this processor can.
+    /// True if this processor supports the method.
     public var isSupported: Bool {
         switch self {
         case .words: true
@@ -23,12 +23,12 @@ public enum Lookahead: String, Sendable, CaseIterable {
         }
     }
 
-    /// The ways that this processor can, the fastest last.
+    /// The methods that this processor supports, the fastest last.
     public static let supported = allCases.filter(\.isSupported)
     public static let fastest = supported[supported.count - 1]
 }
 
-/// One bit for each byte of a line: set where a string's plain text can end. Recycled for every line.
+/// One bit for each byte of a line. It is set where the plain text of a string can end. The memory is reused for every line.
 struct Stops: ~Copyable {
     private var room: UnsafeMutablePointer<UInt64>
     private var capacity = 1 << 12
@@ -42,9 +42,9 @@ struct Stops: ~Copyable {
 
     deinit { room.deallocate() }
 
-    /// Marks the line and returns where its newline is, from the start of the block. 63 bytes behind it must be readable.
+    /// Marks the line and returns the place of its newline from the start of the block. 63 bytes after it must be readable.
     @inline(__always) mutating func mark(_ block: Bytes, _ start: Int) -> Int {
-        // From a multiple of 64, so that the marks of a line are found by offsets into the block.
+        // The marks begin at a multiple of 64, so that offsets into the block also address the marks.
         let first = start & ~63
         while true {
             let length =
@@ -60,7 +60,7 @@ struct Stops: ~Copyable {
         }
     }
 
-    /// The marks of the line that begins at `start`.
+    /// Returns the marks of the line that begins at `start`.
     @inline(__always) func marks(_ start: Int) -> Marks { Marks(masks: UnsafeRawPointer(room) - (start & ~63) &>> 3) }
 
     @inline(never) private mutating func grow() {
@@ -69,7 +69,7 @@ struct Stops: ~Copyable {
         room = Stops.room(for: capacity)
     }
 
-    /// One mask more than is written, since a look across the last one reads the bytes behind it.
+    /// Allocates one mask more than is written, because a read across the last mask includes the bytes after it.
     private static func room(for count: Int) -> UnsafeMutablePointer<UInt64> {
         let masks = UnsafeMutablePointer<UInt64>.allocate(capacity: count + 1)
         masks.initialize(repeating: 0, count: count + 1)
@@ -77,17 +77,17 @@ struct Stops: ~Copyable {
     }
 }
 
-/// The marks of a line, by offsets into its block.
+/// The marks of a line, addressed by offsets into its block.
 struct Marks {
-    /// Biased by the line's place, so that it serves only for that line.
+    /// The pointer is shifted by the place of the line, so it is valid only for that line.
     fileprivate let masks: UnsafeRawPointer
 
-    /// The marks from byte i on, at least 57 of them; bit 0 is byte i.
+    /// Returns at least 57 marks from byte i on. Bit 0 belongs to byte i.
     @inline(__always) fileprivate func window(_ i: Int) -> UInt64 {
         (masks + i &>> 3).loadUnaligned(as: UInt64.self) &>> UInt64(truncatingIfNeeded: i & 7)
     }
 
-    /// The first marked byte at or after byte i. The line's newline is marked, so there always is one.
+    /// Returns the first marked byte at or after byte i. The newline is marked, so there always is one.
     @inline(__always) func next(_ i: Int) -> Int {
         let marks = window(i)
         return marks != 0 ? i &+ marks.trailingZeroBitCount : far(i)
@@ -103,9 +103,9 @@ struct Marks {
     }
 }
 
-/// Where a key that begins at a quote ends, and the marks behind that, so that a short member needs no second look.
+/// The end of a key that begins at a quote, and the marks after it, so that a short member needs no second search.
 struct KeyEnd {
-    /// The first stop behind the opening quote: the closing quote of a plain key.
+    /// The first stop after the opening quote. For a plain key it is the closing quote.
     let end: Int
     private let from: Int
     private let behind: UInt64
@@ -122,7 +122,7 @@ struct KeyEnd {
         }
     }
 
-    /// The first stop behind the opening quote of the key's value.
+    /// Returns the first stop after the opening quote of the key's value.
     @inline(__always) func valueStop(_ marks: Marks, _ quote: Int) -> Int {
         let rest = behind & (behind &- 1)
         if rest != 0, from &+ behind.trailingZeroBitCount == quote { return from &+ rest.trailingZeroBitCount }

@@ -1,7 +1,7 @@
-// Owns what a plan is compiled into: plain values in memory that never moves, so that judging an event touches
-// no reference count and no bounds check of an array. Everything is freed when the ruleset goes.
+// Owns the compiled form of a plan: plain values in memory that never moves. Judging an event then needs neither reference counting nor the
+// bounds checks of an array. All memory is freed together with the store.
 
-/// Bytes that someone else owns.
+/// Bytes that another object owns.
 public struct ByteRun: BitwiseCopyable, Equatable {
     public let base: Bytes
     public let count: Int
@@ -32,7 +32,7 @@ public final class Store: @unchecked Sendable {
 
     public func one<T: BitwiseCopyable>(_ item: T) -> UnsafePointer<T> { list([item]).baseAddress! }
 
-    /// With slack behind it, so that it can be copied in whole vectors.
+    /// Stores the bytes with slack after them, so that they can be copied in whole vectors.
     public func text(_ bytes: [UInt8]) -> ByteRun {
         let memory = list(bytes + [UInt8](repeating: 0, count: Words.slack))
         return ByteRun(base: memory.baseAddress!, count: bytes.count)

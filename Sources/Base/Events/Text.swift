@@ -1,18 +1,18 @@
-// The text that a JSON string stands for, compared or decoded only when a rule asks for it.
-// A lone surrogate is legal JSON but no text: such a string equals nothing and decodes to nothing.
+// The text of a JSON string, compared or decoded only when a rule needs it. A lone surrogate is valid JSON but not valid text: such a
+// string equals no text and cannot be decoded.
 
 public enum Text {
-    /// What stands between the quotes of a string, still escaped; nil when the slot holds no string.
+    /// Returns the bytes between the quotes of a string, still escaped, or nil if the slot has no string.
     @inlinable public static func stringBody(_ block: Bytes, _ slot: Slot) -> UnsafeBufferPointer<UInt8>? {
         guard slot.end != 0, block[Int(slot.start)] == UInt8(ascii: "\"") else { return nil }
         return UnsafeBufferPointer(start: block + Int(slot.start) + 1, count: Int(slot.end - slot.start) - 2)
     }
 
-    /// Whether a string's body holds an escape; if not, its bytes are its text.
+    /// Returns true if the body of a string contains an escape. Otherwise its bytes are its text.
     public static func isEscaped(_ body: UnsafeBufferPointer<UInt8>) -> Bool { body.contains(UInt8(ascii: "\\")) }
 
-    /// Decodes the body [start, end) of a valid string to UTF-8; nil for a lone surrogate. What comes out is never
-    /// longer than what went in, so `out` needs room for as many bytes.
+    /// Decodes the body [start, end) of a valid string to UTF-8. Returns the number of bytes, or nil for a lone surrogate. The output is
+    /// never longer than the input, so `out` needs space for that many bytes.
     public static func unescape(_ start: Bytes, _ end: Bytes, into out: UnsafeMutablePointer<UInt8>) -> Int? {
         var p = start
         var n = 0
@@ -66,16 +66,16 @@ public enum Text {
         return n
     }
 
-    /// Whether the slot holds a string whose text is these UTF-8 bytes.
+    /// Returns true if the slot has a string whose text is these UTF-8 bytes.
     public static func equals(_ block: Bytes, _ slot: Slot, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let body = stringBody(block, slot) else { return false }
-        // An escape is never shorter than what it stands for.
+        // An escape is never shorter than its text.
         if body.count < text.count { return false }
         if !isEscaped(body) { return body.count == text.count && same(body, text) }
         return withText(body) { decoded in decoded.map { $0.count == text.count && same($0, text) } ?? false }
     }
 
-    /// Appends the text of the slot's string; false, with nothing appended, when it holds none.
+    /// Appends the text of the slot's string. Returns false and appends nothing if there is none.
     public static func append(_ block: Bytes, _ slot: Slot, to buffer: inout ByteBuffer) -> Bool {
         guard let body = stringBody(block, slot), let start = body.baseAddress else { return false }
         buffer.reserve(body.count)
@@ -84,7 +84,7 @@ public enum Text {
         return true
     }
 
-    /// Calls `use` with the text of a valid string's body; nil when it is no text. The bytes live as long as the call.
+    /// Calls `use` with the text of a valid string's body, or with nil if it cannot be decoded. The bytes are valid only during the call.
     public static func withText<Result>(
         _ body: UnsafeBufferPointer<UInt8>, _ use: (UnsafeBufferPointer<UInt8>?) -> Result
     ) -> Result {

@@ -1,10 +1,10 @@
-// Times as client libraries write them (RFC 3339 and the looser ISO 8601 of their languages), and as the router writes them.
-// In nanoseconds since 1970, from the year 1678 to 2262.
+// Parses times in the forms of client libraries (RFC 3339 and the looser ISO 8601 of their languages), and writes times in the router's
+// form. Times are nanoseconds since 1970 and range from the year 1678 to 2262.
 
 public enum Times {
     public static let second: Int64 = 1_000_000_000
 
-    /// The time that the text stands for; nil when it is none, or one without a place on the clock. A time without an offset is UTC.
+    /// Returns the time of a text, or nil if it is invalid or out of range. A time without an offset is UTC.
     public static func parse(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         var reader = Reader(text: text)
         guard let year = reader.digits(4), reader.take("-"), let month = reader.digits(2), reader.take("-"), let day = reader.digits(2),
@@ -18,7 +18,7 @@ public enum Times {
             else { return nil }
             seconds += hour * 3600 + minute * 60
             if reader.take(":") {
-                // 60 is a leap second, which the clock of computers does not have.
+                // 60 is a leap second, which the clocks of computers do not have.
                 guard let second = reader.digits(2), second <= 60 else { return nil }
                 seconds += second
                 if reader.take(".") || reader.take(",") {
@@ -34,7 +34,7 @@ public enum Times {
         return isTooFar || isFarther ? nil : sum
     }
 
-    /// Appends `"2026-11-21T05:49:23.123Z"`, with six or nine digits behind the point when it has them.
+    /// Appends `"2026-11-21T05:49:23.123Z"`, with six or nine digits after the point if the time needs them.
     public static func write(_ time: Int64, into out: inout ByteBuffer) {
         let nanoseconds = time - floorDivide(time, second) * second
         let seconds = Int(floorDivide(time, second))
@@ -86,7 +86,7 @@ public enum Times {
         }
     }
 
-    /// Days since 1970 of a date of the Gregorian calendar. A year that begins in March has its odd day at its end.
+    /// Returns the days from 1970 to a date of the Gregorian calendar. Years begin in March here, so that the leap day is at their end.
     private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let year = month <= 2 ? year - 1 : year
         let era = (year >= 0 ? year : year - 399) / 400
@@ -131,7 +131,7 @@ public enum Times {
             return value
         }
 
-        /// Nanoseconds; digits beyond the ninth are cut off.
+        /// Reads a fraction of a second and returns nanoseconds. Digits after the ninth are ignored.
         mutating func fraction() -> Int? {
             var value = 0
             var count = 0
@@ -145,7 +145,7 @@ public enum Times {
             return value
         }
 
-        /// Seconds east of UTC.
+        /// Reads an offset and returns seconds east of UTC.
         mutating func offset() -> Int? {
             if isAtEnd || take("Z") || take("z") { return 0 }
             let isWest = take("-")

@@ -1,12 +1,12 @@
-// Reads values of an event where they lie: the text of strings, decoded only when they hold an escape.
+// Reads values of an event in place. The text of a string is decoded only if it contains an escape.
 
 extension Slot {
-    /// The whole value, as written.
+    /// Returns the whole value as it is written.
     @inlinable @inline(__always) public func value(in block: Bytes) -> ByteRun {
         ByteRun(base: block + Int(start), count: Int(end - start))
     }
 
-    /// What stands between the quotes; nil when it is absent or not a string.
+    /// Returns the bytes between the quotes, or nil if the value is absent or not a string.
     @inlinable @inline(__always) public func string(in block: Bytes) -> ByteRun? {
         guard end != 0, block[Int(start)] == UInt8(ascii: "\"") else { return nil }
         return ByteRun(base: block + Int(start) + 1, count: Int(end - start) - 2)
@@ -15,7 +15,7 @@ extension Slot {
 
 extension ByteRun {
     @inlinable @inline(__always) public var hasEscape: Bool { contains(UInt8(ascii: "\\"), base, count) }
-    /// Of a value: whether it is an object, null, a number.
+    /// True if the value is an object. The following properties test for the other types in the same way.
     @inlinable @inline(__always) public var isObject: Bool { base[0] == UInt8(ascii: "{") }
     @inlinable @inline(__always) public var isNull: Bool { base[0] == UInt8(ascii: "n") }
     @inlinable @inline(__always) public var isTrue: Bool { base[0] == UInt8(ascii: "t") }
@@ -23,14 +23,14 @@ extension ByteRun {
     @inlinable @inline(__always) public var isNumber: Bool { base[0] == UInt8(ascii: "-") || base[0] &- 0x30 < 10 }
 }
 
-/// Past the spaces at `p`; there is always something behind them in a line that was scanned.
+/// Returns the first place at or after `p` that is not a space. A scanned line always has such a byte.
 @inlinable @inline(__always) public func skipSpace(_ p: Bytes) -> Bytes {
     var p = p
     while p[0] <= 0x20 { p += 1 }
     return p
 }
 
-/// Past the string whose opening quote is at `p`. There is always more than a word behind it in its block.
+/// Returns the place after the string whose opening quote is at `p`. The block always has more than one word after it.
 @inlinable @inline(__always) public func stringEnd(_ p: Bytes) -> Bytes {
     var p = p + 1
     while true {
@@ -46,7 +46,7 @@ extension ByteRun {
     }
 }
 
-/// Past the value that begins at `p`, in a line that was scanned.
+/// Returns the place after the value that begins at `start`. The line must have been scanned.
 public func valueEnd(_ start: Bytes) -> Bytes {
     var p = start
     var depth = 0
@@ -66,18 +66,18 @@ public func valueEnd(_ start: Bytes) -> Bytes {
     return p
 }
 
-/// Whether a number, true, false or null has ended.
+/// Returns true if this byte ends a number, true, false or null.
 private func isStop(_ byte: UInt8) -> Bool {
     byte <= 0x20 || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
 }
 
-/// Room to decode one string at a time.
+/// Memory for decoding one string at a time.
 public struct Decoder: ~Copyable {
     private var room = ByteBuffer()
 
     public init() {}
 
-    /// The text that the inside of a string stands for, valid until the next call; nil when it holds a lone surrogate.
+    /// Returns the decoded text of the body of a string, valid until the next call, or nil if it has a lone surrogate.
     @inlinable @inline(__always) public mutating func decode(_ raw: ByteRun) -> ByteRun? { raw.hasEscape ? decodeEscapes(raw) : raw }
 
     @usableFromInline @inline(never) mutating func decodeEscapes(_ raw: ByteRun) -> ByteRun? {
@@ -86,8 +86,8 @@ public struct Decoder: ~Copyable {
         return Text.unescape(raw.base, raw.base + raw.count, into: room.base).map { ByteRun(base: room.base, count: $0) }
     }
 
-    /// The text of a value that can stand for someone or something: a string that is neither empty nor broken,
-    /// a number or, where the caller wants them, a boolean, these as written.
+    /// Returns the text of a value that can identify a person or a thing, or nil. Such a value is a string that is neither empty nor
+    /// undecodable, or a number, or a boolean if `booleans` is true. Numbers and booleans are returned as written.
     @inlinable @inline(__always) public mutating func identity(_ slot: Slot, in block: Bytes, booleans: Bool) -> ByteRun? {
         guard slot.end != 0 else { return nil }
         let value = slot.value(in: block)

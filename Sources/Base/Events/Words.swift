@@ -1,21 +1,21 @@
-// Short runs of bytes, compared, searched and copied a word or a vector at a time, without a call: what a judge looks at
-// is mostly shorter than a call takes. Nothing is read or written beside the run unless a function says so.
+// Compares, searches and copies short sequences of bytes, one word or vector at a time and without a call. A judge mostly handles sequences
+// that take less time than a call. Nothing outside the sequence is read or written unless a function says so.
 
 public enum Words {
-    /// How many bytes behind a run `copy` may read and write.
+    /// The number of bytes after a sequence that `copy` may read and write.
     public static let slack = 64
 
     @inlinable @inline(__always) public static func load(_ p: Bytes) -> UInt64 { UnsafeRawPointer(p).loadUnaligned(as: UInt64.self) }
     @usableFromInline @inline(__always) static func loadHalf(_ p: Bytes) -> UInt32 { UnsafeRawPointer(p).loadUnaligned(as: UInt32.self) }
 
-    /// The top bit of each byte of the word that is this one, exact up to the first of them.
+    /// Returns the top bit of each byte of the word that equals this byte. It is exact only up to the first match.
     @inlinable @inline(__always) public static func places(of byte: UInt8, in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let other = word ^ (ones &* UInt64(byte))
         return (other &- ones) & ~other & (ones &* 0x80)
     }
 
-    /// Copies in whole vectors: up to `slack` bytes behind the run are read, and written with what stands there.
+    /// Copies in whole vectors. It reads up to `slack` bytes after the source and writes them after the target.
     @inlinable @inline(__always) public static func copy(_ from: Bytes, to out: UnsafeMutablePointer<UInt8>, _ count: Int) {
         var source = UnsafeRawPointer(from)
         var target = UnsafeMutableRawPointer(out)

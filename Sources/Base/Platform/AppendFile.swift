@@ -1,5 +1,5 @@
-// A file of lines for its owner alone, appended to in whole lines: the rejects. It promises that no line is ever
-// glued to another, not even after a full disk or a kill in the middle of a write.
+// A file for rejected lines, which only its owner can access. Whole lines are appended. A line is never joined to another one, not even
+// after a full disk or a kill in the middle of a write.
 
 internal import Glibc
 
@@ -8,12 +8,12 @@ public final class AppendFile: @unchecked Sendable {
     private let descriptor: Descriptor
     private let isRegular: Bool
 
-    /// Opens the file, or makes it with mode 0600. One that is there must belong to this user, and is closed to all
-    /// others; a symbolic link is refused, since its target may belong to anyone.
+    /// Opens the file, or creates it with mode 0600. An existing file must belong to this user, and all others lose access to it. A
+    /// symbolic link is refused, because its target may belong to anyone.
     public init(path: String) throws(SystemFault) {
         self.path = path
         let number = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        // Devices and FIFOs cannot be opened for reading as well, or must not be.
+        // Devices and FIFOs cannot be opened for reading too, or must not be.
         let usable = number >= 0 ? number : open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW)
         guard usable >= 0 else { throw SystemFault() }
         descriptor = Descriptor(owning: usable)
@@ -26,7 +26,7 @@ public final class AppendFile: @unchecked Sendable {
         try endLastLine(size: status.st_size)
     }
 
-    /// Appends whole lines, all of them or, at a fault, none.
+    /// Appends whole lines. After a fault, a regular file contains none of them.
     public func append(_ lines: UnsafeRawBufferPointer) throws(SystemFault) {
         guard isRegular else { return try descriptor.write(lines) }
         let before = lseek(descriptor.number, 0, SEEK_END)
@@ -38,7 +38,7 @@ public final class AppendFile: @unchecked Sendable {
         }
     }
 
-    /// What a kill left torn stays as it is, on a line of its own.
+    /// Ends an incomplete last line, which a kill has left, so that it stays on a line of its own.
     private func endLastLine(size: off_t) throws(SystemFault) {
         var last: UInt8 = 0
         guard size > 0, pread(descriptor.number, &last, 1, size - 1) == 1, last != UInt8(ascii: "\n") else { return }

@@ -1,23 +1,23 @@
-// File descriptors: the system calls with the interruptions taken out and the errors as values.
+// File descriptors: system calls that handle interruptions and return errors as values.
 
 internal import CPlatform
 internal import Glibc
 
-/// What the system said when it would not.
+/// An error of a system call.
 public struct SystemFault: Error, Equatable, CustomStringConvertible {
     public let code: Int32
     public init(code: Int32) { self.code = code }
-    /// What `errno` holds.
+    /// The current value of `errno`.
     public init() { code = errno }
-    /// The system's own words, such as `No space left on device`.
+    /// The system's own message, such as `No space left on device`.
     public var description: String { String(cString: strerror(code)) }
 }
 
-/// An open file that is closed when its owner goes.
+/// An open file that is closed together with its owner.
 public struct Descriptor: ~Copyable, Sendable {
     public let number: Int32
 
-    /// Takes over a descriptor that is already open.
+    /// Takes ownership of an open descriptor.
     public init(owning number: Int32) { self.number = number }
 
     deinit { Glibc.close(number) }
@@ -25,7 +25,7 @@ public struct Descriptor: ~Copyable, Sendable {
     public func write(_ bytes: UnsafeRawBufferPointer) throws(SystemFault) { try writeAll(number, bytes) }
 }
 
-/// Writes all of the bytes, however many calls it takes.
+/// Writes all of the bytes, with as many calls as necessary.
 public func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemFault) {
     var rest = bytes
     while !rest.isEmpty {
@@ -41,14 +41,14 @@ public func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throw
     }
 }
 
-/// The two ends of a new pipe, which no other program inherits.
+/// Returns the two ends of a new pipe, which no other program inherits.
 public func makePipe() throws(SystemFault) -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [0, 0]
     guard cplatform_pipe(&ends) == 0 else { throw SystemFault() }
     return (ends[0], ends[1])
 }
 
-/// A folder with all its parents, each made with that mode if it is not there.
+/// Creates a folder and its missing parents with this mode.
 public func makeFolder(_ path: String, mode: UInt32) throws(SystemFault) {
     if mkdir(path, mode_t(mode)) == 0 { return }
     switch errno {
@@ -64,7 +64,7 @@ public func makeFolder(_ path: String, mode: UInt32) throws(SystemFault) {
     }
 }
 
-/// A flag that one thread raises and others can wait for beside their input; it stays raised until it is lowered.
+/// A flag that one thread raises and that others can poll together with their input. It stays raised until it is lowered.
 public final class WakeUp: Sendable {
     public let descriptor: Int32
 
@@ -87,8 +87,8 @@ public final class WakeUp: Sendable {
     }
 }
 
-/// Asks for a larger pipe, so that a fast producer is read in large blocks; without effect on anything else.
+/// Enlarges a pipe, so that data of a fast producer is read in large blocks. It has no effect on other files.
 public func widenPipe(_ descriptor: Int32, to size: Int32) { cplatform_widen_pipe(descriptor, size) }
 
-/// Keeps freed memory of that many bytes at hand instead of asking the kernel for it anew.
+/// Keeps freed memory of that many bytes for reuse instead of returning it to the kernel.
 public func keepMemory(threshold: Int32, trim: Int32) { cplatform_keep_memory(threshold, trim) }

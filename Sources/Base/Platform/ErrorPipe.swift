@@ -1,26 +1,27 @@
-// The standard error of a program that this process runs, read line by line by a thread of its own. It promises that the program never
-// waits for whoever hears the lines, that a line has a bound, and that so many lines a second are heard and the others are counted.
+// The standard error of a program that this process runs, read line by line on a separate thread. Lines have a largest length. A limited
+// number of lines per second is reported, and the others are only counted. The program waits only if `hear` blocks for so long that the
+// pipe is full.
 
 internal import Glibc
 
 public final class ErrorPipe: Sendable {
     public enum Heard: Sendable {
-        /// A line without its end. Nothing is done to its bytes, but that what stands behind the bound is missing.
+        /// A line without its newline. Its bytes are unchanged, except that bytes beyond the largest length are missing.
         case line([UInt8])
-        /// The first line of several that are left out.
+        /// The first of several lines that are left out.
         case tooMany(perSecond: Int)
-        /// So many lines were left out.
+        /// The number of lines that were left out.
         case leftOut(Int)
     }
 
-    /// The most bytes of a line.
+    /// The largest number of bytes in a line.
     public static let mostBytes = 8192
 
     private let pipe: Descriptor
     private let stopped: WakeUp
     private let isOver = Monitor(false)
 
-    /// Makes the pipe, lends its writing end to `start`, and hears what is written there from then on.
+    /// Creates the pipe, passes its writing end to `start`, and from then on reports what is written to the pipe.
     public static func open<R>(
         _ name: String, budget: LineBudget = LineBudget(burst: 50, perSecond: 5), clock: Clock = .system,
         hear: @escaping @Sendable (Heard) -> Void, start: (Int32) throws(SystemFault) -> R
@@ -47,7 +48,8 @@ public final class ErrorPipe: Sendable {
         self.stopped = stopped
     }
 
-    /// Hears what is there by now and no more, whoever still has the writing end. To be called once the program has ended.
+    /// Reports what was written so far and then stops, even if a process still has the writing end. It must be called only after the
+    /// program has ended.
     public func close() {
         stopped.raise()
         isOver.wait(while: { !$0 })
@@ -55,10 +57,10 @@ public final class ErrorPipe: Sendable {
 
     private func read(_ lines: inout ErrorLines, _ clock: Clock) {
         var chunk = [UInt8](repeating: 0, count: 65_536)
-        // What a pipe holds at most; more is of a writer that goes on.
+        // A pipe holds at most this much. More data comes from a writer that is still active.
         var left = 1 << 20
         while left > 0 {
-            // Asked before the read: what was written before the end is then read after it.
+            // This is read before the data, so that data which was written before the stop is still reported.
             let isLast = isStopped
             let count = Glibc.read(pipe.number, &chunk, chunk.count)
             if count > 0 {
@@ -82,7 +84,7 @@ public final class ErrorPipe: Sendable {
     }
 }
 
-/// Makes lines of what was read.
+/// Splits the data into lines.
 struct ErrorLines {
     private var budget: LineBudget
     private let hear: @Sendable (ErrorPipe.Heard) -> Void
@@ -102,7 +104,7 @@ struct ErrorLines {
             keep(bytes[..<end])
             say()
             bytes = bytes[(end + 1)...]
-            // Most of a flood is only counted.
+            // Most lines of a flood are only counted.
             guard budget.isLeavingOut, let last = bytes.lastIndex(of: UInt8(ascii: "\n")) else { continue }
             let count = bytes[...last].reduce(0) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
             if budget.leavesOut(count, at: now) { bytes = bytes[(last + 1)...] }
@@ -110,7 +112,7 @@ struct ErrorLines {
         keep(bytes)
     }
 
-    /// Nothing follows.
+    /// Reports the last line and the number of lines left out, at the end of the data.
     mutating func end() {
         if !rest.isEmpty { say() }
         let count = budget.takeLeftOut()

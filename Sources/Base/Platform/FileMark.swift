@@ -1,21 +1,22 @@
-// What a file is known by again, under whatever name: where it lies on the disk, how it began, and what stood before the place to which it
-// was read. A number alone would not do, since the system gives that of a file that is gone to the next one, and a beginning alone
-// neither, since many files begin with the same lines. It promises that a mark fits only a file in which both are unchanged.
+// Identifies a file independently of its name: by its device and inode, and by two hashes. One hash covers its first bytes, and the other
+// covers the bytes before the place up to which it was read. The inode number is not sufficient, because the system reuses the number of a
+// deleted file. The beginning is not sufficient either, because many files begin with the same lines. A mark fits only a file in which both
+// parts are unchanged.
 
 internal import Glibc
 
 public struct FileMark: Sendable, Equatable {
-    /// How much is looked at of a file's beginning, and of what stands before the end of what was read.
+    /// The largest number of bytes that each of the two hashes covers.
     public static let most = 1024
 
     public var device: UInt64
     public var number: UInt64
-    /// How many bytes of the beginning the hash is of.
+    /// The number of bytes that the hash of the beginning covers.
     public var length: Int
     public var hash: UInt64
-    /// How far it had been read.
+    /// The place up to which the file was read.
     public var end: Int
-    /// How many bytes before `end` the other hash is of, those of the beginning left out; 0: of none.
+    /// The number of bytes before `end` that the second hash covers, without those of the first hash. It may be 0.
     public var tailLength: Int
     public var tail: UInt64
 
@@ -29,7 +30,7 @@ public struct FileMark: Sendable, Equatable {
         self.tail = tail
     }
 
-    /// The mark of an open file of which `bytes` bytes have been read.
+    /// Creates the mark of an open file that was read up to `bytes`.
     public init(_ descriptor: Int32, upTo bytes: Int) throws(SystemFault) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SystemFault() }
@@ -45,7 +46,7 @@ public struct FileMark: Sendable, Equatable {
         self.tail = tail
     }
 
-    /// Whether the open file is the one of this mark.
+    /// Returns true if the open file is the one of this mark.
     public func fits(_ descriptor: Int32) -> Bool {
         var status = stat()
         guard fstat(descriptor, &status) == 0, UInt64(status.st_dev) == device, UInt64(status.st_ino) == number,
@@ -55,12 +56,12 @@ public struct FileMark: Sendable, Equatable {
             && FileMark.hash(descriptor, from: end - tailLength, tailLength) == tail
     }
 
-    /// Whether the numbers of a mark that was stored agree with each other.
+    /// True if the numbers of a stored mark are consistent.
     public var isSound: Bool {
         (0...FileMark.most).contains(length) && (0...FileMark.most).contains(tailLength) && end >= length && tailLength <= end - length
     }
 
-    /// nil: the file is shorter, or cannot be read.
+    /// Returns the hash, or nil if the file is shorter or cannot be read.
     private static func hash(_ descriptor: Int32, from start: Int, _ length: Int) -> UInt64? {
         var bytes = [UInt8](repeating: 0, count: length)
         var done = 0
@@ -74,15 +75,16 @@ public struct FileMark: Sendable, Equatable {
     }
 }
 
-/// A hash that tells texts apart; not one that withstands an adversary.
+/// A hash that distinguishes texts. It is not secure against an attacker.
 public func fnv1a(_ bytes: some Sequence<UInt8>) -> UInt64 {
     bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
 }
 
-/// Puts a file of these bytes, for its owner alone, in the place of that name: whoever looks finds the old one whole, or the new one.
+/// Replaces the file at this path with a file of these bytes, for its owner alone. Other processes always find the complete old file or the
+/// complete new one.
 public func replaceFile(_ path: String, with bytes: [UInt8]) throws(SystemFault) {
     let draft = path + ".new"
-    // One that a kill left, or that somebody else laid there, is not written to.
+    // A draft that a kill left, or that another user created, must not be written to.
     unlink(draft)
     let number = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard number >= 0 else { throw SystemFault() }

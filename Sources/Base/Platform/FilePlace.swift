@@ -1,5 +1,5 @@
-// Where a file or a folder lies, to see later whether its name still leads to it. A file that is removed or moved away while it is open can
-// be written on and is lost for whoever looks for it by its name.
+// The identity of a file or folder, to check later whether a path still leads to it. A file that is removed or moved while it is open can
+// still be written to, but nobody finds it by its path.
 
 internal import Glibc
 
@@ -7,14 +7,14 @@ public struct FilePlace: Sendable, Equatable {
     private let device: UInt64
     private let number: UInt64
 
-    /// What the name leads to now; nil: to nothing.
+    /// The current target of a path. It is nil if there is none.
     public init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// An open file, whatever its name is by now.
+    /// An open file, whatever its current name is.
     public init?(_ descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
@@ -28,7 +28,7 @@ public struct FilePlace: Sendable, Equatable {
 }
 
 extension StorageFault {
-    /// Of a file, or what is called so, whose name leads to it no more.
+    /// The fault of a file or folder whose path no longer leads to it.
     public static func removed(_ path: String) -> StorageFault {
         StorageFault(.removed, "\(path): was removed, moved away or replaced while the router has it")
     }

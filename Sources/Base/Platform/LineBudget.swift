@@ -1,24 +1,25 @@
-// How many lines somebody who is not trusted may say: a bucket that fills with time. A value; its owner guards it and hands it the time.
+// Limits the number of lines that an untrusted program may report. Credit for lines grows with time up to a burst. It is a value: its owner
+// must protect it with a lock and pass the time to it.
 
 public struct LineBudget: Sendable {
     public enum Verdict: Equatable, Sendable {
-        /// The line may be said; so many before it were left out and nobody was told yet.
+        /// The line may be reported. `leftOut` is the number of earlier lines that were left out and not reported yet.
         case said(leftOut: Int)
-        /// The line is left out. `isFirst`: the one before it was said.
+        /// The line is left out. `isFirst` is true if the line before it was reported.
         case leftOut(isFirst: Bool)
     }
 
     public let burst: Int
     public let perSecond: Int
-    /// What is in the bucket, in lines times nanoseconds a second.
+    /// The credit, in lines multiplied by the nanoseconds of a second.
     private var credit: Int64
     private var filledAt: Instant?
-    /// Lines that were left out and of which nobody was told yet.
+    /// The number of lines that were left out and not reported yet.
     private var leftOut = 0
 
     private static let second: Int64 = 1_000_000_000
 
-    /// `burst` lines at once, and then so many a second.
+    /// Allows `burst` lines at once, and then `perSecond` lines a second.
     public init(burst: Int = 100, perSecond: Int = 10) {
         self.burst = burst
         self.perSecond = perSecond
@@ -27,8 +28,8 @@ public struct LineBudget: Sendable {
 
     public mutating func take(at now: Instant) -> Verdict {
         fill(at: now)
-        // Once it was empty it has to hold the lines of a second again, so that lines come together and not one by one between
-        // reports of what was left out.
+        // After the credit was used up, it must first grow to the lines of one second. So lines appear together, and not one by one between
+        // reports of lines that were left out.
         let least = leftOut > 0 ? Int64(min(perSecond, burst)) : 1
         guard credit >= least * LineBudget.second else {
             leftOut += 1
@@ -38,10 +39,10 @@ public struct LineBudget: Sendable {
         return .said(leftOut: takeLeftOut())
     }
 
-    /// Whether the last line was left out.
+    /// True if the last line was left out.
     public var isLeavingOut: Bool { leftOut > 0 }
 
-    /// Whether these lines are left out, as the last one was, for whoever need not look at them then; they are counted.
+    /// Returns true if these lines are left out, as the last one was, and counts them. The caller then need not examine them.
     public mutating func leavesOut(_ lines: Int, at now: Instant) -> Bool {
         guard isLeavingOut else { return false }
         fill(at: now)
@@ -50,7 +51,7 @@ public struct LineBudget: Sendable {
         return true
     }
 
-    /// The lines that were left out and of which nobody was told yet; from now on they count as told.
+    /// Returns the number of lines that were left out and not reported yet, and resets it.
     public mutating func takeLeftOut() -> Int {
         defer { leftOut = 0 }
         return leftOut

@@ -1,8 +1,8 @@
-// A lock and a condition on pthreads, which the thread sanitizer understands (Synchronization.Mutex it does not).
+// A lock and a condition variable based on pthreads, which the thread sanitizer understands. It does not understand Synchronization.Mutex.
 
 internal import Glibc
 
-/// A value that only one thread sees at a time, and on whose change threads can wait.
+/// A value that only one thread can access at a time. Threads can wait for changes of the value.
 public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -31,9 +31,9 @@ public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// Tries again each time the value may have changed, until the body has a result; the lock is given up in between.
-    /// There is no call to wait from inside `withLock`: what the body was lent may not change under its hands, and an
-    /// optimised build would rightly go on with the old value.
+    /// Calls the body again each time the value may have changed, until it returns a result. The lock is released in between. There is no
+    /// way to wait inside `withLock`, because the value must not change while a body has borrowed it. An optimised build could keep using
+    /// the old value.
     public func waitUntilReady<R>(_ attempt: (inout Value) -> Readiness<R>) -> R {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -45,7 +45,7 @@ public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
         }
     }
 
-    /// Waits for as long as the condition holds.
+    /// Waits as long as the condition is true.
     public func wait(while condition: (borrowing Value) -> Bool) {
         waitUntilReady { condition($0) ? .notBefore(nil) : .ready(()) }
     }
@@ -60,16 +60,16 @@ public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
         pthread_cond_timedwait(condition, mutex, &time)
     }
 
-    /// Wakes one of the threads that wait, where any of them will do.
+    /// Wakes one waiting thread. Use it only if any of them will do.
     public func wakeOne() { pthread_cond_signal(condition) }
 
-    /// Wakes every thread that waits.
+    /// Wakes all waiting threads.
     public func wake() { pthread_cond_broadcast(condition) }
 }
 
-/// What an attempt under a monitor's lock came to.
+/// The result of an attempt under a monitor's lock.
 public enum Readiness<Result> {
     case ready(Result)
-    /// Not yet: to be tried again when the value may have changed, or when the instant has come.
+    /// There is no result yet. The attempt is repeated when the value may have changed, or at the given time.
     case notBefore(Instant?)
 }

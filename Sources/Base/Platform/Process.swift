@@ -1,49 +1,50 @@
-// A program that this process starts and ends. It promises that nothing of it is left behind: not when it ignores every request to
-// end, not what it started itself, and not when this process is killed.
+// A program that this process starts and ends. None of its processes is left behind: not if it ignores every request to end, not those that
+// it started itself, and not if this process is killed.
 //
-// Between the two stands a supervisor (cplatform_supervise): the router's own executable, started with a word of its own. It is the
-// parent of the program and the reaper of everything below it, and a socket tells it that this process is gone. Everything is
-// killed then, also what has a process group or a session of its own. If the supervisor itself is killed, the kernel kills the
-// program (PR_SET_PDEATHSIG), and what that leaves in the group is killed from here.
+// A supervisor (cplatform_supervise) runs between the two. It is the router's own executable, started with a special first argument. It is
+// the parent of the program and the reaper of all descendants, and a socket tells it when this process has ended. Then it kills everything,
+// also processes in other process groups or sessions. If the supervisor itself is killed, the kernel kills the program (PR_SET_PDEATHSIG),
+// and this process kills the rest of its process group.
 //
-// The program inherits the descriptors that it is given and nothing else, and no ignored or blocked signal. The working directory,
-// the umask and the resource limits are those of this process.
+// The program inherits only the descriptors that it is given, and no ignored or blocked signals. It has the working directory, the umask
+// and the resource limits of this process.
 
 internal import CPlatform
 internal import Glibc
 
 public final class Process: Sendable {
-    /// The first of the two words with which the router's executable becomes a supervisor; the second is the number of its socket.
+    /// The first of the two arguments with which the router's executable becomes a supervisor. The second is the number of its socket.
     public static let supervisorCommand = "supervise"
 
     /// The process id of the program.
     public let number: Int32
     private let supervisor: Int32
     private let control: Descriptor
-    /// Raised when everything is to be killed.
+    /// Raised when everything must be killed.
     private let killed: WakeUp
 
     private enum Stage: Comparable { case running, ended, gone }
     private struct State {
-        /// `ended` is the program, `gone` the supervisor, and with it all that the program had started.
+        /// `ended` means that the program has ended. `gone` means that the supervisor and all processes of the program have ended.
         var stage = Stage.running
-        /// Of the program, as waitpid has it.
+        /// The status of the program, as waitpid returns it.
         var status: Int32?
         var killedAt: Instant?
         var isReaped = false
     }
     private let state = Monitor(State())
-    /// How long the supervisor may take to kill everything before it is killed as well, with the program's group.
+    /// The time that the supervisor has to kill everything before it is killed too, together with the program's process group.
     private static let patience = Duration.seconds(2)
     private static let mostDescriptors = 15
 
-    /// Starts a program, found by PATH unless its name holds a slash. `descriptors[i]` becomes its descriptor i; -1 is /dev/null. Members
-    /// of `environment` are `NAME=value`; nil: this process's own. `memory` bounds its address space, in bytes.
+    /// Starts a program, which is found in PATH unless its name contains a slash. `descriptors[i]` becomes its descriptor i; -1 means
+    /// /dev/null. Members of `environment` have the form `NAME=value`; if it is nil, the program gets the environment of this process.
+    /// `memory` limits its address space, in bytes.
     public init(
         _ program: String, _ arguments: [String], environment: [String]? = nil, memory: Int? = nil, descriptors: [Int32]
     ) throws(SystemFault) {
         guard descriptors.count <= Process.mostDescriptors else { throw SystemFault(code: EINVAL) }
-        // A text ends at its first zero byte: the rest would be another argument, or another variable.
+        // A zero byte ends a text, so the rest would become another argument or another variable.
         guard !([program] + arguments + (environment ?? [])).contains(where: { $0.utf8.contains(0) }) else {
             throw SystemFault(code: EINVAL)
         }
@@ -55,7 +56,7 @@ public final class Process: Sendable {
         let theirs = Descriptor(owning: ends[1])
         supervisor = try Process.startSupervisor(descriptors + [theirs.number])
         _ = consume theirs
-        // What cannot be sent is seen where the report is read.
+        // A failure to send is detected when the report is read.
         Process.send(Order(path, [program] + arguments, environment, memory: Process.bound(memory)).bytes, to: control.number)
         var ready = pollfd(fd: control.number, events: Int16(POLLIN), revents: 0)
         while poll(&ready, 1, 30_000) < 0, errno == EINTR {}
@@ -64,7 +65,7 @@ public final class Process: Sendable {
             _ = Glibc.kill(-supervisor, SIGKILL)
             var status: Int32 = 0
             while waitpid(supervisor, &status, 0) < 0, errno == EINTR {}
-            // Without a report it was not started in time, or its supervisor has failed.
+            // Without a report, the program was not started in time, or its supervisor has failed.
             throw SystemFault(code: report?.value ?? ETIMEDOUT)
         }
         number = report.value
@@ -75,54 +76,55 @@ public final class Process: Sendable {
         _ = wait()
     }
 
-    // MARK: - Its end
+    // MARK: - The end of the program
 
-    /// Can be read from when the program has ended, for a poll beside its pipes; `hasEnded` then says so.
+    /// A descriptor that becomes readable when the program has ended, for a poll together with its pipes. Then `hasEnded` must be checked.
     public var news: Int32 { control.number }
 
-    /// Whether the program has ended. What it has started may still be there.
+    /// True if the program has ended. Processes that it has started may still run.
     public var hasEnded: Bool { listen() >= .ended }
 
-    /// Asks it, and what it has started in its group, to end (SIGTERM).
+    /// Asks the program and the processes in its group to end (SIGTERM).
     public func terminate() { Process.send([UInt8(CPLATFORM_TERMINATE)], to: control.number) }
 
-    /// Ends it at once, with all that it has started. Harmless once it was waited for.
+    /// Ends the program and all its processes at once. It has no effect after `wait`.
     public func kill() {
         state.withLock { state in
             if state.killedAt == nil { state.killedAt = Clock.system.now() }
         }
-        // The supervisor sees the end of what it is told, and can still say how the program ended.
+        // The supervisor sees the end of its input, and can still report how the program ended.
         shutdown(control.number, Int32(SHUT_WR))
         killed.raise()
     }
 
-    /// Whether the program ends within that time. It is still to be waited for.
+    /// Returns true if the program ends within that time. The caller must still call `wait`.
     public func ends(within time: Duration) -> Bool { comes(.ended, by: Clock.system.now() + time) }
 
-    /// Whether the program and all that it has started end within that time.
+    /// Returns true if the program and all processes that it has started end within that time.
     public func endsWhole(within time: Duration) -> Bool { comes(.gone, by: Clock.system.now() + time) }
 
-    /// Waits until the program has ended and kills what it has left behind; in words for a person how the program ended. To be called
-    /// by one thread.
+    /// Waits for the end of the program, and kills the processes that it has left behind. Returns a description of how the program ended.
+    /// Only one thread may call this.
     public func wait() -> String {
         _ = comes(.ended, by: nil)
         kill()
         _ = comes(.gone, by: nil)
         return state.withLock { state in
             if !state.isReaped {
-                // For a supervisor that was stopped or cannot end what it has to, and for what one that was killed has left.
+                // This is for a supervisor that is stopped or could not kill everything, and for processes that a killed supervisor has
+                // left.
                 _ = Glibc.kill(-supervisor, SIGKILL)
                 var status: Int32 = 0
                 while waitpid(supervisor, &status, 0) < 0, errno == EINTR {}
                 state.isReaped = true
-                // A supervisor that was killed has taken the program with it.
+                // If the supervisor was killed, the program died with it. Then the status of the supervisor is used.
                 if state.status == nil { state.status = status }
             }
             return Process.words(state.status!)
         }
     }
 
-    /// Takes in what the supervisor has said so far.
+    /// Reads the reports of the supervisor so far, and returns the stage.
     private func listen() -> Stage {
         state.withLock { state in
             while state.stage < .gone {
@@ -141,7 +143,7 @@ public final class Process: Sendable {
         }
     }
 
-    /// Waits for the stage; false when it has not come by then, or the supervisor has not killed everything in time.
+    /// Waits for the stage. Returns false if it was not reached by that time, or if the supervisor has not killed everything in time.
     private func comes(_ stage: Stage, by instant: Instant?) -> Bool {
         while listen() < stage {
             let killedAt = state.withLock { $0.killedAt }
@@ -149,7 +151,7 @@ public final class Process: Sendable {
             let left = until.map { ($0 - Clock.system.now()).nanoseconds }
             if let left, left <= 0 { return false }
             var ready = [pollfd(fd: control.number, events: Int16(POLLIN), revents: 0)]
-            // Once it is raised it stays so.
+            // The flag stays raised, so a poll that includes it would return at once.
             if killedAt == nil { ready.append(pollfd(fd: killed.descriptor, events: Int16(POLLIN), revents: 0)) }
             poll(&ready, nfds_t(ready.count), left.map { Int32(clamping: $0 / 1_000_000 + 1) } ?? -1)
         }
@@ -162,10 +164,9 @@ public final class Process: Sendable {
         return "ended with code \(status >> 8 & 0xff)"
     }
 
-    // MARK: - Its beginning
+    // MARK: - The start of the program
 
-    /// The file of a program, by its name in the folders of PATH or, where it holds a slash, by its path. The fault says why it cannot
-    /// be started.
+    /// Returns the path of a program. A name without a slash is searched in the folders of PATH. The fault says why it cannot be started.
     public static func find(_ program: String) throws(SystemFault) -> String {
         if program.contains("/") {
             guard access(program, X_OK) == 0 else { throw SystemFault() }
@@ -183,19 +184,19 @@ public final class Process: Sendable {
         throw fault
     }
 
-    /// The environment of a program that gets none of this process's secrets: of its variables those that say where things are and how
-    /// a person reads, and `others`.
+    /// Returns an environment without this process's secrets. It consists of the variables for file locations and language, of those named
+    /// in `keeping`, and of `others`.
     public static func cleanEnvironment(_ others: [(name: String, value: String)], keeping more: [String] = []) -> [String] {
         let kept = (["PATH", "HOME", "LANG", "TZ", "TMPDIR"] + more).filter { name in !others.contains { $0.name == name } }
         return kept.compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } } + others.map { "\($0.name)=\($0.value)" }
     }
 
-    /// What the dynamic linker, the Swift runtime and the sanitizers of a test read in the router's own program.
+    /// The variables of the dynamic linker, the Swift runtime and the sanitizers of a test, which the router's own program reads.
     public static let runtimeVariables = [
         "LD_LIBRARY_PATH", "SWIFT_BACKTRACE", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH",
     ]
 
-    /// This program where it is the router, or else (in a test) the router beside it.
+    /// Returns the path of this program if it is the router, or else (in a test) of the router in the same folder.
     private static func router() throws(SystemFault) -> String {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = buffer.withUnsafeMutableBytes { readlink(OwnProgram.link, $0.bindMemory(to: CChar.self).baseAddress!, $0.count) }
@@ -204,7 +205,7 @@ public final class Process: Sendable {
         let slash = path.lastIndex(of: "/") ?? path.startIndex
         if ["/switchyard", "/switchyard (deleted)"].contains(String(path[slash...])) { return OwnProgram.path }
         let beside = String(path[..<slash] + "/switchyard")
-        // Where there is none beside it, this is the router under another name.
+        // If there is none in the same folder, this program is the router under another name.
         return access(beside, X_OK) == 0 ? beside : OwnProgram.path
     }
 
@@ -219,7 +220,7 @@ public final class Process: Sendable {
         return child
     }
 
-    /// A program that was built with a sanitizer maps more than any machine has.
+    /// Returns the memory limit, or nil in a program with a sanitizer, which maps more memory than any machine has.
     private static func bound(_ memory: Int?) -> Int? {
         let isSanitized = ["__asan_init", "__tsan_init"].contains { (name: String) in dlsym(nil as UnsafeMutableRawPointer?, name) != nil }
         return isSanitized ? nil : memory
@@ -240,7 +241,7 @@ public final class Process: Sendable {
     }
 }
 
-/// What a supervisor is told to start, in bytes.
+/// An order to the supervisor to start a program, as bytes.
 private struct Order {
     private(set) var bytes: [UInt8] = []
 
@@ -248,7 +249,7 @@ private struct Order {
         var texts: [UInt8] = []
         for text in [path] + arguments + (environment ?? []) { texts += Array(text.utf8) + [0] }
         var variables = environment?.count ?? 0
-        // Byte for byte: a variable need not be UTF-8.
+        // The variables are copied as bytes, because they need not be UTF-8.
         if environment == nil {
             while let variable = environ[variables] {
                 texts += UnsafeRawBufferPointer(start: variable, count: strlen(variable) + 1)

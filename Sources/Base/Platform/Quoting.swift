@@ -1,6 +1,6 @@
-// Text made safe to show: for a terminal, where control characters could take it over, and for JSON.
+// Makes text safe for output: for a terminal, which control characters could manipulate, and for JSON.
 
-/// The text with control characters and ill-formed bytes written as escapes.
+/// Returns the text with control characters as escapes. Ill-formed UTF-8 becomes U+FFFD.
 public func printable(_ bytes: some Sequence<UInt8>) -> String {
     var text = ""
     for scalar in String(decoding: Array(bytes), as: UTF8.self).unicodeScalars {
@@ -8,7 +8,7 @@ public func printable(_ bytes: some Sequence<UInt8>) -> String {
         case 0x09: text += "\\t"
         case 0x0a: text += "\\n"
         case 0x0d: text += "\\r"
-        // C0 and C1 controls, and the marks that turn the direction of writing.
+        // These are C0 and C1 controls, and the marks that change the direction of writing.
         case 0..<0x20, 0x7f..<0xa0, 0x200e, 0x200f, 0x202a...0x202e, 0x2066...0x2069:
             let digits = String(scalar.value, radix: 16)
             text += "\\u" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
@@ -20,7 +20,7 @@ public func printable(_ bytes: some Sequence<UInt8>) -> String {
 
 public func printable(_ text: String) -> String { printable(text.utf8) }
 
-/// The text as a JSON string, quotes included.
+/// Returns the text as a JSON string with quotes.
 public func jsonQuoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {
@@ -39,7 +39,7 @@ public func jsonQuoted(_ text: String) -> String {
     return quoted + "\""
 }
 
-/// The text as one word of a shell's command line, to be copied from a message.
+/// Returns the text as one word of a shell command line, so that it can be copied from a message.
 public func shellWord(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy { byte in
         byte >= 0x30 && byte <= 0x39 || byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7a || "_-./:@%+=,".utf8.contains(byte)
@@ -48,7 +48,7 @@ public func shellWord(_ text: String) -> String {
     return "'" + printable(text).split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
 }
 
-/// A count with its thousands set apart: 12,345.
+/// Returns a number with a comma after each group of thousands: 12,345.
 public func grouped(_ number: Int) -> String {
     var digits = Array(String(number.magnitude).utf8)
     var at = digits.count - 3
@@ -59,14 +59,14 @@ public func grouped(_ number: Int) -> String {
     return (number < 0 ? "-" : "") + String(decoding: digits, as: UTF8.self)
 }
 
-/// A time in nanoseconds since 1970 as `2026-11-21T10:30:00.123Z`.
+/// Returns a time in nanoseconds since 1970 in the form `2026-11-21T10:30:00.123Z`.
 public func timestamp(_ nanoseconds: Int64) -> String {
     let (second, fraction) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     let seconds = fraction < 0 ? second - 1 : second
     let milliseconds = (nanoseconds - seconds * 1_000_000_000) / 1_000_000
     let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
     let inDay = seconds - day * 86_400
-    // Days to a date in the proleptic Gregorian calendar, in eras of 400 years that begin in March.
+    // This converts days to a date in the proleptic Gregorian calendar, in eras of 400 years that begin in March.
     let shifted = day + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
     let dayOfEra = shifted - era * 146_097
@@ -84,7 +84,7 @@ public func timestamp(_ nanoseconds: Int64) -> String {
     return "\(date)T\(time)Z"
 }
 
-/// The bytes in base64, padded.
+/// Returns the bytes in base64 with padding.
 public func base64(_ bytes: some Collection<UInt8>) -> String {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     var text: [UInt8] = []

@@ -1,15 +1,15 @@
-// What systemd and a service tell each other: that it is ready, that it stops, and which sockets were opened for it.
-// Without systemd all of it is without effect.
+// The communication between systemd and a service: the service reports that it is ready or stopping, and systemd hands over sockets.
+// Without systemd nothing here has an effect.
 
 internal import Glibc
 
 public enum ServiceManager {
-    /// Tells the state: `READY=1`, `STOPPING=1`. Whether there was anyone to tell.
+    /// Reports a state, such as `READY=1` or `STOPPING=1`. Returns true if a receiver got it.
     @discardableResult public static func notify(_ state: String) -> Bool {
         guard let path = getenv("NOTIFY_SOCKET") else { return false }
         var name = Array(String(cString: path).utf8)
         guard name.first == UInt8(ascii: "/") || name.first == UInt8(ascii: "@") else { return false }
-        // An abstract name begins with a zero.
+        // An abstract name begins with a zero byte.
         if name[0] == UInt8(ascii: "@") { name[0] = 0 }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -28,7 +28,7 @@ public enum ServiceManager {
         }
     }
 
-    /// A socket that was opened for this process.
+    /// A socket that systemd opened for this process.
     public struct Inherited: Sendable, Equatable {
         public var descriptor: Int32
         public var name: String
@@ -38,7 +38,8 @@ public enum ServiceManager {
         }
     }
 
-    /// The sockets that were opened for the process of that number, by the words of its environment (this one when nil); the first is descriptor 3.
+    /// Returns the sockets that systemd opened for the process with this number, or for this process if it is nil. They are read from the
+    /// environment. `first` is the number of the first descriptor.
     public static func inherited(_ environment: (String) -> String?, process: Int32? = nil, first: Int32 = 3) -> [Inherited] {
         guard environment("LISTEN_PID").flatMap({ Int32($0) }) == process ?? getpid(),
             let count = environment("LISTEN_FDS").flatMap({ Int32($0) }),

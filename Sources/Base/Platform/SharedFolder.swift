@@ -1,10 +1,10 @@
-// Who put there what a path leads to. In a folder that every user may write, such as /tmp, another user can lay a link that leads to a
-// file of the process. It promises to find such an entry on the way of a path: the rules are those of the kernel's `protected_symlinks`
-// and `protected_regular`, whatever the machine has them set to. It opens nothing; a caller compares what it opened with what was found.
+// Finds entries of a path that other users may have put there. In a folder that every user may write to, such as /tmp, another user can
+// create a link that leads to a file of this process. The rules are those of the kernel's `protected_symlinks` and `protected_regular`, and
+// apply whatever the settings of the machine are. It opens nothing: the caller must compare the file that it opens with the one found here.
 
 internal import Glibc
 
-/// An entry on the way of a path that another user may have laid there.
+/// An entry of a path that another user may have put there.
 public struct ForeignEntry: Error, Equatable {
     public var path: String
     public var owner: UInt32
@@ -14,11 +14,11 @@ public struct ForeignEntry: Error, Equatable {
         case link
         case file
         case fifo
-        /// A file under several names: nobody knows who gave it this one.
+        /// A file with several names. Nobody knows who created this one.
         case names
     }
 
-    /// For a person, behind the path of the entry.
+    /// The description for a person, which follows the path of the entry.
     public var words: String {
         let place = "in a folder that every user may write"
         return switch reason {
@@ -31,15 +31,15 @@ public struct ForeignEntry: Error, Equatable {
 }
 
 public struct SharedFolder {
-    /// Links over links; the kernel's own bound.
+    /// The largest number of symbolic links in a path, as in the kernel.
     private static let mostLinks = 40
 
-    /// Whether a folder on the way can be written by every user.
+    /// True if every user may write to one of the folders in the path.
     public private(set) var isOnTheWay = false
-    /// What the path leads to: its device and inode. nil: nothing, or nothing that can be looked at.
+    /// The device and inode of the path's target. It is nil if there is none or if it cannot be examined.
     public private(set) var found: (device: UInt64, number: UInt64)?
 
-    /// Walks the path. `writes`: what it leads to will be written to, so that this must be nobody else's either.
+    /// Follows the path. `writes` is true if the caller will write to the target. Then the target must not belong to anyone else either.
     public init(_ path: String, writes: Bool, user: UInt32? = nil) throws(ForeignEntry) {
         let user = user ?? geteuid()
         var rest = SharedFolder.components(path)
@@ -58,7 +58,7 @@ public struct SharedFolder {
                 links += 1
                 guard links <= SharedFolder.mostLinks else { return }
                 if SharedFolder.isProcess(around) {
-                    // The links of /proc lead to open files, not to paths.
+                    // The links in /proc lead to open files, not to paths.
                     guard stat(entry, &status) == 0 else { return }
                 } else {
                     guard let target = SharedFolder.target(entry) else { return }
@@ -78,7 +78,7 @@ public struct SharedFolder {
         }
     }
 
-    /// The last one first.
+    /// Returns the components of the path, the last one first.
     private static func components(_ path: String) -> [String] {
         path.split(separator: "/").filter { $0 != "." }.map(String.init).reversed()
     }

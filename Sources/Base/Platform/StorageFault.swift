@@ -1,23 +1,23 @@
-// Why something that is kept on disk could not be read or written, as a value.
+// The reason why stored data could not be read or written, as a value.
 
-/// Nothing of what was asked for was done.
+/// The reason why an operation on stored data failed. Nothing of the operation was done.
 public struct StorageFault: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Kind: Sendable {
-        /// No room on the disk, or none left of what the configuration allows.
+        /// The disk is full, or the limit of the configuration is reached.
         case full
         /// The disk or the file system failed.
         case failed
-        /// What the file holds makes no sense.
+        /// The contents of the file are not valid.
         case damaged
         /// The file was written by a newer version, or under another key; it was left untouched.
         case foreign
-        /// Another process has it.
+        /// Another process uses it.
         case taken
-        /// Its name leads to it no more, so that whatever is written would be lost.
+        /// Its path no longer leads to it, so that everything written to it would be lost.
         case removed
     }
     public var kind: Kind
-    /// Names the file and the way out.
+    /// The message. It names the file and the remedy.
     public var description: String
 
     public init(_ kind: Kind, _ description: String) {

@@ -1,4 +1,5 @@
-// Time as values. Nothing below the command reads a clock by itself: it is handed one, so that tests hold the hands.
+// Time as values. Modules below the command receive a clock, so that tests can control the time. Only Process uses the system clock
+// directly.
 
 internal import Glibc
 
@@ -16,7 +17,7 @@ public struct Instant: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// The whole duration in nanoseconds; one of more than 292 years is cut to that.
+    /// The whole duration in nanoseconds. Durations of more than 292 years are limited to that.
     public var nanoseconds: Int64 {
         let (seconds, fraction) = components
         let (scaled, over) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -24,10 +25,10 @@ extension Duration {
     }
 }
 
-/// The two clocks: one that never goes back, and one that people read.
+/// The two clocks: a monotonic one, and one for calendar time.
 public struct Clock: Sendable {
     public var now: @Sendable () -> Instant
-    /// Nanoseconds since 1970, UTC.
+    /// The time in nanoseconds since 1970, UTC.
     public var wall: @Sendable () -> Int64
 
     public init(now: @escaping @Sendable () -> Instant, wall: @escaping @Sendable () -> Int64) {
@@ -39,7 +40,7 @@ public struct Clock: Sendable {
         now: { Instant(nanoseconds: read(CLOCK_MONOTONIC)) },
         wall: { read(CLOCK_REALTIME) })
 
-    /// What all threads of this process together had of the processors, in nanoseconds.
+    /// Returns the processor time of all threads of this process together, in nanoseconds.
     public static func processorTime() -> Int64 { read(CLOCK_PROCESS_CPUTIME_ID) }
 
     private static func read(_ id: clockid_t) -> Int64 {

@@ -1,8 +1,8 @@
-// Who is at work since when, so that a thread which hangs in a call is seen from outside. It costs a thread two short locks for a piece
-// of work, and nothing while it waits.
+// Records since when each thread has worked on its current task, so that other threads can detect one that hangs in a call. It costs a
+// thread two short locks for each task, and nothing while the thread waits.
 
 public final class Watchdog: Sendable {
-    /// One thread's.
+    /// The record of one thread.
     public final class Heartbeat: Sendable {
         public let name: String
         private let began = Monitor<Instant?>(nil)
@@ -20,7 +20,7 @@ public final class Watchdog: Sendable {
 
         public func end() { began.withLock { $0 = nil } }
 
-        /// Work that should never take long.
+        /// Runs work that should never take long.
         @inline(__always) public func beat<R>(_ work: () -> R) -> R {
             begin()
             defer { end() }
@@ -39,7 +39,7 @@ public final class Watchdog: Sendable {
 
     public init(clock: Clock = .system) { self.clock = clock }
 
-    /// Looked after for as long as its owner keeps it.
+    /// Returns a new heartbeat. The watchdog checks it as long as its owner keeps it.
     public func heartbeat(_ name: String) -> Heartbeat {
         let heartbeat = Heartbeat(name, clock)
         known.withLock { known in
@@ -49,7 +49,7 @@ public final class Watchdog: Sendable {
         return heartbeat
     }
 
-    /// The names of those that have been at one piece of work for longer than that.
+    /// Returns the names of the heartbeats whose current task has taken longer than this time.
     public func stuck(longer time: Duration) -> [String] {
         let now = clock.now()
         let heartbeats = known.withLock { $0.compactMap(\.heartbeat) }

@@ -1,4 +1,5 @@
-// `switchyard consent`: what people have consented to, asked and changed by hand, on the ledger of a running router or of none.
+// `switchyard consent`: shows and changes consent records by hand. A running router carries out the request. If no router runs, the command
+// opens the ledger itself.
 
 import Glibc
 import Ledger
@@ -6,22 +7,23 @@ import Platform
 
 let consentCommand = Command(
     name: "consent",
-    about: "Shows and changes what people consented to, in the ledger of the state folder, beside a running router too.",
+    about: "Shows and changes what people consented to, in the ledger of the state folder. It also works while a router runs.",
     details: """
-        consent get ID            what is on record of an id
-        consent set ID            puts on record what a person agreed to, in place of what was said before: --level, --grant, --deny
-        consent withdraw ID       refuses everything, or --purposes
-        consent tie ID ID…        the ids are one person's, and what was said for any of them holds for all
-        consent untie ID          the id stands for itself again
-        consent export            every id, hashed, with what holds for it, or with --history each decision
-        consent import FILE       takes in lines of an export, or of a list with raw ids; - is standard input
-        consent receipts [ID]     what withdrawals destroyed, where and when, and what was in a provider's hands then
-        consent clock             whether the clock is behind what is on record, so that it does not count; --believe trusts the clock
-        consent subject ID        all that the router itself holds of a person, an object a line with its place
-        consent stats             how many ids there are, and what was said
-        With - the ids are read from standard input, one a line. Ids that stand in the command itself can be seen by everyone who may
-        list processes, and are kept by shells.
-        A running router carries it out at once, by its own configuration. Without one the command does, by the file that --config names.
+        consent get ID            shows what is on record for an id
+        consent set ID            records what a person agreed to, in place of earlier decisions: --level, --grant, --deny
+        consent withdraw ID       denies everything, or only --purposes
+        consent tie ID ID…        records that the ids belong to one person: a decision for one of them applies to all
+        consent untie ID          removes the ties of an id
+        consent export            lists each id, hashed, with what applies to it; with --history, each decision
+        consent import FILE       imports lines of an export, or of a list with raw ids; - is standard input
+        consent receipts [ID]     shows what withdrawals destroyed, where and when, and how many events were in flight
+        consent clock             shows if the clock is behind the newest record, so that records do not count; --believe trusts the clock
+        consent subject ID        prints everything that the router itself holds about a person, one JSON object per line with its place
+        consent stats             counts the ids and the decisions
+        With -, the ids are read from standard input, one per line. Everyone who can list processes can see ids on the command line,
+        and shells keep them in their history.
+        A running router carries out the request at once, by its own configuration. Without one, the command does it by the file that
+        --config names.
         """,
     argument: "ACTION",
     rest: ["ID"],
@@ -29,16 +31,16 @@ let consentCommand = Command(
     options: [
         configOption, stateOption,
         Option(name: "--level", value: "LEVEL", about: "the level that was agreed to (set)"),
-        Option(name: "--grant", value: "PURPOSES", about: "purposes that were granted, with commas between (set)"),
-        Option(name: "--deny", value: "PURPOSES", about: "purposes that were refused, whatever the level (set)"),
-        Option(name: "--version", value: "VERSION", about: "of the text that was agreed to (set)"),
+        Option(name: "--grant", value: "PURPOSES", about: "the granted purposes, separated by commas (set)"),
+        Option(name: "--deny", value: "PURPOSES", about: "the denied purposes, whatever the level (set)"),
+        Option(name: "--version", value: "VERSION", about: "the version of the text that was agreed to (set)"),
         Option(
             name: "--at", value: "TIME",
-            about: "when it was said, such as 2026-11-21T10:30:00Z; now when left out (set, and lines of an import that do not say so)"),
-        Option(name: "--purposes", value: "PURPOSES", about: "only these, with commas between (withdraw)"),
+            about: "when it was decided, such as 2026-11-21T10:30:00Z; default: now (set; import, for lines without a time)"),
+        Option(name: "--purposes", value: "PURPOSES", about: "withdraw only these purposes, separated by commas (withdraw)"),
         Option(name: "--format", value: "FORMAT", about: "ndjson (default) or csv (export, import)"),
-        Option(name: "--believe", about: "the clock is right: what is on record as later than now is taken as of now (clock)"),
-        Option(name: "--history", about: "every decision, one a line (export)"),
+        Option(name: "--believe", about: "the clock is right: records from the future count as made now (clock)"),
+        Option(name: "--history", about: "list each decision, one per line (export)"),
         Option(name: "--json", about: "one JSON object, for machines (all but export and subject)"),
     ],
     run: { arguments in
@@ -89,7 +91,7 @@ private func request(_ arguments: Arguments) throws(UsageFault) -> LedgerRequest
 
 private func idsOfInput() throws(UsageFault) -> [String] {
     guard case .success(let bytes) = Loading.input("-", most: 1 << 20), let text = String(validating: bytes, as: UTF8.self) else {
-        throw UsageFault("the ids on standard input cannot be read: expected UTF-8, one a line")
+        throw UsageFault("the ids on standard input cannot be read: expected UTF-8, one per line")
     }
     return text.split(whereSeparator: \.isNewline).map(String.init)
 }

@@ -1,4 +1,4 @@
-// `switchyard consent import`: a file to whoever has the ledger, piece by piece, each bad line told with its number.
+// `switchyard consent import`: sends a file in pieces to the process that has the ledger, and shows bad lines with their numbers.
 
 import Control
 import Glibc
@@ -7,7 +7,7 @@ import Platform
 struct ConsentInput {
     let name: String
     let descriptor: Int32
-    /// nil: nobody knows.
+    /// The size in bytes. It is nil if the input is not a regular file.
     let size: Int?
 
     init(_ word: String) throws(StateFailure) {
@@ -19,7 +19,7 @@ struct ConsentInput {
         size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
     }
 
-    /// The next bytes; none at the end.
+    /// Reads the next bytes and returns their number. It is 0 at the end.
     func read(_ bytes: inout [UInt8]) throws(StateFailure) -> Int {
         while true {
             let count = Glibc.read(descriptor, &bytes, bytes.count)
@@ -30,14 +30,14 @@ struct ConsentInput {
 }
 
 final class ConsentImporting {
-    /// More bad lines are only counted.
+    /// The maximum number of bad lines that are shown. Further bad lines are only counted.
     private static let mostShown = 100
 
     private var request: LedgerRequest
     private let client: LedgerClient
     private let input: ConsentInput
     private let bar = ProgressBar()
-    /// Lines, those taken, those that came late, and the bad ones.
+    /// The numbers of lines: all, taken, late and bad.
     private var counts = [0, 0, 0, 0]
     private var shown = 0
     private let isJSON: Bool
@@ -65,7 +65,7 @@ final class ConsentImporting {
         }
         request.values["end"] = "1"
         try take([])
-        if shown < counts[3] { bar.say("and \(grouped(counts[3] - shown)) bad lines more") }
+        if shown < counts[3] { bar.say("and \(grouped(counts[3] - shown)) more bad lines") }
         bar.clear()
         if isJSON {
             let names = ["lines", "taken", "late", "bad"]
@@ -81,7 +81,7 @@ final class ConsentImporting {
         var lines = answer.split(separator: "\n")[...]
         let numbers = lines.popFirst()?.split(separator: " ").compactMap { Int($0) } ?? []
         guard numbers.count == counts.count else {
-            throw StateFailure("the answer of the router makes no sense; is it of another version?")
+            throw StateFailure("the answer of the router is invalid; does the router have another version?")
         }
         counts = numbers
         for line in lines.prefix(ConsentImporting.mostShown - shown) {

@@ -1,5 +1,6 @@
-// Imports that are under way. One comes in pieces, so that nobody else waits long for the ledger; what a piece needs to know of those
-// before it, such as the header and who is tied to whom, is kept between them. An import that nobody goes on with makes room for others.
+// The imports that are in progress. An import arrives in pieces, so that other requests do not wait long for the ledger. What a piece needs
+// from earlier pieces, such as the header and the ties, is kept between them. If all places are taken, a new import may replace one that
+// was idle for a minute.
 
 import Admission
 import Control
@@ -8,9 +9,10 @@ import Platform
 
 struct ConsentImports: Sendable {
     private static let most = 4
-    /// After so long others may have its place.
+    /// How long an import must be idle before a new one may take its place.
     private static let patience = Duration.seconds(60)
-    /// Lines in one transaction of a ledger for which others wait; one that rests takes them all the faster in large ones.
+    /// The number of lines in one transaction while a router uses the ledger, so that the router does not wait long. Without a router,
+    /// larger transactions are faster.
     private static let batch = 2000
 
     private let ledger: ConsentLedger
@@ -18,7 +20,7 @@ struct ConsentImports: Sendable {
 
     init(_ ledger: ConsentLedger) { self.ledger = ledger }
 
-    /// Takes a piece, and tells how far it has come: four numbers, and a line for each bad line.
+    /// Imports a piece. The response has four numbers, which cover the whole import so far, and a line for each bad line of the piece.
     func take(_ piece: [UInt8], _ request: LedgerRequest, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
         guard let name = request.values["session"], !name.isEmpty else {
             throw ConsentRefusal(400, "session is missing: expected a name that no other import has")
@@ -53,12 +55,12 @@ struct ConsentImports: Sendable {
             all[name] = (work, now)
             return work
         }
-        guard let found else { throw ConsentRefusal(503, "\(ConsentImports.most) imports are under way already, try again later") }
+        guard let found else { throw ConsentRefusal(503, "\(ConsentImports.most) imports are already in progress; try again later") }
         return found
     }
 }
 
-/// One of them. It is used by who has the ledger, so by one at a time.
+/// One import. Only the thread that has the ledger uses it, so one thread at a time.
 private final class ConsentImport: @unchecked Sendable {
     private let options: LedgerImport.Options
     private var work: LedgerImport?
@@ -80,7 +82,7 @@ private final class ConsentImport: @unchecked Sendable {
         LedgerImport(
             into: file, options, bad: { [unowned self] in bad.append(($0, $1)) },
             changed: { changes in
-                // At once: a later transaction of the piece may fail, and this one holds.
+                // Publish at once. A later transaction of the piece may fail, but this one is committed.
                 if case .running(let registry, _) = ledger { registry.publish(changes) }
             })
     }

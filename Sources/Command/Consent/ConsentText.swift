@@ -1,4 +1,4 @@
-// What a ledger knows, for a person and as JSON. It has no raw id to show.
+// Renders what a ledger holds, as text for a person and as JSON. It never shows a raw id, since a ledger has none.
 
 import ConsentGate
 import Ledger
@@ -92,7 +92,7 @@ extension [WithdrawalReceipt] {
             let what = receipt.purposes.map { printable($0.joined(separator: ", ")) } ?? "everything"
             let end = receipt.finished.map { "all destroyed \(timestamp($0))" } ?? "not all destroyed yet"
             let lines = receipt.lines.map { line in
-                let hands = line.inHands > 0 ? ", \(grouped(line.inHands)) were in the provider's hands" : ""
+                let hands = line.inHands > 0 ? ", \(grouped(line.inHands)) were in flight to the provider" : ""
                 return "  \(printable(line.place)): \(grouped(line.events)) events destroyed, \(grouped(line.bytes)) bytes\(hands)\n"
             }
             return "receipt \(receipt.number): \(what) withdrawn \(timestamp(receipt.begun)) by \(printable(receipt.origin)), \(end)\n"
@@ -118,19 +118,19 @@ extension WithdrawalReceipt {
     }
 }
 
-/// How the clock and a ledger go together.
+/// The result of comparing the clock with the last write of a ledger.
 struct LedgerClock: Sendable {
     var wasBehind: Bool
     var isBehind: Bool
-    /// In nanoseconds since 1970; 0: never.
+    /// When the ledger was last written, in nanoseconds since 1970. It is 0 if it was never written.
     var lastWritten: Int64
 
     var text: String {
         if isBehind {
-            return "the clock is behind: what is on record was written up to \(timestamp(lastWritten)), so what needs consent is denied; "
-                + "set the clock right, or say consent clock --believe if it is\n"
+            return "the clock is behind: the newest record was written at \(timestamp(lastWritten)), so what needs consent is denied; "
+                + "set the clock right, or run consent clock --believe if it is right\n"
         }
-        return wasBehind ? "the clock is believed: what was on record as later than now is of now\n" : "the clock is not behind\n"
+        return wasBehind ? "the clock is trusted: records from the future now count as made now\n" : "the clock is not behind\n"
     }
 
     var json: String {

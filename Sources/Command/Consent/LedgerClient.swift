@@ -1,5 +1,5 @@
-// Where the ledger is: with the router that has the state folder, over its control socket, or in the folder that nobody has, which is
-// taken meanwhile. Both answer alike.
+// Sends requests to the ledger. If a router has the state folder, they go over its control socket. If no process has the folder, the
+// command claims it and opens the ledger itself. Both ways give the same answers.
 
 import Control
 import Glibc
@@ -17,12 +17,12 @@ struct LedgerClient {
 
     private let place: Place
 
-    /// How long another command may have the folder.
+    /// How long to wait for another process that has the folder and does not answer.
     private static let patience = Duration.seconds(10)
-    /// How long a router may be busy with what was asked before.
+    /// How long a router may be silent, since it may be busy with earlier requests.
     private static let silence = Duration.seconds(60)
 
-    /// `makes`: whether the folder is made if there is none.
+    /// `makes` is true if a missing folder is to be made.
     init(_ arguments: Arguments, makes: Bool) throws {
         let folder = Loading.stateFolder(arguments["--state"])
         let clock = Clock.system
@@ -34,10 +34,10 @@ struct LedgerClient {
                 place = try LedgerClient.open(try StateFolder.claim(folder), plan)
                 return
             } catch let taken as StateFolder.Taken {
-                // Another command, which takes a moment, or a router that is about to answer.
+                // Either another command has the folder for a moment, or a router has just started and answers soon.
                 guard clock.now() < deadline else {
                     let who = taken.pid.map { "process \($0)" } ?? "another process"
-                    throw StateFailure("\(printable(folder)): \(who) has this state folder and answers nobody; try again later")
+                    throw StateFailure("\(printable(folder)): \(who) has this state folder and does not answer; try again later")
                 }
                 poll(nil, 0, 50)
             }
@@ -79,7 +79,7 @@ struct LedgerClient {
 
     // MARK: - Asking
 
-    /// The answer to what was asked, which was done. `piece`: of an import, whose request goes into the query.
+    /// Sends a request and returns the answer if it was carried out. `piece` is a piece of an import. Then the request goes into the query.
     func ask(_ request: LedgerRequest, piece: [UInt8]? = nil) throws -> [UInt8] {
         let posted = Request(
             method: "POST", path: request.action.path, query: piece == nil ? "" : request.form, body: piece ?? Array(request.form.utf8))

@@ -1,5 +1,5 @@
-// Opens the ledger of a state folder for a command that judges events and changes nothing: the folder is not taken, and a router that has it
-// is not disturbed.
+// Opens the ledger of a state folder for a command that judges events. It changes nothing, does not claim the folder, and does not disturb
+// a router that has it.
 
 import Admission
 import Ledger
@@ -9,7 +9,7 @@ import Router
 import Spool
 
 extension LedgerView {
-    /// nil: the plan keeps no ledger.
+    /// Returns nil if the plan has no ledger.
     static func open(_ plan: Plan, in folder: String) throws -> LedgerView? {
         guard plan.consent?.ledger != nil else { return nil }
         do throws(StorageFault) {

@@ -1,5 +1,5 @@
-// What is asked of a ledger, as it goes from the command to whoever has the ledger: as a form, which curl can write too. Ids stand in the
-// body only, since paths and queries are for everyone to see. Pure.
+// A request to a ledger, as the command sends it to the process that has the ledger: a form, which curl can write too. Ids are only in the
+// body, since others may see paths and queries. This file does no input or output.
 
 import Platform
 
@@ -10,7 +10,7 @@ struct LedgerRequest: Sendable, Equatable {
         static let path = "/consent/"
         var path: String { Action.path + rawValue }
 
-        /// How many ids it takes.
+        /// The number of ids that the action takes.
         var ids: ClosedRange<Int> {
             switch self {
             case .get, .set, .withdraw, .untie, .subject: 1...1
@@ -20,7 +20,7 @@ struct LedgerRequest: Sendable, Equatable {
             }
         }
 
-        /// What else can be said, in the command as options of these names.
+        /// The other members that the action takes. The command has an option of the same name for each.
         var members: [String] {
             switch self {
             case .get, .tie, .untie, .stats, .receipts: ["json"]
@@ -33,7 +33,7 @@ struct LedgerRequest: Sendable, Equatable {
             }
         }
 
-        /// What only the command's other half says.
+        /// The members that the command adds itself. They are not options.
         var inner: [String] {
             switch self {
             case .export, .subject: ["after"]
@@ -47,7 +47,7 @@ struct LedgerRequest: Sendable, Equatable {
     var ids: [String] = []
     var values: [String: String] = [:]
 
-    /// The names in a list with commas between; nil: there is none.
+    /// Returns the names in a list separated by commas, or nil if the member is missing.
     func list(_ member: String) -> [String]? {
         values[member].map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
     }
@@ -123,9 +123,9 @@ struct LedgerRequest: Sendable, Equatable {
     }
 }
 
-/// Why nothing was done: as the status of an answer, and in words for a person.
+/// Why a request was not carried out, as an HTTP status and as a message for a person.
 struct ConsentRefusal: Error, Equatable {
-    /// 400: it was asked wrongly; 409: the ledger does not allow it; 422: no ledger is kept; 500, 503: it failed.
+    /// 400 or 404 if the request is invalid, 409 if the ledger does not allow it, 422 if no ledger is kept, 500 or 503 if it failed.
     var status: Int
     var words: String
     init(_ status: Int, _ words: String) {

@@ -1,5 +1,5 @@
-// Answers what is asked of a ledger, for the command and for a router at its control socket alike: what it changes takes effect before
-// the answer goes out. No answer and no message repeats an id.
+// Answers requests to a ledger, both for the command and for a router at its control socket. A change takes effect before the answer is
+// sent. No answer and no message repeats the id of a request, except in the events that `subject` returns.
 
 import ConsentGate
 import Control
@@ -11,7 +11,7 @@ import Platform
 import Router
 import Withdrawal
 
-/// A ledger at a router's work, or one that no router has.
+/// A ledger that a running router uses, or one that no router has.
 enum ConsentLedger: Sendable {
     case running(Registry, Withdrawals)
     case resting(LedgerFile)
@@ -29,7 +29,7 @@ enum ConsentLedger: Sendable {
         }
     }
 
-    /// From where decisions come.
+    /// The origin of decisions that are recorded through this service.
     var origin: String { if case .running = self { "socket" } else { "command" } }
 }
 
@@ -38,28 +38,28 @@ struct LedgerService: Sendable {
     private let imports: ConsentImports
     private let folder: String
 
-    /// What to do where no ledger is kept.
+    /// How to configure a ledger if none is kept.
     static let advice = #"""
         no ledger is kept; add "ledger": "ids" to its consent section, and a secret of that name to "keys", such as \#
         "ids": "${file:/etc/switchyard/ids.key}"
         """#
 
-    /// How many ids stand in an answer of `export`, so that others can ask between two.
+    /// The maximum number of ids in one answer of `export`. Other requests are served between two answers.
     private static let page = 5000
 
-    /// `folder`: the state folder that the ledger is in.
+    /// `folder` is the state folder of the ledger.
     init(_ ledger: ConsentLedger, folder: String) {
         self.ledger = ledger
         self.folder = folder
         imports = ConsentImports(ledger)
     }
 
-    /// By the levels and purposes of a plan.
+    /// Answers a request, by the levels and purposes of the plan.
     func answer(_ request: Request, by plan: Plan) -> Response {
         do throws(ConsentRefusal) {
             let known = LedgerRequest.Action.allCases
             guard let action = known.first(where: { $0.path == request.path }) else {
-                throw ConsentRefusal(404, "there is \(known.map(\.path).joined(separator: ", "))")
+                throw ConsentRefusal(404, "unknown path, expected \(known.map(\.path).joined(separator: ", "))")
             }
             let words = ConsentWords(plan)
             if action == .import {
@@ -94,7 +94,7 @@ struct LedgerService: Sendable {
                 let isTied = try file.person(of: ids[0]).count > 1
                 return (isTied, try file.untie(ids[0]))
             }
-            return shown(request, #"{"untied":\#(isDone)}"#) { isDone ? "it stands for itself now\n" : "it was tied to no other\n" }
+            return shown(request, #"{"untied":\#(isDone)}"#) { isDone ? "the id is not tied any more\n" : "the id was not tied\n" }
         case .export: return try export(request)
         case .import: throw ConsentRefusal(400, "an import comes in pieces")
         case .clock: return try clock(request)
@@ -105,7 +105,7 @@ struct LedgerService: Sendable {
         }
     }
 
-    /// Whether it is behind what is on record; believed first, if that is asked.
+    /// Reports if the clock is behind the last write. If the request says so, the clock is trusted first.
     private func clock(_ request: LedgerRequest) throws(ConsentRefusal) -> Response {
         let isBelieved = request.values["believe"] != nil
         let clock = try ledger.use { (file) throws(StorageFault) in
@@ -123,7 +123,7 @@ struct LedgerService: Sendable {
         let denied = try words.purposes(request.list("deny") ?? [], of: "deny")
         if let level = request.values["level"] { try words.checkLevel(level) }
         guard request.values["level"] != nil || !granted.isEmpty || !denied.isEmpty else {
-            throw ConsentRefusal(400, "set says nothing: expected level, grant or deny")
+            throw ConsentRefusal(400, "set has nothing to record: expected level, grant or deny")
         }
         if let both = granted.first(where: denied.contains) {
             throw ConsentRefusal(400, "'\(words.shown(both))' is both granted and denied")
@@ -140,7 +140,7 @@ struct LedgerService: Sendable {
         guard case .running(_, let withdrawals) = ledger else {
             return try decision(request) { (file, origin) throws(StorageFault) in
                 let outcome = try file.withdraw(id, purposes: purposes, origin: origin)
-                // The next router that starts with the folder destroys what waits.
+                // The next router that starts with this folder destroys the waiting events.
                 if outcome.holds { _ = try file.beginReceipt(of: id, purposes: purposes, origin: origin) }
                 return outcome
             }
@@ -167,8 +167,8 @@ struct LedgerService: Sendable {
     private func decided(_ request: LedgerRequest, _ holds: Bool, _ receipt: Int64? = nil) -> Response {
         let number = receipt.map { #","receipt":\#($0)"# } ?? ""
         return shown(request, #"{"holds":\#(holds)\#(number)}"#) {
-            let told = receipt.map { "; receipt \($0) will say what was destroyed of what waited" } ?? ""
-            return holds ? "it is on record\(told)\n" : "it is in the history; a later decision was on record, and holds\n"
+            let told = receipt.map { "; receipt \($0) will show how many waiting events were destroyed" } ?? ""
+            return holds ? "it is on record\(told)\n" : "it is only in the history, since a later decision is on record\n"
         }
     }
 
@@ -180,19 +180,19 @@ struct LedgerService: Sendable {
             }
         }
         if let refusal { throw ConsentRefusal(409, "this \(refusal)") }
-        return shown(request, #"{"tied":true}"#) { "they are one person's: what was said for any of them holds for all\n" }
+        return shown(request, #"{"tied":true}"#) { "the ids are tied: a decision for one of them applies to all\n" }
     }
 
     // MARK: - Export
 
-    /// A part of it, behind a line with the number to go on after; an empty one behind the last.
+    /// Returns a page of the export. Its first line has the number after which the next page begins. The line is empty on the last page.
     private func export(_ request: LedgerRequest) throws(ConsentRefusal) -> Response {
         var options = LedgerFile.ExportOptions()
         options.format = try request.format
         options.hasHistory = request.values["history"] != nil
         options.most = LedgerService.page
         if let text = request.values["after"] {
-            guard let after = Int64(text), after >= 0 else { throw ConsentRefusal(400, "after must be a number that an answer gave") }
+            guard let after = Int64(text), after >= 0 else { throw ConsentRefusal(400, "after must be the number from an earlier answer") }
             options.after = after
         }
         let wanted = options
@@ -220,7 +220,7 @@ extension LedgerRequest {
         }
     }
 
-    /// In nanoseconds since 1970; nil: now.
+    /// The time of the decision, in nanoseconds since 1970. It is nil for now.
     var time: Int64? {
         get throws(ConsentRefusal) {
             guard let text = values["at"] else { return nil }
@@ -232,7 +232,7 @@ extension LedgerRequest {
     }
 }
 
-/// The levels and purposes that there are.
+/// The levels and purposes of a plan. Names in requests and imports are checked against them.
 struct ConsentWords: Sendable {
     private let levels: [String]
     private let known: [String]
@@ -253,9 +253,9 @@ struct ConsentWords: Sendable {
         throw ConsentRefusal(400, "unknown level '\(level)', expected \(ConsentWords.either(levels.map(shown)))")
     }
 
-    /// The names, each of them known.
+    /// Returns the names if all of them are known purposes.
     func purposes(_ names: [String], of member: String) throws(ConsentRefusal) -> [String] {
-        guard !names.contains("") else { throw ConsentRefusal(400, "\(member) must be names with commas between") }
+        guard !names.contains("") else { throw ConsentRefusal(400, "\(member) must be names separated by commas") }
         guard let strange = names.first(where: { !known.contains($0) }) else { return names }
         throw ConsentRefusal(400, "unknown purpose '\(strange)', \(expectedPurposes)")
     }
@@ -264,7 +264,7 @@ struct ConsentWords: Sendable {
         known.isEmpty ? "the levels of routes.json name none" : "expected \(ConsentWords.either(known.map(shown)))"
     }
 
-    /// Why a line of an import cannot be taken, which says nothing of what stands in it; nil: it can.
+    /// Returns why the terms of an import line are invalid, without quoting the line. Returns nil if they are valid.
     func fault(of terms: ConsentTerms) -> String? {
         if let level = terms.level, !levels.contains(level) {
             return "level is unknown, expected \(ConsentWords.either(levels.map(shown)))"

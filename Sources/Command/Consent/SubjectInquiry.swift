@@ -1,6 +1,6 @@
-// Gathers all that a router holds of a person, for a request of access: what the ledger has, and the events that wait or were given up,
-// one object a line with its place. It looks into the files as they are and changes nothing. It goes from place to place in a fixed
-// order and gives its answer in parts, each with the word from which the next goes on.
+// Gathers everything that a router holds about a person, for an access request: the records of the ledger, the events that wait, and the
+// dead letters. Each is one object on one line, with its place. It reads the files as they are and changes nothing. It visits the places
+// in a fixed order and answers in parts. Each part begins with the cursor for the next one.
 
 import Admission
 import Ledger
@@ -11,18 +11,18 @@ import Spool
 internal import Withdrawal
 
 struct SubjectInquiry {
-    /// In this order; of one kind by name.
+    /// The kinds of places, in the order of visits. Places of the same kind are ordered by name.
     private enum Kind: Int { case ledger, memory, queue, held, deadLetters }
 
     private struct Place: Comparable {
         var kind: Kind
-        /// Of a queue: its provider.
+        /// The provider of a queue. It is empty for all other kinds.
         var name = ""
 
         static func < (a: Place, b: Place) -> Bool { (a.kind.rawValue, a.name) < (b.kind.rawValue, b.name) }
     }
 
-    /// Where it goes on: in that place, or the next if it has gone, behind that row.
+    /// Where the next part begins: after this row in this place, or in the next place if this one no longer exists.
     private struct Cursor {
         var place = Place(kind: .ledger)
         var row: Int64 = 0
@@ -46,7 +46,7 @@ struct SubjectInquiry {
     private let cipher: Cipher?
     private var lines = ""
 
-    /// How many bytes of events stand in a part.
+    /// The number of bytes of events at which a part ends.
     private static let part = 1 << 20
 
     init(_ id: LedgerID, _ ledger: ConsentLedger, folder: String, by plan: Plan) throws(ConsentRefusal) {
@@ -60,10 +60,10 @@ struct SubjectInquiry {
         subjects = Set(person.1.map { SubjectKey(high: $0.high, low: $0.low) })
     }
 
-    /// The lines of a part, behind one with the word to go on after; that is empty in the last part.
+    /// Returns the lines of a part. The first line has the cursor for the next part. It is empty in the last part.
     mutating func answer(after text: String?) throws(ConsentRefusal) -> [UInt8] {
         guard var cursor = text.map({ Cursor($0) }) ?? Cursor() else {
-            throw ConsentRefusal(400, "after must be a word that an answer gave")
+            throw ConsentRefusal(400, "after must be the value from an earlier answer")
         }
         for place in places where place >= cursor.place {
             var row: Int64? = place == cursor.place ? cursor.row : 0
@@ -76,13 +76,12 @@ struct SubjectInquiry {
         return Array("\n\(lines)".utf8)
     }
 
-    /// All there are.
     private var places: [Place] {
         [Place(kind: .ledger), Place(kind: .memory)] + StateFolder.spools(in: folder).map { Place(kind: .queue, name: $0) }.sorted()
             + [Place(kind: .held), Place(kind: .deadLetters)]
     }
 
-    /// Where to go on in it; nil: there is no more.
+    /// Adds events of a place to the part. Returns the row to continue after, or nil if the place has no more.
     private mutating func look(_ place: Place, after row: Int64) throws(ConsentRefusal) -> Int64? {
         do throws(StorageFault) {
             switch place.kind {
@@ -133,7 +132,7 @@ struct SubjectInquiry {
         options.cipher = cipher
         let names = RunNames()
         let path = folder + "/" + HeldFile.name
-        // A router may have it, which alone mends it.
+        // A router may have the file. Only that router repairs it.
         guard let file = try HeldFile(lookingAt: path, verifies: row == 0, names: names, options: options) else { return nil }
         defer { file.close() }
         let page = try file.events(of: Array(subjects), after: row, most: 1000, bytes: SubjectInquiry.part, except: { _ in false })
@@ -166,6 +165,6 @@ struct SubjectInquiry {
         }
     }
 
-    /// Whether the event carried the id itself, or only one that is tied to it.
+    /// Returns "id" if the event carries the id itself, or "tie" if it carries only an id that is tied to it.
     private func by(_ subjects: [SubjectKey]) -> String { subjects.contains(own) ? "id" : "tie" }
 }

@@ -1,6 +1,5 @@
-// `switchyard dead-letters` and `switchyard replay`: what was given up, and sending it again.
+// `switchyard dead-letters` and `switchyard replay`: list the events that were given up, and send them again.
 
-internal import Configuration
 internal import Document
 import Expressions
 import Glibc
@@ -14,16 +13,16 @@ import Spool
 
 private let providerOption = Option(name: "--provider", value: "NAME", about: "only those for this provider")
 private let sinceOption = Option(
-    name: "--since", value: "TIME", about: "only those given up since then: a time such as 2h ago, or 2026-11-21T10:30:00Z")
+    name: "--since", value: "TIME", about: "only those given up since: 2h for two hours ago, or a time such as 2026-11-21T10:30:00Z")
 
 let deadLettersCommand = Command(
     name: "dead-letters",
     about: "Counts the events that were given up, by provider and reason, or lists them.",
-    details: "Where they are encrypted, --config names the configuration that has the key.",
+    details: "If they are encrypted, --config names the configuration that has the key.",
     options: [
         stateOption, configOption, providerOption, sinceOption,
-        Option(name: "--json", about: "each letter as a JSON object with the provider's answer, one a line"),
-        Option(name: "--events", about: "just the events, one a line"),
+        Option(name: "--json", about: "each letter as a JSON object with the provider's answer, one per line"),
+        Option(name: "--events", about: "only the events, one per line"),
     ],
     run: { arguments in
         if arguments.has("--json"), arguments.has("--events") { throw UsageFault("--json and --events cannot both be given") }
@@ -47,19 +46,19 @@ let deadLettersCommand = Command(
 
 let replayCommand = Command(
     name: "replay",
-    about: "Sends dead letters again, through the rules and the consent of today, to the providers they were for.",
+    about: "Sends dead letters again to their providers, by the current rules and the current consent.",
     details: """
-        A letter is removed when its provider has taken it, or when the rules of today deny it or want it nowhere; what fails again stays.
-        What is on record of its subjects is asked of the ledger, when it is judged and when it is handed over.
-        The sample is not drawn again, and what was hashed is not hashed twice. It works beside a running router, with lanes of its own.
-        Letters are sent in groups, and each is removed before the next group is sent: a replay that is killed sends at most one group again.
-        SIGINT or SIGTERM ends it: nothing more is sent, what the provider has in its hands is awaited for at most shutdown.deadline and
-        recorded, and the exit code is 69 when letters are left. A second signal does not wait, a third ends the process at once.
+        A letter is removed when its provider has taken it, or when the current rules deny it or filter it out. A letter that fails again
+        stays. The ledger is asked about the subjects of a letter when it is judged, and again when it is handed over.
+        The sample is not drawn again, and a hashed value is not hashed twice. It works beside a running router, with its own lanes.
+        Letters are sent in groups. Each group is removed before the next one is sent, so a replay that is killed repeats at most one group.
+        SIGINT or SIGTERM ends it: it sends nothing more, waits for batches in flight for at most shutdown.deadline, and records them. The
+        exit code is 69 when letters are left. A second signal does not wait, and a third one ends the process at once.
         """,
     options: [
         stateOption, configOption, providerOption, sinceOption,
-        Option(name: "--event", value: "GLOB", about: "only events with such a name"),
-        Option(name: "--where", value: "EXPR", about: "only events of which this CEL expression holds, as `where` in a route"),
+        Option(name: "--event", value: "GLOB", about: "only events whose name matches"),
+        Option(name: "--where", value: "EXPR", about: "only events for which this CEL expression is true, like `where` in a route"),
         Option(name: "--dry-run", about: "judge them, but send and remove nothing"),
         Option(name: "--drain", value: "TIME", about: "how long each group of letters may take (default: 30s)"),
         Option(name: "--json", about: "the account as one JSON object, for machines"),
@@ -72,7 +71,7 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
     options.isDryRun = arguments.has("--dry-run")
     options.seed = UInt64.random(in: 0 ... .max)
     if let glob = arguments["--event"] {
-        guard !glob.isEmpty, glob.utf8.count <= 1000 else { throw UsageFault("--event must be a glob on the event's name, not empty") }
+        guard !glob.isEmpty, glob.utf8.count <= 1000 else { throw UsageFault("--event must be a glob of 1 to 1000 bytes") }
         options.events = [Glob(glob)]
     }
     if let text = arguments["--where"] {
@@ -88,7 +87,7 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
         }
         options.patience = time
     }
-    // Modules may start threads, which must leave the signals to the one that takes them.
+    // Take the signals first: modules may start threads, which must leave the signals to the signal thread.
     if !options.isDryRun { Signals.take() }
     let folders = ModuleFolders.standard()
     let plan = try Loading.runnable(arguments["--config"] ?? Loading.defaultFile, folders)
@@ -103,11 +102,11 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
     options.ledger = try LedgerView.open(plan, in: folder)
     defer { options.ledger?.close() }
     let lock = options.isDryRun ? nil : try ReplayLock(folder)
-    if let pid = StateFolder.owner(of: folder), !options.isDryRun { say("the router with process id \(pid) goes on beside this") }
+    if let pid = StateFolder.owner(of: folder), !options.isDryRun { say("the router with process id \(pid) keeps running") }
     let replay = Replay(plan, file, options: options, say: say)
     if !options.isDryRun {
         Signals.serve(replay, within: plan.shutdown.deadline, say: say)
-        // What was delivered is recorded by then but for one group of letters.
+        // At that moment all deliveries are recorded, except those of one group of letters.
         ModuleExits.endAtOnce(ExitCode.undelivered, say: say)
     }
     let accounts = try withExtendedLifetime(lock) {
@@ -123,7 +122,7 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
     return isWhole ? ExitCode.delivered : ExitCode.undelivered
 }
 
-/// One replay at a time on a folder, or two would send the same letters.
+/// Allows one replay at a time on a folder. Two replays would send the same letters.
 private final class ReplayLock {
     private let descriptor: Descriptor
 
@@ -131,11 +130,11 @@ private final class ReplayLock {
         let number = open(folder + "/replay.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard number >= 0 else { throw StateFailure("\(printable(folder))/replay.lock: \(SystemFault())") }
         descriptor = Descriptor(owning: number)
-        guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw StateFailure("\(printable(folder)): another replay is under way") }
+        guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw StateFailure("\(printable(folder)): another replay is running") }
     }
 }
 
-// MARK: - What is meant
+// MARK: - The choice of letters
 
 private func choice(_ arguments: Arguments) throws -> DeadLetterFile.Choice {
     var choice = DeadLetterFile.Choice(provider: arguments["--provider"])
@@ -150,7 +149,7 @@ private func choice(_ arguments: Arguments) throws -> DeadLetterFile.Choice {
     return choice
 }
 
-/// `2026-11-21`, `2026-11-21T10:30:00Z`, in nanoseconds since 1970.
+/// Returns a time such as `2026-11-21` or `2026-11-21T10:30:00Z` in nanoseconds since 1970. Returns nil if the text is not a time.
 func moment(_ text: String) -> Int64? {
     let halves = text.split(separator: "T", omittingEmptySubsequences: false)
     func numbers(_ text: Substring, _ separator: Character, _ widths: [Int]) -> [Int64]? {
@@ -174,11 +173,12 @@ func moment(_ text: String) -> Int64? {
     (fields.tm_year, fields.tm_mon, fields.tm_mday) = (Int32(date[0] - 1900), Int32(date[1] - 1), Int32(date[2]))
     (fields.tm_hour, fields.tm_min, fields.tm_sec) = (Int32(time[0]), Int32(time[1]), Int32(time[2]))
     let (nanoseconds, isOver) = Int64(timegm(&fields)).multipliedReportingOverflow(by: 1_000_000_000)
-    // What is further away than can be counted is never, or ever.
+    // A time that does not fit becomes the earliest or the latest time.
     return isOver ? (date[0] < 1970 ? .min : .max) : nanoseconds
 }
 
-/// `mends`: a damaged file is set aside, which `say` is told; otherwise it is a failure.
+/// Opens the dead letters. Returns nil if there is no file. If `mends` is true, a damaged file is set aside and `say` gets a message;
+/// otherwise a damaged file is a failure.
 private func letters(
     _ arguments: Arguments, cipher: Cipher?, mends: Bool = false, _ say: @escaping @Sendable (String) -> Void = { _ in }
 ) throws -> DeadLetterFile? {
@@ -190,7 +190,8 @@ private func letters(
     }
 }
 
-/// The key of the configuration, where there is one; a configuration that was not named may be missing or wrong.
+/// Returns the cipher of the configuration, or nil if nothing is encrypted. The default configuration may be missing or wrong; one that
+/// --config names may not.
 func cipher(_ arguments: Arguments) throws -> Cipher? {
     let folders = ModuleFolders.standard()
     let plan =
@@ -198,7 +199,7 @@ func cipher(_ arguments: Arguments) throws -> Cipher? {
     return plan.flatMap { plan in plan.state.encrypt.map { Cipher(plan.keys[$0].secret) } }
 }
 
-// MARK: - In words
+// MARK: - Output
 
 private func summary(_ counts: [DeadLetterCount]) -> String {
     if counts.isEmpty { return "there are no dead letters\n" }

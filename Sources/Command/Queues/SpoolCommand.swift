@@ -1,4 +1,4 @@
-// `switchyard spool`: what waits on disk, by the provider's name: list it, give it to another provider, destroy it.
+// `switchyard spool`: lists what waits on disk for each provider, gives it to another provider, or destroys it.
 
 import Glibc
 import Platform
@@ -8,10 +8,10 @@ let spoolCommand = Command(
     name: "spool",
     about: "Lists what waits on disk for each provider, gives it to another one, or destroys it.",
     details: """
-        spool list                what waits, by provider; also without a word
-        spool move OLD NEW        gives what waits for OLD to NEW, behind what waits for NEW already
-        spool destroy NAME        destroys what waits for NAME; asks for the name once more, or takes --yes
-        To move and to destroy, no router may have the state folder.
+        spool list                lists what waits, by provider; this is the default
+        spool move OLD NEW        gives what waits for OLD to NEW, after what already waits for NEW
+        spool destroy NAME        destroys what waits for NAME; asks for the name again unless --yes is given
+        move and destroy work only while no router has the state folder.
         """,
     argument: "ACTION",
     rest: ["NAME", "NEW"],
@@ -47,7 +47,7 @@ private func list(_ arguments: Arguments, _ folder: String) throws {
 
 private func move(_ arguments: Arguments, _ folder: String) throws -> Int32 {
     let (old, new) = (arguments.rest[0], arguments.rest[1])
-    guard old != new, !new.isEmpty else { throw UsageFault("OLD and NEW must be two names") }
+    guard old != new, !new.isEmpty else { throw UsageFault("OLD and NEW must be two different names") }
     var options = SpoolFile.Options()
     options.cipher = try cipher(arguments)
     let moved = try claim(folder).moveSpool(of: old, to: new, options: options, say: Console.say)
@@ -62,12 +62,12 @@ private func destroy(_ arguments: Arguments, _ folder: String) throws {
     let claimed = try claim(folder)
     try claimed.checkSpool(of: name)
     let spool = SpoolSummary(of: name, in: folder)
-    // Of one that is damaged, or that somebody else reads at the moment, nobody knows how much it is.
+    // If the queue is damaged, or another process reads it at the moment, the number of its events is unknown.
     let what = spool.fault.map { "what is left of the queue of \(printable(name)) (\($0))" } ?? "\(grouped(spool.events)) events"
     if !arguments.has("--yes") {
-        guard isatty(0) == 1 else { throw UsageFault("nobody is here to ask; give --yes to destroy without asking") }
-        Console.say("this destroys \(what) for good; type the provider's name once more:")
-        guard readLine() == name else { throw UsageFault("that is another name; nothing was destroyed") }
+        guard isatty(0) == 1 else { throw UsageFault("standard input is not a terminal; give --yes to destroy without asking") }
+        Console.say("this destroys \(what) permanently; type the provider's name again:")
+        guard readLine() == name else { throw UsageFault("the name is a different one; nothing was destroyed") }
     }
     try claimed.destroySpool(of: name)
     try Console.show(spool.fault == nil ? "\(what) for \(printable(name)) were destroyed\n" : "\(what) was destroyed\n")

@@ -1,4 +1,4 @@
-// `switchyard check`: reads the configuration as the router would and prints the plan it understood.
+// `switchyard check`: reads the configuration as the router does and prints the resulting plan.
 
 internal import Configuration
 import Document
@@ -11,11 +11,11 @@ import PluginHost
 let checkCommand = Command(
     name: "check",
     about: "Checks a configuration and prints the plan it makes; exits with 78 when something is wrong.",
-    details: "With --state it also says what lies in that state folder without a use by the configuration, and how to move or destroy it.",
+    details: "With --state it also lists what the state folder holds and the configuration does not use, and how to move or destroy it.",
     argument: "FILE",
     options: [
         configOption,
-        Option(name: "--state", value: "DIR", about: "look also for what lies in this state folder and the configuration has no use for"),
+        Option(name: "--state", value: "DIR", about: "also list what this state folder holds and the configuration does not use"),
     ],
     run: { arguments in
         if arguments.argument != nil, arguments.has("--config") { throw UsageFault("give the configuration once: FILE or --config FILE") }
@@ -62,9 +62,9 @@ extension Plan {
     }
 
     private var messageIDSummary: String {
-        let added = addsMessageIDs ? "added where there is none" : "left as they come"
+        let added = addsMessageIDs ? "added where there is none" : "left as they are"
         guard let plan = messageID.deduplicate else { return added }
-        return added + "; an event whose id came in the last \(plan.window.configured), among \(grouped(plan.most)), is let go"
+        return added + "; an event whose id came in the last \(plan.window.configured), among \(grouped(plan.most)), is dropped"
     }
 
     private var consentSummary: String {
@@ -73,11 +73,11 @@ extension Plan {
         var text = "levels \(levels); unknown subjects are \(fate(consent.unknown, consent))"
         if let by = consent.unknownBy {
             let cases = by.cases.map { "\(fate($0.value, consent)) where it is \(hidden.masked($0.key))" }
-            text += "\n  by \(hidden.masked(by.path.description)) the unknown are \(cases.joined(separator: ", "))"
+            text += "\n  by \(hidden.masked(by.path.description)) unknown subjects are \(cases.joined(separator: ", "))"
         }
         if consent.isHolding { text += "\n  \(summary(of: consent.hold))" }
         if let ledger = consent.ledger {
-            text += "\n  what people said is kept on record, their ids hashed under the key \(hidden.masked(keys[ledger.key].name))"
+            text += "\n  decisions are kept in the ledger, with ids hashed under the key \(hidden.masked(keys[ledger.key].name))"
         }
         if let version = consent.minimumVersion {
             text += "\n  consent on record to a text before version \(hidden.masked(version)) counts as unknown"
@@ -95,7 +95,7 @@ extension Plan {
         switch policy {
         case .deny: "denied"
         case .hold: "held until they consent"
-        case .assume(let level): "taken for \(hidden.masked(consent.levels[level].name))"
+        case .assume(let level): "assumed to have \(hidden.masked(consent.levels[level].name))"
         }
     }
 
@@ -136,7 +136,7 @@ extension Plan {
         return stages
     }
 
-    /// The texts without what came from the environment or a file.
+    /// Returns the texts with all values masked that come from the environment or a file.
     private func shown(_ texts: [String]) -> [String] { texts.map(hidden.masked) }
 
     private func words(_ scalar: Scalar) -> String {
@@ -152,7 +152,7 @@ extension Plan {
 extension Leftovers {
     fileprivate var summary: String {
         let left = isThere ? lines + letters : ["there is no folder \(printable(folder)) yet"]
-        return "\nState folder\n" + (left.isEmpty ? ["everything in it has a use"] : left).map { "  \($0)\n" }.joined()
+        return "\nState folder\n" + (left.isEmpty ? ["the configuration uses everything in it"] : left).map { "  \($0)\n" }.joined()
     }
 }
 
@@ -161,14 +161,14 @@ extension SourcePlan {
 
     private var words: String {
         if let file {
-            return "\(plugin) \(file.paths.joined(separator: ", "))\(file.drains ? ", removed when all of it was taken in" : "")"
+            return "\(plugin) \(file.paths.joined(separator: ", "))\(file.drains ? ", each removed when all of it was taken in" : "")"
         }
         guard let http else { return "standard input" }
         var parts = ["\(plugin) at \(http.listen)"]
         if http.tls != nil { parts.append("TLS") }
         if http.tls?.clients != nil { parts.append("client certificates") }
         parts.append(
-            http.keys.isEmpty ? "no keys: whoever can connect may send" : "keys \(http.keys.map(\.summary).joined(separator: ", "))")
+            http.keys.isEmpty ? "no keys: anyone who can connect may send" : "keys \(http.keys.map(\.summary).joined(separator: ", "))")
         return parts.joined(separator: ", ")
     }
 }

@@ -1,4 +1,4 @@
-// `switchyard eval`: one expression on one event, for people who write a route and for scripts.
+// `switchyard eval`: evaluates one expression on one event, for people who write routes and for scripts.
 
 import Events
 import Expressions
@@ -9,11 +9,11 @@ let evalCommand = Command(
     name: "eval",
     about: "Evaluates one expression on one event, and prints its value as JSON.",
     details: """
-        EXPR is CEL, as `where` in a route. EVENT is a file that holds one event on one line; - is standard input, and so is
-        nothing, if the expression asks for a member. `source` is "stdin".
+        EXPR is CEL, like `where` in a route. EVENT is a file that holds one event on one line; - is standard input. Without
+        EVENT, standard input is read if the expression names a member. `source` is "stdin".
 
-        The exit code is 0 with a value, 1 when the expression errs on the event (a missing member, a type that does not
-        fit), 65 when the event is invalid, and 78 when the expression itself is wrong.
+        The exit code is 0 with a value, 1 when the expression fails on the event (a missing member, a wrong type), 65 when
+        the event is invalid, and 78 when the expression itself is wrong.
         """,
     argument: "EXPR",
     rest: ["EVENT"],
@@ -60,7 +60,7 @@ private func evaluate(_ arguments: Arguments) throws -> Int32 {
         return ExitCode.noValue
     case .success(let value):
         guard let json = value.json else {
-            Console.say("the value nests too deep to be printed")
+            Console.say("the value is nested too deeply to be printed")
             return ExitCode.noValue
         }
         try Console.show(json + "\n")
@@ -68,7 +68,7 @@ private func evaluate(_ arguments: Arguments) throws -> Int32 {
     }
 }
 
-/// Line and column from 1; columns count bytes.
+/// Returns the line and the column of an offset. Both count from 1, and columns count bytes.
 private func place(of offset: Int, in text: String) -> String {
     let before = Array(text.utf8.prefix(offset))
     let line = before.count { $0 == UInt8(ascii: "\n") } + 1

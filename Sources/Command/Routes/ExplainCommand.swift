@@ -1,4 +1,4 @@
-// `switchyard explain`: what every stage of each route decides about one event, and why.
+// `switchyard explain`: shows what every stage of each route decides about one event, and why.
 
 import Document
 import Explaining
@@ -11,12 +11,12 @@ import Router
 
 let explainCommand = Command(
     name: "explain",
-    about: "Tells for one event what every stage of each route decides, and why.",
+    about: "Shows what every stage of each route decides about one event, and why.",
     details: """
-        EVENT is a file that holds one event on one line; - or nothing is standard input.
-        Nothing is delivered. What routes hash, and what came from ${env:} or ${file:}, is masked.
+        EVENT is a file that holds one event on one line. Without EVENT, or with -, standard input is read.
+        Nothing is delivered. Values that routes hash, and values from ${env:} or ${file:}, are masked.
         An event that is invalid is rejected by every route, and the exit code is 65.
-        Where the configuration keeps a ledger, the one of the state folder is asked, also beside the router that has it.
+        If the configuration has a ledger, the ledger of the state folder is read, also while a router uses it.
         """,
     argument: "EVENT",
     options: [configOption, stateOption, Option(name: "--json", about: "one JSON object, for machines")],
@@ -56,7 +56,7 @@ private func explain(_ arguments: Arguments) throws -> Int32 {
 }
 
 extension Explanation {
-    /// The event is masked already, value by value; reasons name paths and levels too.
+    /// Masks the reasons, since they also name paths and levels. The event is already masked value by value.
     fileprivate mutating func hide(_ hidden: HiddenTexts) {
         for route in routes.indices {
             for decision in routes[route].decisions.indices {

@@ -1,11 +1,11 @@
-// An explanation as JSON, and for a person: in 80 columns, each route with its stages and the event as it leaves.
+// Renders an explanation as JSON, and for a person as text of 80 columns: each route with its stages and the event as it is delivered.
 
 import Explaining
 import Platform
 import Router
 
 extension Explanation {
-    /// One object on one line.
+    /// The explanation as one object on one line.
     var json: String {
         let parts = routes.map { route in
             let stage = route.outcome == .admitted ? nil : route.decisions.last?.stage.rawValue
@@ -27,7 +27,7 @@ extension Explanation {
             return "\(style.bad("rejected"))  \(fault)\n" + wrapped("No route sees it: \(names)", indent: 0)
         }
         let names = (emitted ?? []).map { printable($0) }.joined(separator: ", ")
-        let lines = (names.isEmpty ? [] : ["emits \(names)"]) + emitErrors.map { "makes nothing by \($0)" }
+        let lines = (names.isEmpty ? [] : ["emits \(names)"]) + emitErrors.map { "makes no event, since \($0)" }
         let made = lines.isEmpty ? "" : "\n" + lines.map { wrapped($0, indent: 0) }.joined()
         return routes.map { $0.text(style) }.joined(separator: "\n") + made
     }
@@ -55,17 +55,17 @@ extension Explanation.Route {
         return text
     }
 
-    /// `text` leaves room for the label on its first line.
+    /// Returns a row with a label. The label replaces the indentation of the first line of `text`.
     private func row(_ label: String, _ text: String, _ style: Style) -> String {
         "  " + style.faint(label) + text.dropFirst(2 + label.count)
     }
 }
 
 private let columnsOfText = 80
-/// The longest stage is "transform".
+/// The width of the labels. The longest stage is "transform".
 private let labelWidth = 13
 
-/// Broken at spaces; every line is indented.
+/// Breaks the text at spaces. Every line is indented.
 private func wrapped(_ text: String, indent: Int) -> String {
     let margin = String(repeating: " ", count: indent)
     var lines: [String] = []

@@ -1,17 +1,17 @@
-// Lays out JSON for a person: what fits on a line stands on one, the rest is broken and indented. Only the spaces between tokens
-// change. What steers a terminal is escaped. It takes valid JSON of any depth.
+// Lays out JSON for a person: a value that fits on a line stays on one line, and a longer one is broken and indented. Only the spaces
+// between tokens change, and control characters of a terminal are escaped. It takes valid JSON of any depth.
 
 import Platform
 
 struct JSONLayout {
     private let bytes: [UInt8]
     private let width: Int
-    /// For each opening bracket: where it closes, and how wide it is on one line.
+    /// For each opening bracket, the offset after its closing bracket and its width on one line.
     private var spans: [Int: (end: Int, width: Int)] = [:]
     private var lines: [String] = []
     private var line: [UInt8] = []
     private static let step = 2
-    /// Deeper levels are indented no further.
+    /// The level with the largest indentation. Deeper levels have the same indentation.
     private static let deepest = 24
 
     static func lines(_ json: String, width: Int) -> [String] {
@@ -26,7 +26,7 @@ struct JSONLayout {
         self.width = width
     }
 
-    /// The token at or behind an offset: blanks are skipped.
+    /// Returns the first token at or after an offset, or nil if there is none.
     private func token(_ offset: Int) -> Range<Int>? {
         var start = offset
         while start < bytes.count, bytes[start] <= 0x20 { start += 1 }
@@ -44,9 +44,9 @@ struct JSONLayout {
 
     private static let marks = Array("{}[],:".utf8)
 
-    /// How wide a token is in a line, with the space behind it.
+    /// Returns the width of a token in a line, with the space after it.
     private func width(_ token: Range<Int>) -> Int {
-        // Bytes that continue a character take no column.
+        // UTF-8 continuation bytes take no column.
         let columns = bytes[token].reduce(0) { $0 + ($1 & 0xc0 == 0x80 ? 0 : 1) }
         return columns + (bytes[token.lowerBound] == UInt8(ascii: ",") || bytes[token.lowerBound] == UInt8(ascii: ":") ? 1 : 0)
     }
@@ -69,7 +69,7 @@ struct JSONLayout {
     private mutating func write() {
         var depth = 0
         var columns = 0
-        /// Up to here everything stands on one line.
+        /// Everything before this offset stays on one line.
         var flatUntil = 0
         var at = 0
         while let token = token(at) {
@@ -87,7 +87,7 @@ struct JSONLayout {
                 if isFlat || byte == UInt8(ascii: ":") { line.append(0x20) } else { breakLine(depth, &columns) }
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 guard !isFlat, let span = spans[token.lowerBound] else { continue }
-                // A comma may follow it.
+                // `columns` and the span both count the opening bracket, which leaves a column for a comma after the value.
                 if columns + span.width <= width || span.width == 2 {
                     flatUntil = span.end
                 } else {

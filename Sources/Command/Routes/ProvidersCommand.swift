@@ -1,4 +1,4 @@
-// `switchyard providers`: what is installed, from where, with settings and limits.
+// `switchyard providers`: lists the installed providers with their files, settings and limits.
 
 internal import Plans
 import PluginHost

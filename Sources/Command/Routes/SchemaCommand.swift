@@ -1,4 +1,4 @@
-// `switchyard schema`: a JSON Schema of routes.json, for editors and for machines that write one.
+// `switchyard schema`: prints a JSON Schema of routes.json, for editors and for programs that write such a file.
 
 import Configuration
 import Plans

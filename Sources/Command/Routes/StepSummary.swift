@@ -1,4 +1,4 @@
-// What `check` says of one operation of a transform.
+// Describes one operation of a transform, for `check`.
 
 import Events
 import Expressions
@@ -34,7 +34,7 @@ extension ComputedValue {
 extension ValueChange {
     fileprivate func summary(_ fields: String) -> String {
         switch self {
-        case .hash(_, let name, let digits): "hash \(fields) to \(digits) digits\(name.map { " behind \($0):" } ?? "")"
+        case .hash(_, let name, let digits): "hash \(fields) to \(digits) digits\(name.map { ", prefixed with \($0):" } ?? "")"
         case .bin(let bounds): "bin \(fields) by \(bounds.joined(separator: ", "))"
         case .round(let step): "round \(fields) to multiples of \(step)"
         case .roundTime(let unit): "round \(fields) down to the \(unit.rawValue)"

@@ -1,4 +1,4 @@
-// The account of a run, for a person and as JSON.
+// Renders the account of a run, as text for a person and as JSON.
 
 internal import Admission
 import Delivery
@@ -21,13 +21,13 @@ enum AccountFormat: String, CaseIterable {
 }
 
 extension Account {
-    /// `left`: the spools that wait for nobody of this run.
+    /// `left` holds the spools for which this run has no provider.
     func text(_ left: [SpoolSummary]) -> String {
         let repeated = duplicates == 0 ? "" : ", \(grouped(duplicates)) duplicates"
         let made = emitted == 0 ? "" : "; \(grouped(emitted)) emitted"
         var lines = ["received \(grouped(received)): \(grouped(valid)) valid, \(grouped(rejected)) rejected\(repeated)\(made)"]
         let heard = consent.named.filter { $0.count > 0 }.map { "\(grouped($0.count)) \($0.name)" }
-        if !heard.isEmpty { lines.append("events of consent: \(heard.joined(separator: ", "))") }
+        if !heard.isEmpty { lines.append("consent events: \(heard.joined(separator: ", "))") }
         for route in ownRoutes {
             let parts = Tally.columns.compactMap { column -> String? in
                 let count = verdicts[route, column]
@@ -36,11 +36,11 @@ extension Account {
             let keepErrors = verdicts.keepErrors(route: route)
             let transformErrors = verdicts.transformErrors(route: route)
             let erring =
-                (keepErrors == 0 ? "" : "; sample.keep errs on \(grouped(keepErrors))")
-                + (transformErrors == 0 ? "" : "; a transform's expressions err \(grouped(transformErrors)) times")
+                (keepErrors == 0 ? "" : "; sample.keep errors: \(grouped(keepErrors))")
+                + (transformErrors == 0 ? "" : "; transform errors: \(grouped(transformErrors))")
             lines.append("route \(routes[route]): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))\(erring)")
         }
-        if verdicts.emitErrors > 0 { lines.append("emit errs on \(grouped(verdicts.emitErrors))") }
+        if verdicts.emitErrors > 0 { lines.append("emit errors: \(grouped(verdicts.emitErrors))") }
         if held.events > 0 || held.resumed > 0 {
             let resumed = held.resumed == 0 ? "" : ", \(grouped(held.resumed)) resumed"
             lines.append("held for consent: \(grouped(held.events)) events, \(grouped(held.bytes)) bytes\(resumed)")
@@ -106,17 +106,17 @@ extension Account {
     }
 }
 
-/// One member for each fate.
+/// Returns one JSON member for each fate.
 private func fates(_ count: (LaneAccount.Fate) -> Int) -> [String] {
     LaneAccount.Fate.allCases.map { "\"\($0.rawValue)\":\(count($0))" }
 }
 
 extension Verdict {
-    /// For a person: `5,000 filtered (match)`.
+    /// The words of a verdict for a person, as in `5,000 filtered (match)`.
     var words: String {
         switch self {
         case .admitted: "admitted"
-        case .filtered(.whereErrors): "filtered (where errs)"
+        case .filtered(.whereErrors): "filtered (where error)"
         case .filtered(let stage): "filtered (\(stage.rawValue))"
         case .denied(let reason): "denied (\(reason.rawValue))"
         case .held: "held"
@@ -129,7 +129,7 @@ extension Verdict {
         }
     }
 
-    /// For machines: `filtered_match`.
+    /// The JSON member of a verdict, such as `filtered_match`.
     var key: String {
         switch self {
         case .admitted: "admitted"

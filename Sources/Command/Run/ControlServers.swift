@@ -1,4 +1,4 @@
-// Where a router can be asked: the control socket in its state folder, and the address of `admin`.
+// The servers of a router that answer requests about it: one on the control socket in its state folder, one at the address of `admin`.
 
 import Control
 import Plans
@@ -6,7 +6,7 @@ import Plans
 struct ControlServers {
     private var servers: [ControlServer] = []
 
-    /// `folder`: the state folder, when it is this router's.
+    /// `folder` is the state folder. It is nil if this router has not claimed it.
     init(_ plan: Plan, _ service: ControlService, folder: String?, say: (String) -> Void) throws {
         do throws(ControlFault) {
             if let folder { start(try ControlServer(folder: folder, handler: service.answer)) }

@@ -1,5 +1,5 @@
-// What a router answers over its control socket, and, to those who only look, at the address of `admin`: how it is, what it counts, what
-// it does. A reload and the ledger are for the socket alone, which is its owner's.
+// Answers requests about a running router: its health, metrics and status. On the control socket, which only its owner can use, it also
+// answers reloads and requests to the ledger. It never does so at the address of `admin`.
 
 import Control
 import Platform
@@ -11,12 +11,12 @@ struct ControlService: Sendable {
     let reloader: Reloader
     let folder: String
     let started: Int64
-    /// nil: no ledger is kept.
+    /// It is nil if no ledger is kept.
     let consent: LedgerService?
 
     private enum Page: String, CaseIterable {
         case healthz, readyz, metrics, status, reload
-        /// All below it.
+        /// All paths below `/consent/`.
         case consent
 
         var method: String { self == .reload || self == .consent ? "POST" : "GET" }
@@ -26,25 +26,25 @@ struct ControlService: Sendable {
         }
     }
 
-    /// For the control socket.
+    /// Answers a request at the control socket.
     func answer(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) { answer(request, Page.allCases, done) }
 
-    /// For the address of `admin`, which others may reach.
+    /// Answers a request at the address of `admin`, which others may reach. Only GET is allowed.
     func answerLooking(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) {
         answer(request, Page.allCases.filter { $0.method == "GET" }, done)
     }
 
     private func answer(_ request: Request, _ pages: [Page], _ done: @escaping @Sendable (Response) -> Void) {
         guard let page = pages.first(where: { $0.isMeant(by: request.path) }) else {
-            let known = pages.map { "/\($0.rawValue)\($0 == .consent ? "/…" : "") to \($0.method)" }.joined(separator: ", ")
-            return done(.fault(404, "there is \(known)"))
+            let known = pages.map { "\($0.method) /\($0.rawValue)\($0 == .consent ? "/…" : "")" }.joined(separator: ", ")
+            return done(.fault(404, "unknown path, expected \(known)"))
         }
         guard request.method == page.method else {
-            var response = Response.fault(405, "\(request.path) is for \(page.method)")
+            var response = Response.fault(405, "\(request.path) needs \(page.method)")
             response.allow = page.method
             return done(response)
         }
-        // Aside: a disk or a module may be slow, and the socket has others to serve.
+        // Use another thread: a disk or a module may be slow, and the thread of the socket must serve other clients.
         Thread.start("control \(request.path)") { done(response(page, request)) }.detach()
     }
 

@@ -1,12 +1,12 @@
-// Tells when a file has changed, whichever way an editor or a deployment changes it: written in place, replaced, or a link that leads
-// elsewhere. It looks at the folder, waits until it is quiet for a moment, and then compares what the name leads to.
+// Reports when a file has changed, however an editor or a deployment changes it: the file is written in place or replaced, or its symbolic
+// link is replaced. It watches the folder, waits until nothing happens for a moment, and then compares the file that the name leads to.
 
 import CPlatform
 import Glibc
 import Platform
 
 final class FileWatch: Sendable {
-    /// What tells one state of a file from another.
+    /// Identifies a state of a file.
     struct Mark: Equatable, Sendable {
         var device: UInt64
         var number: UInt64
@@ -26,11 +26,11 @@ final class FileWatch: Sendable {
         }
     }
 
-    /// How long nothing must have happened.
+    /// How long nothing must happen in the folder before the file is compared.
     static let quiet = Duration.milliseconds(200)
 
     private let path: String
-    /// As it was when the watch began, which is before it is read: so that no change is missed.
+    /// The state when the watch began. The watch begins before the file is read, so that no change is missed.
     private let first: Mark?
     private let descriptor: Descriptor
     private let clock: Clock
@@ -45,7 +45,7 @@ final class FileWatch: Sendable {
         first = Mark(path)
     }
 
-    /// Calls the body on a thread of its own whenever the file is another one than before, and is there.
+    /// Starts a thread that calls the body whenever the file exists and its state has changed.
     func start(_ changed: @escaping @Sendable () -> Void) {
         Thread.start("watch file") { [self] in
             var known = first
@@ -58,7 +58,7 @@ final class FileWatch: Sendable {
                     due = clock.now() + FileWatch.quiet
                 } else if let moment = due, clock.now() >= moment {
                     due = nil
-                    // Between two steps of a replacement it may not be there; the second step is told as well.
+                    // Between two steps of a replacement the file may be missing. The second step causes another event.
                     guard let mark = Mark(path), mark != known else { continue }
                     known = mark
                     changed()

@@ -1,5 +1,5 @@
-// The sources of a run that read files: made for its plan, started before the first event is read, and ended when everything they handed
-// on has its answer.
+// The sources of a run that read files. They are made for its plan, start before the first event is read, and end when everything that they
+// handed on has its answer.
 
 import Ingest
 import Plans
@@ -10,7 +10,7 @@ import Spool
 struct Followers: Sendable {
     private let sources: [FileSource]
 
-    /// `folder`: where it is kept how far files were read; nil: nowhere.
+    /// `folder` is where the positions in the files are kept. It is nil if they are not kept.
     init(_ plan: Plan, _ router: Router, folder: String?, say: @escaping @Sendable (String) -> Void) throws(StateFailure) {
         do {
             sources = try plan.sources.enumerated().compactMap { index, source in
@@ -18,7 +18,7 @@ struct Followers: Sendable {
                 return try FileSource(
                     name: source.name, plan: file, source: index, lineLimit: plan.limits.line,
                     places: folder.map { StateFolder.places(of: source.name, in: $0) }, sink: sink, say: say,
-                    // So that the account has it.
+                    // The account counts the line.
                     overlong: { bytes in (sink as? Inbox)?.put(overlong: bytes, source: index) })
             }
         } catch {
@@ -28,7 +28,7 @@ struct Followers: Sendable {
 
     func start() { for source in sources { source.start() } }
 
-    /// They read no more.
+    /// Stops reading.
     func quiesce() { for source in sources { source.quiesce() } }
 
     func stop() { for source in sources { source.stop() } }

@@ -1,6 +1,6 @@
-// What lies in a state folder without a use by the configuration, so that it would stay there for good: the queue of a provider that is
-// gone or whose queue is not on disk any more, held events and a ledger where no `consent.ledger` is configured, dead letters whose
-// provider is gone. It only looks. Of what is empty nothing is said.
+// Lists what a state folder holds and the configuration does not use, so that it would stay there forever: the queue of a provider that is
+// gone or whose queue is no longer on disk, held events and a ledger without `consent.ledger`, and dead letters whose provider is gone. It
+// changes nothing and does not list what is empty.
 
 import Glibc
 import Ledger
@@ -13,7 +13,7 @@ struct Leftovers {
     private let plan: Plan
     let spools: [SpoolSummary]
 
-    /// `except`: providers whose spools are in use all the same, such as those that a reload has taken out.
+    /// `except` names providers whose spools are still in use, such as those that a reload has removed.
     init(_ plan: Plan, in folder: String, except: Set<String> = []) {
         self.plan = plan
         self.folder = folder
@@ -24,11 +24,11 @@ struct Leftovers {
 
     var isThere: Bool { access(folder, F_OK) == 0 }
 
-    /// One line for each, with the way out.
+    /// One line for each queue and file, with the commands that resolve it.
     var lines: [String] { spools.map(words) + [held, ledger].compactMap(\.self) }
 
-    /// For each provider that is gone, what of it is among the dead letters. They were told when they were given up. What is wrong with a
-    /// damaged file is told too.
+    /// One line for each provider that is gone and has dead letters, and one for a damaged file. The letters are not in `lines`, since they
+    /// were reported when they were given up.
     var letters: [String] {
         let opened: DeadLetterFile?
         do throws(StorageFault) {
@@ -57,13 +57,13 @@ struct Leftovers {
         let isGone = !plan.providers.contains { $0.name == spool.provider }
         let reason =
             isGone
-            ? "the configuration has no provider of this name" : "the configuration gives its queue no disk (delivery.queue.disk)"
+            ? "the configuration has no provider of this name" : "the configuration does not keep its queue on disk (delivery.queue.disk)"
         let waiting =
             spool.fault.map { "\($0); \(reason)" }
             ?? "\(printable(spool.path)): \(events(spool.events)) \(spool.events == 1 ? "waits" : "wait") for \(printable(spool.provider))"
             + "\(spool.oldest.map { " since \(timestamp($0))" } ?? ""), and \(reason)"
         let command = "switchyard spool --state \(shellWord(folder))"
-        // What begins with a dash would be taken for an option.
+        // A name that begins with a dash would be parsed as an option.
         let name = (spool.provider.hasPrefix("-") ? "-- " : "") + shellWord(spool.provider)
         return "\(waiting); while no router has the folder, \(command) move \(name) NEW gives them to another provider, "
             + "\(command) destroy \(name) destroys them"
@@ -72,10 +72,10 @@ struct Leftovers {
     private var held: String? {
         guard plan.consent?.ledger == nil, let left = HeldSummary(in: folder), left.events > 0 || left.fault != nil else { return nil }
         let file = printable(folder) + "/" + HeldFile.name
-        return left.fault.map { "\($0); no ledger is kept that could tell of it" }
+        return left.fault.map { "\($0); the configuration has no consent.ledger" }
             ?? "\(file): \(events(left.events)) \(left.events == 1 ? "waits" : "wait") for consent"
-            + "\(left.oldest.map { " since \(timestamp($0))" } ?? ""), and no ledger is kept that could tell of it; "
-            + "configure consent.ledger again, or remove it with its -wal and .witness to destroy them"
+            + "\(left.oldest.map { " since \(timestamp($0))" } ?? ""), and the configuration has no consent.ledger, so that nothing can "
+            + "release them; configure it again, or remove the file with its -wal and .witness to destroy them"
     }
 
     private var ledger: String? {
@@ -84,10 +84,10 @@ struct Leftovers {
         let unfinished =
             left.unfinished == 0
             ? ""
-            : ", and \(left.unfinished == 1 ? "a withdrawal is" : "\(grouped(left.unfinished)) withdrawals are") not carried out to the end"
+            : ", and \(left.unfinished == 1 ? "a withdrawal is" : "\(grouped(left.unfinished)) withdrawals are") not finished"
         return left.fault.map { "\($0); the configuration has no consent.ledger" }
-            ?? "\(file): what was said for \(left.subjects == 1 ? "1 id" : "\(grouped(left.subjects)) ids") is on record\(unfinished), and the "
-            + "configuration has no consent.ledger, so that nothing goes by it; configure it again, or move the file away"
+            ?? "\(file): \(left.subjects == 1 ? "1 id is" : "\(grouped(left.subjects)) ids are") on record\(unfinished), and the "
+            + "configuration has no consent.ledger, so that no record is used; configure it again, or move the file away"
     }
 
     private func events(_ count: Int) -> String { count == 1 ? "1 event" : "\(grouped(count)) events" }

@@ -1,5 +1,5 @@
-// The HTTP sources of a run: made for its plan, started before the first event is read, and ended so that no request stays without an
-// answer.
+// The HTTP sources of a run. They are made for its plan, start before the first event is read, and end when every request has its answer or
+// has waited too long.
 
 import Glibc
 import Ingest
@@ -11,7 +11,7 @@ import Router
 struct Listeners: Sendable {
     private let listeners: [HTTPListener]
     private let names: [String]
-    /// How long requests that were taken may wait for their answer when everything they asked for is over.
+    /// How long accepted requests may wait for their answers at the end of the run.
     private static let farewell = Duration.seconds(2)
 
     init(_ plan: Plan, _ router: Router, watchdog: Watchdog) {
@@ -20,14 +20,15 @@ struct Listeners: Sendable {
         var names: [String] = []
         for (index, source) in plan.sources.enumerated() {
             guard let http = source.http, let sink = router.sink else { continue }
-            listeners.append(HTTPListener(name: source.name, plan: http, source: index, sink: sink, watchdog: watchdog, inherited: inherited))
+            listeners.append(
+                HTTPListener(name: source.name, plan: http, source: index, sink: sink, watchdog: watchdog, inherited: inherited))
             names.append(source.name)
         }
         self.listeners = listeners
         self.names = names
     }
 
-    /// Listens, all or none.
+    /// Starts all listeners, or none if one of them fails.
     func start(say: @Sendable (String) -> Void) throws {
         do throws(ListenerFault) {
             for listener in listeners { try listener.start() }
@@ -40,10 +41,10 @@ struct Listeners: Sendable {
         }
     }
 
-    /// Takes no more: clients are told to come back.
+    /// Takes no more events. Clients get an answer that tells them to retry.
     func quiesce() { for listener in listeners { listener.quiesce() } }
 
-    /// Ends when every request has its answer, or has waited long enough.
+    /// Returns when every request has its answer, or has waited long enough.
     func stop() { for listener in listeners { listener.stop(within: Listeners.farewell) } }
 
     var status: [SourceStatus] {
@@ -51,7 +52,7 @@ struct Listeners: Sendable {
     }
 }
 
-/// What one source does at the moment.
+/// The current state of one source.
 struct SourceStatus: Sendable {
     var name: String
     var address: String

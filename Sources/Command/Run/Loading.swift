@@ -1,4 +1,4 @@
-// From the words on the command line to a plan and its modules.
+// Loads what the command line names: the plan, other input files, and the path of the state folder.
 
 import Configuration
 import Document
@@ -15,11 +15,11 @@ struct ConfigurationFailure: Error {
 enum Loading {
     static let defaultFile = "routes.json"
 
-    /// The plan as a run goes by it; `http` is one more address to listen at.
+    /// Returns the plan of a run. `http` is an additional address to listen at.
     static func runnable(_ file: String, _ catalog: ModuleFolders, http: ListenAddress? = nil) throws -> Plan {
         var plan = try plan(file, catalog)
         if let http { plan.listen(at: http) }
-        // The one who hosts a module's process keeps its deadline: a process can be ended, a thread cannot.
+        // The host of an isolated module enforces the deadline itself, since it can end the process. So the lane has no deadline.
         for index in plan.providers.indices where plan.providers[index].isolation != nil { plan.providers[index].delivery.deadline = .zero }
         return plan
     }
@@ -45,13 +45,13 @@ enum Loading {
 
     private static let smallest = #"  { "providers": { "out": { "plugin": "console" } }, "routes": [ { "to": ["out"] } ] }"#
 
-    /// At most that many bytes of what the command line names: a file, or `-` for standard input. A byte order mark is left out.
+    /// Reads at most `most` bytes of what the command line names: a file, or `-` for standard input. A byte order mark is left out.
     static func input(_ word: String, most: Int) -> Result<[UInt8], SystemFault> {
         let input = word == "-" ? read(dup(0), most: most) : contents(of: word, most: most)
         return input.map { FileBeginning.mark($0) == 0 ? $0 : Array($0.dropFirst(3)) }
     }
 
-    /// At most that many bytes of a file. Here `-` is a file like any other: standard input belongs to the events.
+    /// Reads at most `most` bytes of a file. Here `-` is an ordinary file name, since standard input carries the events.
     private static func contents(of path: String, most: Int) -> Result<[UInt8], SystemFault> {
         read(open(path, O_RDONLY | O_CLOEXEC), most: most)
     }
@@ -73,14 +73,14 @@ enum Loading {
         return .success(bytes)
     }
 
-    /// Whether somebody has named the state folder, so that it is this router's.
+    /// Returns true if the state folder was named, so that it belongs to this router.
     static func namesStateFolder(_ given: String?) -> Bool { given != nil || variable("STATE_DIRECTORY") != nil }
 
     private static func variable(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
-    /// Where dead letters, and everything that outlives a run, are kept.
+    /// Returns the path of the folder for dead letters and for everything else that outlives a run.
     static func stateFolder(_ given: String?) -> String {
         if let given { return given }
         if let systemd = variable("STATE_DIRECTORY") { return systemd }
@@ -91,7 +91,7 @@ enum Loading {
 }
 
 extension Plan {
-    /// One more source, in place of the one that a plan without sources has.
+    /// Adds an HTTP source. In a plan without sources it replaces the default source.
     fileprivate mutating func listen(at address: ListenAddress) {
         guard !sources.contains(where: { $0.http?.listen == address }) else { return }
         let named = namedSources ?? []

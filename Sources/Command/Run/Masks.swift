@@ -1,10 +1,10 @@
-// What no message shows: the hidden texts of every plan that the run has gone by, since an old one may still be at work.
+// Masks texts that no message may show: the hidden texts of the current plan, and of earlier ones, since parts of them may still be active.
 
 import Document
 import Platform
 
 final class Masks: Sendable {
-    /// A router that is reloaded for years keeps those of its last plans.
+    /// The number of plans whose texts are kept. It limits the memory of a router that is reloaded for years.
     private static let most = 16
     private let texts: Monitor<[HiddenTexts]>
 

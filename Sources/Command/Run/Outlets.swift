@@ -1,5 +1,5 @@
-// A provider for each of the plan's, made by its module: `run` delivers to them, `check` only hears whether they can be made.
-// What modules refuse is told like every other fault of the file, with its place, and all of it at once.
+// Makes the providers of a plan from their modules. `run` delivers to them; `check` only tests if they can be made. All settings that
+// modules refuse are reported at once, each with its place in the configuration file.
 
 import Delivery
 import Document
@@ -9,20 +9,20 @@ import Router
 
 struct MadeOutlet {
     var outlet: Outlet
-    /// The file of its module.
+    /// The path of its module's file.
     var path: String
 
     func close() { outlet.provider.close() }
 }
 
 enum Outlets {
-    /// `say` is told what the modules have to say to a person, one line at a time.
+    /// Makes all providers of the plan, in its order. `say` gets the log lines of the modules.
     static func make(_ plan: Plan, _ folders: ModuleFolders, say: @escaping @Sendable (String) -> Void) throws -> [MadeOutlet] {
         let made = try make(plan, only: Array(plan.providers.indices), folders, say: say)
         return plan.providers.indices.map { made[$0]! }
     }
 
-    /// Just for the providers of these indices.
+    /// Makes the providers with these indices.
     static func make(_ plan: Plan, only indices: [Int], _ folders: ModuleFolders, say: @escaping @Sendable (String) -> Void) throws
         -> [Int: MadeOutlet]
     {

@@ -1,5 +1,5 @@
-// Reads the configuration again and hands it to the router that runs. The new file is checked whole first, its modules included; one
-// that is wrong changes nothing. One reload at a time, whoever asks for it.
+// Reads the configuration again and gives it to the running router. The whole new file is checked first, including its modules. If it is
+// wrong, nothing changes. Only one reload runs at a time.
 
 import Delivery
 import Plans
@@ -20,7 +20,7 @@ final class Reloader: Sendable {
     private let storage: Storage
     private let masks: Masks
     private let say: @Sendable (String) -> Void
-    /// Whether one is under way.
+    /// True while a reload runs.
     private let isBusy = Monitor(false)
 
     init(
@@ -36,7 +36,7 @@ final class Reloader: Sendable {
         self.say = say
     }
 
-    /// Reloads, and tells a person on standard error what came of it.
+    /// Reloads, and reports the result on standard error.
     @discardableResult
     func reload() -> Outcome {
         isBusy.waitUntilReady { isBusy -> Readiness<Void> in
@@ -53,7 +53,7 @@ final class Reloader: Sendable {
             for line in outcome.lines { say(line) }
         } else {
             Console.report(outcome.lines.map(masks.masked))
-            say("\(printable(file)) was not taken over; the router goes on as before")
+            say("\(printable(file)) was not loaded; the router keeps its old configuration")
         }
         return outcome
     }
@@ -64,7 +64,7 @@ final class Reloader: Sendable {
             masks.add(plan.hidden)
             let changes = try router.changes(to: plan)
             if storage.path == nil, plan.keepsState {
-                throw ReloadRefusal(["a queue on disk needs a state folder, which is taken at the start; end the router and start it anew"])
+                throw ReloadRefusal(["a queue on disk needs a state folder, which the router claims at its start; restart the router"])
             }
             var made: [Int: Outlet] = [:]
             do {
@@ -99,6 +99,6 @@ final class Reloader: Sendable {
             ("added", names { $0 == .added }), ("removed", changes.removed),
         ]
         let told = parts.filter { !$0.1.isEmpty }.map { "\($0.0) \($0.1.joined(separator: ", "))" }
-        return "\(printable(file)) was taken over: \(told.joined(separator: "; "))"
+        return "\(printable(file)) was loaded: \(told.joined(separator: "; "))"
     }
 }

@@ -1,4 +1,4 @@
-// `switchyard [run]`: the router itself.
+// `switchyard [run]`: runs the router.
 
 import Admission
 internal import Configuration
@@ -13,20 +13,20 @@ import Spool
 
 let runCommand = Command(
     name: "run",
-    about: "Routes events from standard input, JSON, one a line, or from the sources of routes.json, as it says.",
+    about: "Routes events by routes.json, from standard input (JSON, one per line) or from the sources in that file.",
     options: [
         configOption,
         Option(
             name: "--http", value: "ADDRESS", isValueOptional: true,
-            about: "take events over HTTP too (default: 127.0.0.1:8088), instead of standard input unless 'sources' names it"),
-        Option(name: "--workers", value: "N", about: "how many blocks are worked on at once (default: the cores)"),
+            about: "also take events over HTTP (default: 127.0.0.1:8088); standard input is then read only if 'sources' names it"),
+        Option(name: "--workers", value: "N", about: "the number of blocks that are processed at once (default: the number of cores)"),
         Option(name: "--strict", about: "exit with 65 when some input was invalid"),
         Option(name: "--rejects", value: "FILE", about: "keep invalid lines, with the reason, in FILE"),
         Option(name: "--show-input", about: "quote invalid lines in messages; they may be private"),
-        Option(name: "--stats", value: "FORMAT", about: "the account at the end: text, json or none (default: when something was lost)"),
+        Option(name: "--stats", value: "FORMAT", about: "the final account: text, json or none (default: text when something was lost)"),
         Option(name: "--log", value: "FORMAT", about: "how messages are written on standard error: text (default), logfmt or json"),
         stateOption,
-        Option(name: "--watch", about: "take the configuration over anew whenever its file changes"),
+        Option(name: "--watch", about: "reload the configuration whenever its file changes"),
         Option(name: "--acks", value: "FD", about: "write to descriptor FD the number of the last input line that is safe, as it grows"),
         Option(name: "--drain", value: "TIME", about: "how long to deliver what is left after the end of input (default: 30s)"),
     ],
@@ -38,7 +38,7 @@ let stateOption = Option(
 let configOption = Option(name: "--config", short: "-c", value: "FILE", about: "the configuration (default: routes.json)")
 
 private func run(_ arguments: Arguments) throws -> Int32 {
-    // First of all: afterwards the number may be that of a file of the router's own.
+    // Do this first: later the router itself may have opened a file with this number.
     let acks = try acknowledgements(arguments)
     let workers = try count(arguments, "--workers", 1...1024) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let drain = try time(arguments, "--drain") ?? .seconds(30)
@@ -105,12 +105,12 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     followers.start()
     watch?.start { reloader.reload() }
     let stateWatch = storage.watch(router, say: say)
-    // Last of all: whoever is answered here may send signals.
+    // Do this last: a client that gets an answer may send signals.
     let servers = try ControlServers(plan, service, folder: storage.path, say: say)
     defer { servers.close() }
     stateWatch?.start()
     ServiceManager.notify("READY=1")
-    // Until then the folder is this router's.
+    // The folder belongs to this router until the run ends.
     let account = withExtendedLifetime(storage) { router.run() }
     stateWatch?.end()
     ServiceManager.notify("STOPPING=1")
@@ -118,7 +118,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     followers.stop()
     Signals.settle()
     if account.rejected > 0, stats == nil, !account.lostSome {
-        Console.say("\(grouped(account.rejected)) of \(grouped(account.received)) lines were no valid events")
+        Console.say("\(grouped(account.rejected)) of \(grouped(account.received)) lines were not valid events")
     }
     sayWhatWaits(account)
     let used = Set(account.providers.filter(\.isDurable).map(\.name))
@@ -139,26 +139,26 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     return account.rejected > 0 && arguments.has("--strict") ? ExitCode.invalidInput : ExitCode.delivered
 }
 
-/// The last message, in front of the account: what the exit code 0 takes for delivered, and is not yet.
+/// Says how many events wait on disk, since exit code 0 includes them. This is the last message before the account.
 private func sayWhatWaits(_ account: Account) {
     let waiting = account.providers.reduce(0) { $0 + $1.kept }
     if waiting > 0 { Console.say("\(grouped(waiting)) \(waiting == 1 ? "event waits" : "events wait") on disk for the next run") }
 }
 
-/// The descriptor that `--acks` names, which must be open for writing.
+/// Returns the descriptor that `--acks` names, or nil without the option. Throws if it is not open for writing.
 private func acknowledgements(_ arguments: Arguments) throws -> Int32? {
     guard let number = try count(arguments, "--acks", 3...1_000_000).map(Int32.init) else { return nil }
     let flags = fcntl(number, F_GETFL)
     let fault = flags < 0 ? "is not open" : flags & O_ACCMODE == O_RDONLY ? "is open for reading only" : nil
     if let fault {
         throw ConfigurationFailure(lines: [
-            "--acks: descriptor \(number) \(fault); whoever starts the router must open it for writing, as with \(number)>FILE in a shell"
+            "--acks: descriptor \(number) \(fault); the caller must open it for writing, as with \(number)>FILE in a shell"
         ])
     }
     return number
 }
 
-/// The address that `--http` names.
+/// Returns the address that `--http` names, or nil without the option.
 private func address(_ arguments: Arguments) throws(UsageFault) -> ListenAddress? {
     guard let text = arguments["--http"] else { return nil }
     guard let address = ListenAddress(text.isEmpty ? "127.0.0.1:8088" : text) else {
@@ -174,7 +174,7 @@ private func watch(_ file: String) throws -> FileWatch {
     do throws(SystemFault) {
         return try FileWatch(file)
     } catch {
-        // A missing folder is told better by whoever reads the file in it.
+        // If the folder is missing, reading the file gives a better message.
         if error.code == ENOENT { _ = try Loading.runnable(file, ModuleFolders.standard()) }
         throw StateFailure("--watch: the folder of \(printable(file)) cannot be watched: \(error)")
     }

@@ -1,6 +1,6 @@
-// Notices at once when the state folder of a running router, or a file in it, is removed, moved away or replaced. It looks only when
-// something has happened in the folder. Where that cannot be told, on some network file systems, the stores notice by themselves when they
-// next store something.
+// Notices at once when the state folder of a running router, or a file in it, is removed, moved away or replaced. It looks only when the
+// system reports a change in the folder. Some network file systems report none. There, the stores notice the loss when they next store
+// something.
 
 import CPlatform
 import Glibc
@@ -15,10 +15,10 @@ final class StateWatch: Sendable {
     private let isOver = Monitor(false)
     private let key: String
     private let keyPlace: FilePlace?
-    /// Of the watch; negative: there is none.
+    /// The descriptor of the watch. It is negative if the folder cannot be watched.
     private let number: Int32
 
-    /// To be called when all files of the router are there but for the control socket, so that nobody knows of the router yet.
+    /// Call this when all files of the router exist except the control socket, so that no client can have reached the router yet.
     init(_ folder: StateFolder, _ router: Router, say: @escaping @Sendable (String) -> Void) {
         self.folder = folder
         self.router = router
@@ -28,7 +28,7 @@ final class StateWatch: Sendable {
         number = cplatform_watch_folder(folder.path)
     }
 
-    /// To be called when the control socket was made; it may be gone again.
+    /// Call this after the control socket was made. The socket may already be gone again.
     func start() {
         guard number >= 0 else { return }
         let socket = folder.path + "/control.sock"
@@ -46,7 +46,7 @@ final class StateWatch: Sendable {
                 router.checkFiles()
                 if isAskable, socketPlace == nil || FilePlace(socket) != socketPlace, !isOver.withLock({ $0 }) {
                     isAskable = false
-                    say("\(StorageFault.removed(socket)): until the next start the router cannot be asked; it goes on")
+                    say("\(StorageFault.removed(socket)): the router keeps running, but cannot be asked until its next start")
                 }
                 var ready = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
                 poll(&ready, 1, -1)
@@ -56,6 +56,6 @@ final class StateWatch: Sendable {
         }.detach()
     }
 
-    /// The router takes its own files away now.
+    /// Ends the watch, since the router now removes its own files.
     func end() { isOver.withLock { $0 = true } }
 }

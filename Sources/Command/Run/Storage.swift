@@ -1,5 +1,5 @@
-// What a run keeps in its state folder: the folder itself, taken for this process, and a spool for each provider whose queue
-// is on disk. A router that keeps nothing there leaves it alone, but for dead letters.
+// Opens what a run keeps in its state folder. It claims the folder for this process, and opens the ledger, the held events, and a spool for
+// each provider whose queue is on disk. A run that keeps nothing there uses the folder only for dead letters.
 
 import Admission
 internal import ConsentGate
@@ -15,15 +15,15 @@ struct Storage: Sendable {
     let names: RunNames
     let levels = RunNames()
     let cipher: Cipher?
-    /// nil: nothing of this run outlives it.
+    /// The claimed folder. It is nil if the run does not need it.
     private let folder: StateFolder?
     private let budget: DiskBudget?
     private(set) var key: [UInt8]?
 
-    /// The folder, when it is this run's.
+    /// The path of the folder. It is nil if the run has not claimed it.
     var path: String? { folder?.path }
 
-    /// `isNamed`: the folder was given by name, so it is this router's alone.
+    /// `isNamed` is true if the folder was named, so that it belongs to this router alone.
     init(_ plan: Plan, folder path: String, isNamed: Bool) throws {
         names = RunNames(plan.routes.map(\.name))
         cipher = plan.state.encrypt.map { Cipher(plan.keys[$0].secret) }
@@ -36,19 +36,19 @@ struct Storage: Sendable {
         folder = claimed
         budget = DiskBudget(path, most: plan.limits.disk, reserve: plan.limits.diskFree)
         do throws(SpoolFault) {
-            // Also when nothing is kept yet: a reload may bring a queue on disk.
+            // Read the key even if nothing is kept yet, since a reload may add a queue on disk.
             key = try claimed.key()
         } catch {
             throw StateFailure(error.description)
         }
     }
 
-    /// What notices that the folder goes; nil: it is not this run's.
+    /// Returns a watch that notices when the folder is removed. Returns nil if the run has not claimed the folder.
     func watch(_ router: Router, say: @escaping @Sendable (String) -> Void) -> StateWatch? {
         folder.map { StateWatch($0, router, say: say) }
     }
 
-    /// Takes the folder for this process.
+    /// Claims the folder for this process.
     static func claim(_ path: String) throws -> StateFolder {
         do {
             return try StateFolder.claim(path)
@@ -60,7 +60,7 @@ struct Storage: Sendable {
         }
     }
 
-    /// Opens the ledger, if one is kept.
+    /// Opens the ledger. Returns nil if none is kept.
     func openLedger(for plan: Plan, say: @escaping @Sendable (String) -> Void) throws -> Registry? {
         guard let folder, let key else { return nil }
         do throws(StorageFault) {
@@ -74,8 +74,8 @@ struct Storage: Sendable {
         }
     }
 
-    /// Where events wait for consent, if a ledger is kept. A file of held events that may not be touched is told of before anything begins;
-    /// one that is damaged is set aside when the router starts.
+    /// Returns the place of held events, or nil if no ledger is kept. Throws if the file there is foreign and must stay as it is. A damaged
+    /// file is set aside later, when the router starts.
     func held(for plan: Plan) throws -> HeldPlace? {
         guard let folder else { return nil }
         guard plan.consent?.ledger != nil else { return nil }
@@ -92,7 +92,7 @@ struct Storage: Sendable {
         return place
     }
 
-    /// What lies in the folder without a use by the plan; nil: another router has it.
+    /// Returns what the folder holds and the plan does not use. Returns nil if another router has the folder.
     static func leftovers(_ plan: Plan, in path: String, isOwn: Bool, except: Set<String> = []) -> Leftovers? {
         guard isOwn || StateFolder.owner(of: path) == nil else { return nil }
         return Leftovers(plan, in: path, except: except)
@@ -103,7 +103,7 @@ struct Storage: Sendable {
         for (index, provider) in plan.providers.enumerated() { try open(for: provider, into: &outlets[index], say: say) }
     }
 
-    /// Opens the spool of one, if its queue is on disk.
+    /// Opens the spool of one provider if its queue is on disk.
     func open(for provider: ProviderPlan, into outlet: inout Outlet, say: @escaping @Sendable (String) -> Void) throws {
         guard let folder, provider.delivery.queue.disk != nil else { return }
         var options = SpoolFile.Options()
@@ -120,14 +120,15 @@ struct Storage: Sendable {
     }
 }
 
-/// The state folder cannot be used; the message says why.
+/// A command failed with exit code 69, for instance because the state folder cannot be used. The message says why.
 struct StateFailure: Error {
     var message: String
     init(_ message: String) { self.message = message }
 }
 
 extension LedgerFile.Options {
-    /// As the plan says; nil: it keeps no ledger. `key`: sixteen bytes under which spools and the gate know subjects.
+    /// Makes the options of the plan's ledger. Returns nil if the plan has no ledger. `key` has 16 bytes. Spools and the gate hash subjects
+    /// with it.
     init?(_ plan: Plan, under key: [UInt8]) {
         guard let section = plan.consent, let ledger = section.ledger else { return nil }
         func named(_ index: Int) -> LedgerKeys.Key { LedgerKeys.Key(plan.keys[index].name, plan.keys[index].secret.bytes) }
@@ -140,7 +141,7 @@ extension LedgerFile.Options {
 }
 
 extension Plan {
-    /// Whether something of a run outlives it, or it is there for good, so that an operator must be able to ask it.
+    /// True if the run keeps something on disk or has sources besides standard input, so that an operator must be able to reach it.
     var keepsState: Bool {
         providers.contains { $0.delivery.queue.disk != nil } || messageID.deduplicate != nil || !readsOnlyInput || consent?.ledger != nil
     }

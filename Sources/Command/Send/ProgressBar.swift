@@ -1,22 +1,22 @@
-// How far a long task is, on a terminal's last line, and what is said meanwhile above it.
+// Shows the progress of a long task on the last line of a terminal, and messages above it.
 
 import CPlatform
 import Glibc
 import Platform
 import Sending
 
-/// The line on a terminal that tells how far it is; on anything else it is silent.
+/// The progress line of a terminal. If standard error is not a terminal, it shows only messages.
 final class ProgressBar {
     private static let pause = Duration.milliseconds(100)
 
     private let isShown = isatty(2) == 1 && getenv("TERM").map { String(cString: $0) } != "dumb"
     private var line: ProgressLine?
-    /// Of the inputs that are done.
+    /// The number of bytes in the inputs that are done.
     private var finished = 0
     private var next = Instant(nanoseconds: .min)
     private var isDrawn = false
 
-    /// `things`: what is counted, such as `events`.
+    /// Begins a task. `things` names what is counted, such as `events`.
     func begin(size: Int?, before: Int = 0, of things: String) {
         line = ProgressLine(began: Clock.system.now(), size: size, before: before, things: things)
     }
@@ -30,7 +30,7 @@ final class ProgressBar {
         isDrawn = true
     }
 
-    /// An input of that size is done.
+    /// Adds the size of an input that is done.
     func finish(_ size: Int) { finished += size }
 
     func clear() {

@@ -1,4 +1,4 @@
-// `switchyard send`: posts lines to a running router, and goes on where it stopped when it is run again.
+// `switchyard send`: posts lines to a running router. When it is run again, it continues where it stopped.
 
 import Glibc
 import Platform
@@ -6,24 +6,25 @@ import Sending
 
 let sendCommand = Command(
     name: "send",
-    about: "Sends events, one JSON object a line, to a router that listens over HTTP; run again, it goes on where it stopped.",
+    about: "Sends events, one JSON object per line, to a router over HTTP. When it is run again, it continues where it stopped.",
     details: """
-        Without a file it sends standard input. A batch counts as sent when the router has answered for it; until then it is sent again,
-        for as long as --retry says. What the router rejects is told with its file and line and costs no other event.
-        How far files were sent is kept in the state folder until all of them were, or with --resume in a file that stays: run from time
-        to time it sends what was added, and leaves a last line that has not ended. The key comes from --key-file or SWITCHYARD_KEY.
-        It exits with 0 when every event was taken, with 65 when some were rejected, with 69 when it stopped before the end.
+        Without a file it sends standard input. A batch counts as sent when the router has answered for it; until then it is retried for as
+        long as --retry allows. An event that the router rejects is reported with its file and line, and other events are not affected.
+        The position in the files is kept in the state folder until all files are sent. With --resume it is kept in a file that stays: each
+        later run sends what was added, and leaves an unfinished last line for the next run.
+        The key comes from --key-file or SWITCHYARD_KEY.
+        The exit code is 0 when every event was taken, 65 when some were rejected, and 69 when it stopped before the end.
         """,
     argument: "FILE",
     repeats: true,
     options: [
-        Option(name: "--to", value: "URL", about: "http://HOST[:PORT], https://… or unix:/PATH; http://127.0.0.1:8088 when left out"),
-        Option(name: "--key-file", value: "FILE", about: "the file that holds the key which the router wants"),
-        Option(name: "--ca", value: "FILE", about: "a file in PEM that vouches for the router instead of the system's authorities"),
-        Option(name: "--batch", value: "N", about: "the most events in a request; 500 when left out"),
-        Option(name: "--retry", value: "SECONDS", about: "how long a batch is sent again when there is no answer; 300 when left out"),
-        Option(name: "--resume", value: "FILE", about: "keeps in this file how far the files were sent"),
-        Option(name: "--anew", about: "begins at the start of the files, however far they were sent"),
+        Option(name: "--to", value: "URL", about: "http://HOST[:PORT], https://… or unix:/PATH (default: http://127.0.0.1:8088)"),
+        Option(name: "--key-file", value: "FILE", about: "the file that holds the key for the router"),
+        Option(name: "--ca", value: "FILE", about: "a PEM file of certificate authorities, instead of those of the system"),
+        Option(name: "--batch", value: "N", about: "the most events in a request (default: 500)"),
+        Option(name: "--retry", value: "SECONDS", about: "how long a batch is retried (default: 300)"),
+        Option(name: "--resume", value: "FILE", about: "the file that keeps the position in the files"),
+        Option(name: "--anew", about: "begin at the start of the files, however far they were sent"),
         stateOption,
     ],
     run: { arguments in
@@ -62,7 +63,7 @@ private func number(_ arguments: Arguments, _ option: String, in range: ClosedRa
     return number
 }
 
-/// nil: nothing is kept, since the input cannot be read a second time.
+/// Opens the checkpoint. Returns nil if none can be kept, for instance because an input cannot be read a second time.
 private func openCheckpoint(_ arguments: Arguments, _ inputs: [SendInput], _ to: String) throws -> Checkpoint? {
     let path: String
     if let named = arguments["--resume"] {
@@ -76,7 +77,7 @@ private func openCheckpoint(_ arguments: Arguments, _ inputs: [SendInput], _ to:
         do throws(SystemFault) {
             try makeFolder(folder, mode: 0o700)
         } catch {
-            Console.say("\(printable(folder)): cannot be made: \(error); unless --resume names a file, another run begins at the start")
+            Console.say("\(printable(folder)): cannot be made: \(error); unless --resume names a file, the next run begins at the start")
             return nil
         }
         let words = ([to] + inputs.map(\.path)).joined(separator: "\0")
@@ -121,7 +122,7 @@ private struct SendInput {
 }
 
 private enum SendKey {
-    /// It goes into a header, and is never shown.
+    /// Reads the key. It goes into a header, and is never shown.
     static func read(_ file: String?) throws -> String? {
         let text: String
         if let file {
@@ -181,7 +182,7 @@ private final class Request {
             for (input, place) in zip(inputs, places) { try send(input, from: place) }
         } catch let fault as SendFault {
             bar.say(fault.message)
-            bar.say("\(summary(since: began)); \(checkpoint == nil ? "stopped" : "stopped, run it again to go on")")
+            bar.say("\(summary(since: began)); \(checkpoint == nil ? "stopped" : "stopped, run it again to continue")")
             return ExitCode.undelivered
         } catch {
             bar.clear()
@@ -193,7 +194,7 @@ private final class Request {
     }
 
     private func send(_ input: SendInput, from place: Checkpoint.Place?) throws {
-        if let place, place.line > 0 { bar.say("\(input.name): going on behind line \(grouped(place.line)); --anew begins at its start") }
+        if let place, place.line > 0 { bar.say("\(input.name): continuing after line \(grouped(place.line)); --anew begins at the start") }
         let offset = place?.offset ?? 0
         let batches = LineBatches(
             input.descriptor, limits: limits, from: offset, after: place?.line ?? 0, waitsForEnd: keeps && input.isRegular)
@@ -204,7 +205,7 @@ private final class Request {
         }
         if checkpoint != nil { try keep(input, batches.safeOffset, batches.line) }
         bar.finish(input.size)
-        if batches.leftUnfinished { bar.say("\(input.name):\(batches.line + 1): this line has not ended, and waits for another run") }
+        if batches.leftUnfinished { bar.say("\(input.name):\(batches.line + 1): this line is unfinished and is left for the next run") }
     }
 
     private func keep(_ input: SendInput, _ offset: Int, _ line: Int) throws {
@@ -213,7 +214,7 @@ private final class Request {
         do throws(SystemFault) {
             mark = try FileMark(input.descriptor, upTo: offset)
         } catch {
-            throw SendFault(message: "\(input.name): was cut off while it was read")
+            throw SendFault(message: "\(input.name): was truncated while it was read")
         }
         try checkpoint.move(to: Checkpoint.Place(mark: mark, offset: offset, line: line))
     }

@@ -1,5 +1,5 @@
-// What a router counts, in the text form of Prometheus. Names and labels are promises, listed in docs/operating.md; no label holds
-// anything that an event brought.
+// Renders the counts of a router in the Prometheus text format. Names and labels are stable and listed in docs/operating.md. No label holds
+// data of an event.
 
 import Delivery
 import Generations
@@ -27,37 +27,37 @@ struct Metrics {
     // MARK: - Families
 
     private mutating func addProcess(_ started: Int64) {
-        family("switchyard_info", "gauge", "The version that runs.", [("version=\(quoted(version))", 1)])
-        family("process_start_time_seconds", "gauge", "When it was started, in seconds since 1970.", [("", seconds(started))])
+        family("switchyard_info", "gauge", "The running version.", [("version=\(quoted(version))", 1)])
+        family("process_start_time_seconds", "gauge", "When the process was started, in seconds since 1970.", [("", seconds(started))])
         if let process = ProcessFigures() {
-            family("process_cpu_seconds_total", "counter", "Time of the processor.", [("", process.cpu)])
-            family("process_resident_memory_bytes", "gauge", "Memory that is in use.", [("", Double(process.resident))])
-            family("process_open_fds", "gauge", "Open descriptors.", [("", Double(process.descriptors))])
+            family("process_cpu_seconds_total", "counter", "Processor time of the process.", [("", process.cpu)])
+            family("process_resident_memory_bytes", "gauge", "Resident memory of the process.", [("", Double(process.resident))])
+            family("process_open_fds", "gauge", "Open file descriptors.", [("", Double(process.descriptors))])
         }
     }
 
     private mutating func addEntrance(_ router: RouterStatus, _ listeners: [SourceStatus]) {
         family(
-            "switchyard_configuration_generation", "gauge", "Which plan of the run is at work; each reload is one more.",
+            "switchyard_configuration_generation", "gauge", "The number of the active plan; each reload adds 1.",
             [("", Double(router.generation))])
         func sources(_ value: (SourceCounts) -> Int) -> [(String, Double)] {
             router.sources.map { ("source=\(quoted($0.name))", Double(value($0.counts))) }
         }
         family("switchyard_source_events_total", "counter", "Valid events, by source.", sources(\.events))
-        family("switchyard_source_rejected_total", "counter", "Lines that were no valid event, by source.", sources(\.rejected))
+        family("switchyard_source_rejected_total", "counter", "Lines that were not valid events, by source.", sources(\.rejected))
         family(
-            "switchyard_consent_events_total", "counter", "What came of events that speak to the ledger, by source.",
+            "switchyard_consent_events_total", "counter", "Consent events, by source and outcome.",
             router.sources.flatMap { source in
                 source.counts.consent.named.map {
                     ("source=\(quoted(source.name)),outcome=\(quoted($0.name))", Double($0.count))
                 }
             })
-        family("switchyard_duplicates_total", "counter", "Events that came before and were let go.", [("", Double(router.duplicates))])
-        family("switchyard_emitted_total", "counter", "Events that were made of others.", [("", Double(router.emitted))])
+        family("switchyard_duplicates_total", "counter", "Duplicate events that were dropped.", [("", Double(router.duplicates))])
+        family("switchyard_emitted_total", "counter", "Events that emit rules made.", [("", Double(router.emitted))])
         if let inbox = router.inbox {
             family("switchyard_inbox_submissions", "gauge", "Requests that wait for a worker.", [("", Double(inbox.submissions))])
-            family("switchyard_inbox_bytes", "gauge", "Their bytes.", [("", Double(inbox.bytes))])
-            header("switchyard_ingest_seconds", "histogram", "From the coming of a request's events to their answer.")
+            family("switchyard_inbox_bytes", "gauge", "Bytes of requests that wait for a worker.", [("", Double(inbox.bytes))])
+            header("switchyard_ingest_seconds", "histogram", "Time from the arrival of a request's events to their answer.")
             add("switchyard_ingest_seconds", "", inbox.latencies, per: 1e9)
         }
         guard !listeners.isEmpty else { return }
@@ -67,22 +67,23 @@ struct Metrics {
         family("switchyard_listener_requests_total", "counter", "Requests, by source.", counts(\.counts.requests))
         family("switchyard_listener_connections", "gauge", "Open connections.", counts(\.counts.connections))
         family(
-            "switchyard_listener_slow_connections_total", "counter", "Connections ended for being slow.", counts(\.counts.slowConnections))
+            "switchyard_listener_slow_connections_total", "counter", "Connections that were closed since they were slow.",
+            counts(\.counts.slowConnections))
         family("switchyard_listener_waiting_requests", "gauge", "Requests that wait for their answer.", counts(\.counts.waiting))
-        family("switchyard_listener_body_bytes", "gauge", "Bytes of bodies that are held.", counts(\.counts.memory))
+        family("switchyard_listener_body_bytes", "gauge", "Bytes of request bodies in memory.", counts(\.counts.memory))
     }
 
     private mutating func addRoutes(_ router: RouterStatus) {
         family(
-            "switchyard_route_events_total", "counter", "How each route judged the valid events.",
+            "switchyard_route_events_total", "counter", "Verdicts on valid and emitted events, by route.",
             router.routes.flatMap { route in
-                // What is held has no verdict yet, and a counter may not fall.
+                // A held event has no verdict yet, and a counter must not fall.
                 zip(Tally.columns, route.verdicts).filter { $0.0 != .held }.map {
                     ("route=\(quoted(route.name)),verdict=\(quoted($0.key))", Double($1))
                 }
             })
         family(
-            "switchyard_route_keep_errors_total", "counter", "How often the expression of sample.keep erred.",
+            "switchyard_route_keep_errors_total", "counter", "How often the expression of sample.keep failed.",
             router.routes.map { ("route=\(quoted($0.name))", Double($0.keepErrors)) })
         family(
             "switchyard_route_transform_errors_total", "counter", "How often an expression of the transform had no value.",
@@ -91,23 +92,23 @@ struct Metrics {
 
     private mutating func addHeld(_ held: HeldStatus, at now: Int64) {
         family("switchyard_held_events", "gauge", "Events that wait for consent.", [("", Double(held.events))])
-        family("switchyard_held_bytes", "gauge", "Their bytes.", [("", Double(held.bytes))])
+        family("switchyard_held_bytes", "gauge", "Bytes of events that wait for consent.", [("", Double(held.bytes))])
         family(
-            "switchyard_held_oldest_age_seconds", "gauge", "How old the oldest of them is; 0 when none waits.",
+            "switchyard_held_oldest_age_seconds", "gauge", "Age of the oldest event that waits for consent; 0 if none waits.",
             [("", held.oldest.map { Double(max(0, now - $0)) / 1e9 } ?? 0)])
         family("switchyard_held_failing", "gauge", "1 while events cannot be held.", [("", held.fault == nil ? 0 : 1)])
     }
 
     private mutating func addLanes(_ router: RouterStatus) {
-        // One line for each provider: of two lanes of a name, the one that goes on.
+        // One line for each provider: if two lanes have the same name, the retiring one is left out.
         let lanes = router.lanes.filter { !$0.isRetiring }
         func each(_ value: (LaneStatus) -> Double) -> [(String, Double)] {
             lanes.map { ("provider=\(quoted($0.provider))", value($0.status)) }
         }
-        family("switchyard_lane_taken_total", "counter", "Events that it took.", each { Double($0.account.totalTaken) })
+        family("switchyard_lane_taken_total", "counter", "Events that the lane took.", each { Double($0.account.totalTaken) })
         family("switchyard_lane_resumed", "gauge", "Events that an earlier run had left.", each { Double($0.account.totalResumed) })
         family(
-            "switchyard_lane_settled_total", "counter", "What became of its events.",
+            "switchyard_lane_settled_total", "counter", "Events of the lane, by fate.",
             lanes.flatMap { lane in
                 LaneAccount.Fate.allCases.map { fate in
                     ("provider=\(quoted(lane.provider)),fate=\(quoted(fate.rawValue))", Double(lane.status.account.total(fate)))
@@ -115,24 +116,24 @@ struct Metrics {
             })
         family("switchyard_lane_retries_total", "counter", "Deliveries that were tried again.", each { Double($0.account.retries) })
         family("switchyard_lane_abandoned_total", "counter", "Deliveries past their deadline.", each { Double($0.account.abandoned) })
-        family("switchyard_lane_waiting_events", "gauge", "Events that have no fate yet.", each { Double($0.events) })
-        family("switchyard_lane_memory_bytes", "gauge", "Their bytes in memory.", each { Double($0.memory) })
-        family("switchyard_lane_disk_bytes", "gauge", "Their bytes on disk or on their way.", each { Double($0.disk) })
+        family("switchyard_lane_waiting_events", "gauge", "Events of the lane that have no fate yet.", each { Double($0.events) })
+        family("switchyard_lane_memory_bytes", "gauge", "Bytes in memory of events that have no fate yet.", each { Double($0.memory) })
+        family("switchyard_lane_disk_bytes", "gauge", "Bytes of these events that are stored on disk or will be.", each { Double($0.disk) })
         family(
-            "switchyard_lane_oldest_age_seconds", "gauge", "How old the oldest of them is; 0 when none waits.",
+            "switchyard_lane_oldest_age_seconds", "gauge", "Age of the oldest event that has no fate yet; 0 if none waits.",
             each { lane in lane.oldest.map { Double(max(0, router.at - $0)) / 1e9 } ?? 0 })
-        family("switchyard_lane_batches_in_flight", "gauge", "Batches in the provider's hands.", each { Double($0.underWay) })
-        family("switchyard_lane_failed_attempts", "gauge", "Attempts in a row that failed.", each { Double($0.attempts) })
+        family("switchyard_lane_batches_in_flight", "gauge", "Batches in flight.", each { Double($0.underWay) })
+        family("switchyard_lane_failed_attempts", "gauge", "Consecutive attempts that failed.", each { Double($0.attempts) })
         let breakers: [LaneStatus.Breaker] = [.closed, .open, .probing]
         family(
-            "switchyard_lane_breaker", "gauge", "1 for the state that its breaker is in.",
+            "switchyard_lane_breaker", "gauge", "1 for the current state of the breaker.",
             lanes.flatMap { lane in
                 breakers.map { state in
                     ("provider=\(quoted(lane.provider)),state=\(quoted(state.rawValue))", lane.status.breaker == state ? 1.0 : 0)
                 }
             })
         family("switchyard_lane_store_failing", "gauge", "1 while events cannot be stored.", each { $0.storeFault == nil ? 0 : 1 })
-        family("switchyard_lane_stopped", "gauge", "1 when it has stopped for good.", each { $0.phase == .stopped ? 1 : 0 })
+        family("switchyard_lane_stopped", "gauge", "1 if the lane has stopped permanently.", each { $0.phase == .stopped ? 1 : 0 })
         histograms("switchyard_lane_delivery_age_seconds", "How old events were when they were delivered.", lanes, \.ages, per: 1e9)
         histograms("switchyard_lane_batch_events", "How many events a delivered batch had.", lanes, \.sizes, per: 1)
     }
@@ -173,7 +174,7 @@ struct Metrics {
         text += name + (labels.isEmpty ? "" : "{\(labels)}") + " \(number(value))\n"
     }
 
-    /// A count without a point, as people write it.
+    /// Formats a whole number without a decimal point.
     private func number(_ value: Double) -> String {
         value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : "\(value)"
     }
@@ -181,7 +182,7 @@ struct Metrics {
     private func seconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds) / 1e9 }
 }
 
-/// The value of a label: names come from the configuration and may hold anything but control characters.
+/// Quotes the value of a label. Names come from the configuration and may hold anything but control characters.
 private func quoted(_ text: String) -> String {
     var quoted = "\""
     for character in text.unicodeScalars {
@@ -194,7 +195,7 @@ private func quoted(_ text: String) -> String {
     return quoted + "\""
 }
 
-/// What the system says of this process.
+/// The figures of the system about this process.
 private struct ProcessFigures {
     var cpu: Double
     var resident: Int
@@ -207,7 +208,7 @@ private struct ProcessFigures {
         descriptors = ProcessFigures.openDescriptors()
     }
 
-    /// The second number of statm.
+    /// Returns the second number of /proc/self/statm, which is the number of resident pages.
     private static func residentPages() -> Int? {
         guard let file = fopen("/proc/self/statm", "re") else { return nil }
         defer { fclose(file) }
@@ -222,7 +223,7 @@ private struct ProcessFigures {
         defer { closedir(folder) }
         var count = 0
         while readdir(folder) != nil { count += 1 }
-        // Neither the two names of folders nor the folder that is read.
+        // The two entries `.` and `..`, and the descriptor of this folder, do not count.
         return max(0, count - 3)
     }
 }

@@ -1,4 +1,4 @@
-// `switchyard status` and `switchyard reload`: a word with the router that has a state folder.
+// `switchyard status` and `switchyard reload`: send a request to the router that has the state folder.
 
 import Control
 import Glibc
@@ -7,9 +7,11 @@ import Spool
 
 let statusCommand = Command(
     name: "status",
-    about: "Tells how the lanes of the router do that has the state folder: what waits, how fast it leaves, what fails.",
-    details:
-        "When no router runs, it tells what lies in the folder. A router has a folder when it was started with --state, or under systemd,\nor keeps a queue on disk.",
+    about: "Shows the lanes of the router that has the state folder: what waits, how fast it is delivered, what fails.",
+    details: """
+        When no router runs, it shows what is in the folder. A router has the folder if it was started with --state or under systemd,
+        has other sources than standard input, or keeps something on disk.
+        """,
     options: [stateOption, Option(name: "--json", about: "one JSON object, for machines")],
     run: { arguments in
         let folder = Loading.stateFolder(arguments["--state"])
@@ -29,13 +31,13 @@ let statusCommand = Command(
 
 let reloadCommand = Command(
     name: "reload",
-    about: "Has the running router take over its configuration anew, and tells what came of it; exits with 78 when it was refused.",
-    details: "It speaks with the router that has the state folder. A router that has none is reloaded by SIGHUP.",
+    about: "Makes the running router reload its configuration, and shows the result; exits with 78 when it was refused.",
+    details: "It asks the router that has the state folder. Use SIGHUP to reload a router without a state folder.",
     options: [stateOption],
     run: { arguments in
         let folder = Loading.stateFolder(arguments["--state"])
         do throws(ControlFault) {
-            // Modules may take their time to load.
+            // Wait without a limit, since modules may be slow to load.
             let answer = try ControlClient.ask(folder: folder, Request(method: "POST", path: "/reload"), patience: nil)
             let text = String(decoding: answer.body, as: UTF8.self)
             guard answer.status == 200 else {
@@ -51,6 +53,6 @@ let reloadCommand = Command(
     })
 
 private func show(_ bytes: [UInt8]) throws(ControlFault) {
-    // A reader that left is no fault of the router's.
+    // If the reader of standard output has gone, the router is still fine.
     try? Console.show(String(decoding: bytes, as: UTF8.self))
 }

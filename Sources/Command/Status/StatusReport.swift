@@ -1,4 +1,5 @@
-// How a router does, for a person and as JSON. The router that runs makes it; when none runs, it is made of what lies in the folder.
+// Reports the state of a router, as text for a person and as JSON. The running router makes the report. If no router runs, the report
+// covers what is in the state folder.
 
 import Delivery
 import Glibc
@@ -9,23 +10,23 @@ import Router
 import Spool
 
 struct StatusReport {
-    /// nil: no router runs.
+    /// The status of the router. It is nil if no router runs.
     var router: RouterStatus?
-    /// Its HTTP sources.
+    /// The HTTP sources of the router.
     var sources: [SourceStatus] = []
     var pid: Int32?
     var configuration: String?
     /// When the router was started, in nanoseconds since 1970.
     var started: Int64?
     var state: String
-    /// Those with events for which the router has no provider with a queue on disk; all, when none runs.
+    /// The spools with events for which the router has no provider with a queue on disk. If no router runs, these are all spools.
     var spools: [SpoolSummary]
-    /// What waits for consent; nil: nothing can.
+    /// The events that wait for consent. It is nil if none can wait.
     var held: HeldStatus?
-    /// In nanoseconds since 1970.
+    /// When the report was made, in nanoseconds since 1970.
     var at: Int64
 
-    /// Of a folder that no router has.
+    /// Reports on a folder that no router has.
     init(folder: String, at: Int64) {
         state = folder
         spools = StateFolder.spools(in: folder).map { SpoolSummary(of: $0, in: folder) }
@@ -119,8 +120,8 @@ struct StatusReport {
         var lines: [String] = []
         if let router, let pid, let configuration, let started {
             lines.append(
-                style.strong("switchyard \(version)") + ", process \(pid), runs for \(brief(at - started)) by \(printable(configuration)), "
-                    + "plan \(router.generation); \(grouped(router.events)) events came in")
+                style.strong("switchyard \(version)") + ", process \(pid), running for \(brief(at - started)) with "
+                    + "\(printable(configuration)), plan \(router.generation); \(grouped(router.events)) events received")
             for source in sources {
                 let counts = source.counts
                 lines.append(
@@ -148,7 +149,7 @@ struct StatusReport {
 
     private func words(_ held: HeldStatus) -> String {
         let age = held.oldest.map { ", the oldest for \(brief(at - $0))" } ?? ""
-        return "\(grouped(held.events)) events, \(bytes(held.bytes))\(age)" + (held.fault.map { "; no more can be: \($0)" } ?? "")
+        return "\(grouped(held.events)) events, \(bytes(held.bytes))\(age)" + (held.fault.map { "; no more can be held: \($0)" } ?? "")
     }
 
     func words(_ spool: SpoolSummary) -> String {
@@ -208,7 +209,7 @@ struct StatusReport {
 
     private func seconds(_ nanoseconds: Int64) -> String { StatusReport.seconds(nanoseconds) }
 
-    /// With three digits behind the point.
+    /// Returns seconds with three decimal places.
     private static func seconds(_ nanoseconds: Int64) -> String {
         let milliseconds = max(0, nanoseconds) / 1_000_000
         let rest = String(milliseconds % 1000)

@@ -1,13 +1,13 @@
-// The command line, declared once: parsing, checks, suggestions and help all come from the same tables.
+// Declares the command line once: parsing, checks, suggestions and help all use the same tables.
 
 /// An option of a subcommand.
 struct Option: Sendable {
-    /// With its dashes, such as `--workers`.
+    /// The name with its dashes, such as `--workers`.
     var name: String
     var short: String?
-    /// What its value is called in the help; nil: it takes none.
+    /// The name of its value in the help. It is nil if the option takes no value.
     var value: String?
-    /// Whether it may be given without its value.
+    /// True if the option may be given without its value.
     var isValueOptional = false
     var about: String
 }
@@ -16,33 +16,33 @@ struct Option: Sendable {
 struct Command: Sendable {
     var name: String
     var about: String
-    /// What is said below the usage line.
+    /// The help text after `about`.
     var details: String = ""
-    /// The positional argument it takes.
+    /// The name of the first positional argument. It is nil if there is none.
     var argument: String?
-    /// Those that it may take behind it.
+    /// The names of the positional arguments after the first.
     var rest: [String] = []
-    /// Whether it takes as many of the last argument as are given.
+    /// True if the last argument may be repeated.
     var repeats = false
     var options: [Option] = []
-    /// The exit code.
+    /// Runs the subcommand and returns the exit code.
     var run: @Sendable (Arguments) throws -> Int32
 }
 
-/// What was given to a subcommand.
+/// The arguments that were given to a subcommand.
 struct Arguments {
     var argument: String?
-    /// What was given behind the first.
+    /// The positional arguments after the first.
     var rest: [String] = []
     var values: [String: String] = [:]
 
-    /// Everything that is no option.
+    /// All positional arguments.
     var all: [String] { [argument].compactMap(\.self) + rest }
     func has(_ option: String) -> Bool { values[option] != nil }
     subscript(_ option: String) -> String? { values[option] }
 }
 
-/// The command was used wrongly: what is wrong and the way out.
+/// The command was used wrongly. The message says what is wrong, and how to fix it.
 struct UsageFault: Error {
     var message: String
     init(_ message: String) { self.message = message }
@@ -110,24 +110,24 @@ extension Command {
 }
 
 extension Option {
-    /// As the help spells it: `-c, --config FILE`.
+    /// The option as the help shows it, such as `-c, --config FILE`.
     var spelled: String { (short.map { $0 + ", " } ?? "    ") + name + (value.map { isValueOptional ? " [\($0)]" : " " + $0 } ?? "") }
 }
 
-/// Two columns, the first as wide as its widest cell.
+/// Formats rows in two columns. The first column is as wide as its widest cell.
 func columns(_ rows: [(String, String)]) -> String {
     let width = rows.map(\.0.count).max() ?? 0
     return rows.map { "  " + $0.0 + String(repeating: " ", count: width - $0.0.count + 2) + $0.1 + "\n" }.joined()
 }
 
-/// The candidate that was probably meant: at most two slips away, and fewer than half of its letters.
+/// Returns the candidate that was probably meant. Its edit distance is at most two and less than half of its length.
 func nearest(to word: String, among candidates: [String]) -> String? {
     candidates.map { ($0, distance(word, $0)) }
         .filter { $0.1 <= 2 && $0.1 * 2 < $0.0.count }
         .min { $0.1 < $1.1 }?.0
 }
 
-/// How many letters must be put in, taken out or replaced to make one of the other.
+/// Returns the edit distance: how many bytes must be inserted, removed or replaced to turn one word into the other.
 private func distance(_ a: String, _ b: String) -> Int {
     let a = Array(a.utf8)
     let b = Array(b.utf8)

@@ -1,15 +1,15 @@
-// What is said to a person or to who gathers logs: on standard error, one line each. Standard output carries data only.
+// Writes messages for people and log collectors to standard error, one per line. Standard output carries data only.
 
 import Glibc
 import Platform
 
-/// How a line on standard error is written.
+/// The format of the lines on standard error.
 enum LogFormat: String, CaseIterable {
     /// For a person.
     case text
     /// `time=… message="…"`.
     case logfmt
-    /// One object a line, of the same two members.
+    /// One JSON object per line, with the same two members.
     case json
 
     init(word: String) throws(UsageFault) {
@@ -17,7 +17,8 @@ enum LogFormat: String, CaseIterable {
         self = format
     }
 
-    /// The line, its control characters escaped, so that it stays one.
+    /// Returns the line for a message. logfmt and JSON escape control characters, so that it stays one line. For text, the caller must
+    /// escape them.
     func line(_ message: String, at time: Int64) -> String {
         switch self {
         case .text: "switchyard: \(message)\n"
@@ -30,27 +31,27 @@ enum LogFormat: String, CaseIterable {
 enum Console {
     private static let format = Monitor(LogFormat.text)
 
-    /// One line on standard error, whole, whoever else is writing.
+    /// Writes one line to standard error, with one system call unless the system takes only a part of it. So lines of threads do not mix.
     static let say: @Sendable (String) -> Void = { line in
         note(format.withLock { $0 }.line(line, at: Clock.system.wall()))
     }
 
-    /// Faults of a file, each with its place; a person gets them bare.
+    /// Reports the faults of a file, each with its place. In the text format they have no prefix.
     static func report(_ lines: [String]) {
         if format.withLock({ $0 }) == .text { return note(lines.map { $0 + "\n" }.joined()) }
         for line in lines { say(line) }
     }
 
-    /// From now on lines are written so.
+    /// Sets the format of all later lines.
     static func use(_ new: LogFormat) { format.withLock { $0 = new } }
 
-    /// Text on standard error as it is.
+    /// Writes text to standard error as it is.
     static func note(_ text: String) {
         var text = text
         text.withUTF8 { try? writeAll(2, UnsafeRawBufferPointer($0)) }
     }
 
-    /// What was asked for, on standard output.
+    /// Writes requested data to standard output.
     static func show(_ text: String) throws(SystemFault) {
         let bytes = Array(text.utf8)
         let result = bytes.withUnsafeBytes { bytes in Result { () throws(SystemFault) in try writeAll(1, bytes) } }

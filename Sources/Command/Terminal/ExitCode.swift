@@ -1,4 +1,4 @@
-// How the command ends: promises to scripts, listed in the README and in `switchyard --help`.
+// The exit codes of the command. Scripts rely on them. They are listed in the README and in `switchyard --help`.
 
 enum ExitCode {
     static let delivered: Int32 = 0
@@ -11,9 +11,9 @@ enum ExitCode {
 
     static let table: [(Int32, String)] = [
         (delivered, "every event was delivered, or waits on disk for the next run; the last message says how many"),
-        (noValue, "an expression gave no value for the event (of eval)"),
+        (noValue, "an expression gave no value for the event (eval)"),
         (usage, "the command was used wrongly"),
-        (invalidInput, "some input was invalid (of a run only with --strict)"),
+        (invalidInput, "some input was invalid (run: only with --strict)"),
         (undelivered, "something could not be delivered or read, or is lost or damaged; or another router has the state folder"),
         (`internal`, "a fault of the program itself"),
         (configuration, "the configuration or an expression is wrong, or the descriptor of --acks is not open"),

@@ -1,4 +1,4 @@
-// The manual page, in troff, from the same declarations as `--help`. `switchyard help --man` prints it; `make install` installs it.
+// Makes the manual page, in troff, from the same declarations as `--help`. `switchyard help --man` prints it; `make install` installs it.
 
 enum ManPage {
     static var text: String {
@@ -15,10 +15,10 @@ enum ManPage {
     }
 
     private static let description = """
-        Events come in as JSON, one object a line. Each route of routes.json decides by filter, consent and sample whether it wants \
+        Events come in as JSON, one object per line. Each route of routes.json decides by filter, consent and sample whether it wants \
         an event, edits its copy, and hands it to its providers. Providers are modules that are loaded at run time.
 
-        Without a command it runs. Standard output carries data only. Everything said to a person goes to standard error, one line each.
+        Without a command, the router runs. Standard output carries data only. All messages go to standard error, one per line.
         """
 
     private static let files = [
@@ -28,10 +28,10 @@ enum ManPage {
     ]
 
     private static let environment = [
-        ("SWITCHYARD_PLUGINS", "Further folders of modules: absolute paths, with colons between."),
+        ("SWITCHYARD_PLUGINS", "Further folders of modules: absolute paths, separated by colons."),
         ("STATE_DIRECTORY, XDG_STATE_HOME", "Where the state folder is, unless --state names it."),
-        ("SWITCHYARD_KEY", "The key by which switchyard send may send."),
-        ("NO_COLOR", "When it is not empty, nothing is coloured."),
+        ("SWITCHYARD_KEY", "The key that switchyard send presents to the router."),
+        ("NO_COLOR", "If it is not empty, the output has no colours."),
     ]
 
     private static let examples = [
@@ -72,7 +72,7 @@ enum ManPage {
         rows.map { ".TP\n\\fB\(escaped($0))\\fR\n\(escaped($1))\n" }.joined()
     }
 
-    /// An empty line is the end of a paragraph.
+    /// Returns paragraphs in troff. An empty line ends a paragraph.
     private static func paragraphs(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { $0.isEmpty ? ".PP\n" : escaped(String($0)) + "\n" }.joined()
     }
@@ -81,7 +81,7 @@ enum ManPage {
         text.prefix(1).uppercased() + text.dropFirst() + (text.hasSuffix(".") ? "" : ".")
     }
 
-    /// Text as troff takes it for itself: no line begins with a request, and what is not ASCII goes by its number.
+    /// Escapes text, so that troff does not take a line for a request. Characters outside ASCII are written by their numbers.
     private static func escaped(_ text: String) -> String {
         var out = ""
         for scalar in text.unicodeScalars {

@@ -1,6 +1,6 @@
-// What a command does when a module calls exit() in the router's own process. Before a run has begun, and in a command that reads no
-// events, there is nothing to account for: it is said, and the process ends. A run settles what it has first: the lane of the
-// provider stops as that of a module that hangs, the others deliver what was read, and the account is told.
+// Handles a module that calls exit() in the router's own process. Before a run has begun, and in a command that reads no events, there is
+// nothing to account for: a message is written, and the process ends. A run settles its events first: the lane of the provider stops like
+// that of a module that hangs, the other lanes deliver what was read, and the account is written.
 
 import Glibc
 import Platform
@@ -8,7 +8,7 @@ import PluginHost
 import Router
 
 enum ModuleExits {
-    /// From now on such a call ends the process at once, with that code.
+    /// From now on, such a call ends the process at once, with this code.
     static func endAtOnce(_ code: Int32, say: @escaping @Sendable (String) -> Void) {
         ExitGuard.begin { call in
             say("\(words(call)); \(way)")
@@ -16,23 +16,23 @@ enum ModuleExits {
         }
     }
 
-    /// From now on such a call ends the run, which the shutdown may take so long.
+    /// From now on, such a call ends the run. `time` is the deadline of the shutdown.
     static func end(_ router: Router, within time: Duration, say: @escaping @Sendable (String) -> Void) {
         ExitGuard.begin { call in
             say("\(words(call)) and is not called again; the router ends, with code \(ExitCode.undelivered); \(way)")
             router.stop(providers: call.providers, for: "the module \(call.words)", isInDelivery: call.isInDelivery)
             Signals.end()
-            // What the module holds, such as a lock of a library, may hold up the end.
+            // The module may still hold something that blocks the shutdown, such as a lock of a library.
             Thread.start("last resort") {
                 let until = Clock.system.now() + time + .seconds(15)
                 Monitor(()).waitUntilReady { _ in Clock.system.now() >= until ? .ready(()) : .notBefore(until) }
-                say("the router does not come to its end, since the module \(call.words); ending without an account")
+                say("the router cannot finish, since the module \(call.words); ending without an account")
                 _exit(ExitCode.undelivered)
             }.detach()
         }
     }
 
-    private static let way = "\"isolate\": true keeps the end of a module's process from the router"
+    private static let way = "with \"isolate\": true a module that ends does not end the router"
 
     private static func words(_ call: ExitGuard.Call) -> String {
         let whose = call.provider.map { printable($0) + ": " } ?? ""

@@ -1,7 +1,7 @@
-// Signals. A run takes them by a thread of its own: SIGINT and SIGTERM end it (twice: without waiting for providers, three times: at
-// once), SIGHUP reopens files and reads the configuration anew. Nothing that the thread does waits for anything, so that it hears the next
-// signal whatever hangs: standard error, a disk or a module. A replay takes SIGINT and SIGTERM in the same way. Every other command leaves
-// them to the system.
+// Handles signals. A run takes them on its own thread. SIGINT and SIGTERM end the run; a second one ends it without waiting for providers,
+// and a third one ends the process at once. SIGHUP reopens files and reloads the configuration. The signal thread never waits, so that it
+// receives the next signal even while standard error, a disk or a module hangs. A replay takes SIGINT and SIGTERM in the same way. Every
+// other command leaves signals to the system.
 
 import Glibc
 import Platform
@@ -10,32 +10,32 @@ import Router
 
 enum Signals {
     fileprivate struct State: Sendable {
-        /// What the signals end, a run or a replay; neither: it is still being prepared.
+        /// The run or the replay that the signals end. Both are nil while it is still being prepared.
         var router: Router?
         var replay: Replay?
-        /// How long what the provider of the replay has in its hands may take.
+        /// How long the batches of a replay that are in flight may take.
         var grace = Duration.zero
-        /// What else is to be done when the run is told to end; it must not wait.
+        /// Called when the run is told to end. It must not wait.
         var ending: @Sendable () -> Void = {}
         var reload: @Sendable () -> Void = {}
         var say = Console.say
-        /// How often it was told to end.
+        /// The number of times that it was told to end.
         var ends = 0
-        /// What is being done and said on account of that, by other threads.
+        /// The number of other threads that still act on such a request.
         var underWay = 0
-        /// How many reopenings were asked for since one began.
+        /// The number of requests to reopen since the thread that reopens was started. It is 0 if there is no such thread.
         var reopens = 0
     }
     private static let taken: [Int32] = [SIGINT, SIGTERM, SIGHUP]
     private static let state = Monitor(State())
 
-    /// A reader that left and a file at its limit are answers of the system, not the end of the process.
+    /// Ignores SIGPIPE and SIGXFSZ, so that a closed pipe or a file at its limit makes a write fail and does not end the process.
     static func ignoreFailedWrites() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// Before any other thread is started: the threads to come leave the signals to the one that waits for them.
+    /// Starts the signal thread. Call this before any other thread starts, so that all later threads leave the signals to it.
     static func take() {
         var set = makeSet(taken)
         pthread_sigmask(SIG_BLOCK, &set, nil)
@@ -48,7 +48,7 @@ enum Signals {
         }.detach()
     }
 
-    /// From now on the signals are the router's.
+    /// From now on, the signals act on the router.
     static func serve(
         _ router: Router, ending: @escaping @Sendable () -> Void, reload: @escaping @Sendable () -> Void,
         say: @escaping @Sendable (String) -> Void
@@ -61,7 +61,7 @@ enum Signals {
         }
     }
 
-    /// From now on SIGINT and SIGTERM end the replay.
+    /// From now on, SIGINT and SIGTERM end the replay.
     static func serve(_ replay: Replay, within time: Duration, say: @escaping @Sendable (String) -> Void) {
         state.withLock { state in
             (state.replay, state.grace) = (replay, time)
@@ -69,12 +69,12 @@ enum Signals {
         }
     }
 
-    /// Ends a run as the first signal would, unless one has already.
+    /// Ends a run like the first signal, unless it is already ending.
     static func end() {
         if state.withLock({ $0.ends == 0 }) { act(on: SIGTERM) }
     }
 
-    /// Gives a moment to what is still being said, so that the end of the process does not cut it off.
+    /// Waits at most one second for messages that other threads still write, so that the end of the process does not cut them off.
     static func settle() {
         let moment = Clock.system.now() + .seconds(1)
         state.waitUntilReady { state in
@@ -100,14 +100,14 @@ enum Signals {
             }
             aside {
                 if !isFirst { router.hurry() }
-                say(isFirst ? "ending: delivering what was read; again to end at once" : "ending at once")
+                say(isFirst ? "ending: delivering what was read; signal again to end at once" : "ending at once")
             }
         } else if let replay {
             replay.stop(within: isFirst ? grace : .zero)
             aside {
                 say(
                     isFirst
-                        ? "ending: nothing more is sent, what the provider has in its hands is awaited; again to end at once"
+                        ? "ending: sending nothing more, waiting for batches in flight; signal again to end at once"
                         : "ending at once")
             }
         }
@@ -121,7 +121,7 @@ enum Signals {
         }.detach()
     }
 
-    /// One thread at a time; what is asked for in the meantime is done once more.
+    /// Reopens on one thread at a time. Requests that come meanwhile are served by one more reopening.
     private static func reopen(_ router: Router) {
         let isFirst = state.withLock { state in
             state.reopens += 1
@@ -138,7 +138,7 @@ enum Signals {
         }.detach()
     }
 
-    /// As if nobody had taken the signal. nohup has SIGHUP ignored, and that stays.
+    /// Handles the signal as if it were not taken. If nohup has set SIGHUP to be ignored, it stays ignored.
     private static func endByDefault(_ number: Int32) {
         if number != SIGHUP { signal(number, SIG_DFL) }
         var set = makeSet([number])
@@ -156,7 +156,7 @@ enum Signals {
 }
 
 extension Signals.State {
-    /// How many were asked for, when that is more than was done; else there are none any more.
+    /// Returns the number of requests if some are still to be done. Otherwise it resets the number and returns nil.
     fileprivate mutating func reopens(after done: Int) -> Int? {
         if reopens > done { return reopens }
         reopens = 0

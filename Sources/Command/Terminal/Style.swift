@@ -1,4 +1,4 @@
-// Colour for a terminal, and only for one: never into a pipe or a file, never against NO_COLOR.
+// Colours text on a terminal. It never colours a pipe or a file, and never if NO_COLOR is set or the terminal is dumb.
 
 import Glibc
 

@@ -1,17 +1,17 @@
-// The seal: the only place where an event is admitted. It compares what a route demands with the state of consent of the event, and makes
-// an `Admitted` when the state covers the demand. A parcel takes nothing without one, so no event reaches a provider that did not pass.
-// In doubt it denies: what is unknown, broken, unreadable or not covered is not admitted, unless nothing is demanded.
+// The seal: the only place where an event is admitted. It compares the demand of a route with the consent state of the event, and makes an
+// `Admitted` if the state covers the demand. A parcel takes no event without an `Admitted`, so no event reaches a provider without passing
+// the gate. In doubt the seal denies: if something is demanded, an unknown, broken, unreadable or insufficient state is not admitted.
 
 internal import Events
 
-/// A set of the plan's purposes, in words of 64 bits. Whoever holds one knows how many words it has.
+/// A set of the plan's purposes, in words of 64 bits. The holder must know the number of words.
 public typealias Purposes = UnsafePointer<UInt64>
 
-/// What a route demands of an event.
+/// The demand of a route on an event.
 public struct Demand: BitwiseCopyable {
     /// An index into the plan's levels; 0 demands nothing.
     public var level: Int
-    /// Nil: no purpose is demanded.
+    /// It is nil if no purpose is demanded.
     public var purposes: Purposes?
 
     public init(level: Int = 0, purposes: Purposes? = nil) {
@@ -22,7 +22,7 @@ public struct Demand: BitwiseCopyable {
     @inlinable @inline(__always) public var isEmpty: Bool { level == 0 && purposes == nil }
 }
 
-/// What the subjects of an event consent to.
+/// The consent of an event's subjects.
 public struct ConsentState: BitwiseCopyable {
     public enum Kind: UInt8, BitwiseCopyable {
         case known, unknown
@@ -32,7 +32,7 @@ public struct ConsentState: BitwiseCopyable {
         case unreadable
     }
     public var kind: Kind
-    /// 0 unless the state is known or assumed.
+    /// The level. It is 0 unless the state is known or assumed.
     public var level: Int
     public var granted: Purposes
 
@@ -43,7 +43,7 @@ public struct ConsentState: BitwiseCopyable {
     }
 }
 
-/// Why the gate denied an event. The raw values are the words that accounts and metrics use.
+/// The reason why the gate denied an event. The raw values are the words that accounts and metrics use.
 public enum Denial: String, Hashable, Sendable, CaseIterable {
     /// Nothing is known of the subject, and the configuration denies the unknown.
     case unknown
@@ -57,21 +57,22 @@ public enum Denial: String, Hashable, Sendable, CaseIterable {
     case unreadable
     /// The clock is behind the ledger, so the latest decision cannot be known.
     case clock
-    /// The event had to be held, and there was no room for it.
+    /// The event had to be held, and the configured limit was reached.
     case full
     /// The event had to be held, and could not be stored.
     case unstored
 }
 
-/// What the decision goes by besides the demand: how wide a set of purposes is, and which members of events demand levels of their own.
+/// The settings of the decision besides the demand: the width of a set of purposes, and the members of events that demand levels of their
+/// own.
 public struct AdmissionRules: BitwiseCopyable {
-    /// Words in a set of purposes.
+    /// The number of words in a set of purposes.
     @usableFromInline let width: Int
-    /// Whether some member of events demands a level of its own.
+    /// True if a member of events demands a level of its own.
     public let cutsFields: Bool
-    /// By level: the highest level that a member demands which an event of that level keeps.
+    /// For each level of an event, the highest level that is demanded by a member that the event keeps.
     @usableFromInline let keeps: UnsafeBufferPointer<Int>
-    /// By level: how an entry has it.
+    /// For each level, its entry level.
     @usableFromInline let entryLevels: UnsafeBufferPointer<UInt8>
 
     public init(width: Int, cutsFields: Bool, keeps: UnsafeBufferPointer<Int>, entryLevels: UnsafeBufferPointer<UInt8>) {
@@ -85,9 +86,9 @@ public struct AdmissionRules: BitwiseCopyable {
 
 /// Permission to send one event by one route.
 public struct Admitted: ~Copyable {
-    /// The level of the event's state; members that demand more must be cut. 0 where no member demands a level of its own.
+    /// The level of the event's state. Members that demand more must be cut. It is 0 if no member demands a level of its own.
     public let stateLevel: Int
-    /// The level that the event must keep while it waits, for its entry.
+    /// The level for the event's entry. The subjects must still have it when the event is handed over.
     let entryLevel: UInt8
 
     @usableFromInline init(stateLevel: Int = 0, entryLevel: UInt8 = EntryLevel.none) {
@@ -104,8 +105,8 @@ public enum Passage: ~Copyable {
 }
 
 public enum Admission {
-    /// Compares the demand with the state, which is asked for only when it decides something. `rules`: nil when the configuration has no
-    /// consent section, so that the gate is off.
+    /// Compares the demand with the state. The state is requested only if it matters. `rules` is nil if the configuration has no consent
+    /// section; then every event is admitted.
     @inlinable @inline(__always) public static func decide(
         _ demand: Demand, _ rules: UnsafePointer<AdmissionRules>?, state: () -> ConsentState
     ) -> Passage {

@@ -1,15 +1,15 @@
-// What leaves a lane at once: events for one provider, sealed. It never changes after it was made.
+// Events for one provider that leave a lane together. All of them were admitted. A batch never changes after it was made.
 
 internal import Events
 
 public final class Batch: @unchecked Sendable {
-    /// NDJSON; it lives as long as the batch.
+    /// The events as NDJSON. The bytes live as long as the batch.
     public let bytes: UnsafeRawBufferPointer
-    /// For each event the offset one past its newline.
+    /// For each event, the offset one past its newline.
     public let ends: UnsafeBufferPointer<UInt64>
-    /// For each event when it came in, in nanoseconds since 1970.
+    /// For each event, its arrival time, in nanoseconds since 1970.
     public let arrivals: UnsafeBufferPointer<Int64>
-    /// These too live as long as the batch.
+    /// The entries, which also live as long as the batch.
     public let entries: UnsafeBufferPointer<Entry>
     public let subjects: UnsafeBufferPointer<SubjectKey>
     private let parcel: Parcel
@@ -42,14 +42,14 @@ public final class Batch: @unchecked Sendable {
         return UnsafeRawBufferPointer(rebasing: bytes[start..<Int(entries[index].end) - 1])
     }
 
-    /// The events of several batches, one behind the other.
+    /// Joins the events of several batches, one batch after the other.
     public convenience init(joining batches: [Batch]) {
         var whole = Parcel(roomFor: batches)
         for batch in batches { whole.append(copying: 0..<batch.count, of: batch.parcel) }
         self.init(whole)
     }
 
-    /// A batch of just these events, in this order: what is left when the others have been settled.
+    /// Returns a batch of only these events, in this order: what is left when the others have been settled.
     public func subset(_ indices: some Sequence<Int>) -> Batch {
         var part = Parcel()
         for index in indices { part.append(copying: index, of: parcel) }

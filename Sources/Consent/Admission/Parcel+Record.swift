@@ -1,15 +1,15 @@
-// How a spool keeps what a lane was given: the events as they are, and beside them what the lane knows of each. What is
-// read back was admitted by the gate before it was stored, and nothing else may be: hence the door has a lock.
+// The format of a stored batch: the events as they are, and an index with what the lane knows about each event. Reading a batch back skips
+// the gate, because the events were admitted before they were stored. Only the spool may therefore use these functions (`@_spi(Spool)`).
 
 public import Events
 
-/// What an entry is on disk, in little-endian order: where it ends (4 bytes), its route by the file's own number (2), one byte
-/// whose lowest bit says that it is immediate and whose others are its level by the file's own number (1), how many subjects it has (1), where its message id begins and how long it is (4, 4), when it came in (8).
-/// Behind all entries stand the subjects, 16 bytes each.
+/// The size of an entry on disk. It has these little-endian fields: the end of the event (4 bytes); its route by the file's own number (2);
+/// a byte whose lowest bit is `isImmediate` and whose other bits are the level by the file's own number (1); the number of its subjects
+/// (1); the offset and the length of its message id (4, 4); its arrival time (8). The subjects follow all entries, 16 bytes each.
 private let recordSize = 24
 
 extension Batch {
-    /// Appends the entries as they are kept; `route` and `level` give the file's numbers for those of the run.
+    /// Appends the index. `route` and `level` return the file's numbers for those of the run.
     @_spi(Spool) public func appendIndex(
         to out: inout ByteBuffer, route: (UInt16) -> UInt16, level: (UInt8) -> UInt8
     ) {
@@ -34,7 +34,7 @@ extension Batch {
         }
     }
 
-    /// The batch that was stored; nil: the bytes make no sense together.
+    /// Restores a stored batch. Returns nil if the bytes are not consistent.
     @_spi(Spool) public convenience init?(
         restoring payload: UnsafeRawBufferPointer, index: UnsafeRawBufferPointer, count: Int, route: (UInt16) -> UInt16?,
         level: (UInt8) -> UInt8
@@ -58,12 +58,12 @@ extension Batch {
     }
 }
 
-/// What stands beside stored events: enough to tell whose they are, without them.
+/// The index of a stored batch: enough to find the events of a subject without reading the events.
 @_spi(Spool) public struct BatchIndex {
     public private(set) var entries: [Entry] = []
     public private(set) var subjects: [SubjectKey] = []
 
-    /// nil: the bytes make no sense together.
+    /// Returns nil if the bytes are not consistent.
     public init?(_ index: UnsafeRawBufferPointer, count: Int, route: (UInt16) -> UInt16?, level: (UInt8) -> UInt8) {
         guard count > 0, count <= index.count / recordSize else { return nil }
         var subjectsAt = count * recordSize
@@ -94,6 +94,6 @@ extension Batch {
         guard subjectsAt == index.count else { return nil }
     }
 
-    /// Whether some event is of one of them.
+    /// True if an event belongs to one of these subjects.
     public func holds(_ subjects: Set<SubjectKey>) -> Bool { self.subjects.contains(where: subjects.contains) }
 }

@@ -1,9 +1,9 @@
-// What a worker has edited for one lane from one block. A lane takes parcels and nothing else, and only an `Admitted`
-// gets an event into one, so that no event reaches a provider without having passed the consent gate.
+// The events that a worker edited for one lane from one block. A lane takes only parcels, and only an `Admitted` puts an event into one. So
+// no event reaches a provider without passing the consent gate.
 
 public import Events
 
-/// A 128-bit keyed value that stands for a subject's id.
+/// A 128-bit keyed hash of a subject's id.
 public struct SubjectKey: Hashable, Sendable, BitwiseCopyable {
     public var high: UInt64
     public var low: UInt64
@@ -13,24 +13,24 @@ public struct SubjectKey: Hashable, Sendable, BitwiseCopyable {
     }
 }
 
-/// What a lane must know of one event without parsing it again.
+/// The facts that a lane needs about an event without parsing it again.
 public struct Entry: Sendable, BitwiseCopyable {
-    /// One past the event's line end, counted from the start of the parcel or batch.
+    /// The offset one past the event's line end, from the start of the parcel or batch.
     public var end: UInt32
-    /// The route that sent it, by its number in the run's `RunNames`.
+    /// The route that sent the event, by its number in the run's `RunNames`.
     public var route: UInt16
-    /// Whether it must not wait for its batch to fill.
+    /// True if the event must not wait until its batch is full.
     public var isImmediate: Bool
-    /// The level that it demanded when it was admitted, with what it still holds, as `EntryLevel` writes it.
+    /// The level that was demanded when the event was admitted, also by the members that it kept, as an `EntryLevel`.
     public var level = EntryLevel.none
-    /// How many of the parcel's subjects are this event's, and where they begin.
+    /// The number of the event's subjects, and the index of the first among the parcel's subjects.
     public var subjectCount: UInt8
     public var firstSubject: UInt32
-    /// The event's `messageId` as it stands in its bytes, without quotes, from the start of the event; count 0: it has
-    /// none, or no rule of the plan asked where it stands, or a transform made it.
+    /// The offset and the length of the event's `messageId`, without quotes, from the start of the event. The length is 0 if the event has
+    /// none, if no rule of the plan needs its place, or if a transform made it.
     public var messageIDOffset: UInt32
     public var messageIDCount: UInt32
-    /// When its block came in, in nanoseconds since 1970.
+    /// The arrival time of its block, in nanoseconds since 1970.
     public var arrival: Int64
 }
 
@@ -46,7 +46,7 @@ public struct Parcel: ~Copyable, Sendable {
         subjectColumn = Column()
     }
 
-    /// An empty one with room for so many times what another one holds, and a little more.
+    /// Makes an empty parcel with space for `times` the content of another one, and a little more.
     public init(roomFor other: borrowing Parcel, times: Int = 1) {
         func room(_ count: Int) -> Int { count * times + count / 8 }
         bytes = ByteBuffer(capacity: room(other.bytes.count))
@@ -60,9 +60,9 @@ public struct Parcel: ~Copyable, Sendable {
         subjectColumn = Column(capacity: batches.reduce(0) { $0 + $1.subjects.count })
     }
 
-    /// One for each event. Valid until the parcel changes.
+    /// The entries, one for each event. They are valid until the parcel changes.
     public var entries: UnsafeBufferPointer<Entry> { entryColumn.all }
-    /// Those of all events. Valid until the parcel changes.
+    /// The subjects of all events. They are valid until the parcel changes.
     public var subjects: UnsafeBufferPointer<SubjectKey> { subjectColumn.all }
 
     public var isEmpty: Bool { entryColumn.count == 0 }
@@ -74,13 +74,13 @@ public struct Parcel: ~Copyable, Sendable {
         subjectColumn.removeAll()
     }
 
-    /// An event's line in the parcel that its copy was first written to. Valid until that parcel changes.
+    /// An event's line in the parcel that it was first written to. It is valid until that parcel changes.
     public struct Line {
         public let text: ByteRun
         let messageID: MessageIDPlace
     }
 
-    /// Where an event's `messageId` stands in its line, without quotes; a count of 0: it has none that is known.
+    /// The place of an event's `messageId` in its line, without quotes. A count of 0 means that no `messageId` is known.
     public struct MessageIDPlace: BitwiseCopyable {
         public var offset: UInt32
         public var count: UInt32
@@ -91,7 +91,7 @@ public struct Parcel: ~Copyable, Sendable {
         }
     }
 
-    /// What the judge knows of a copy besides its bytes.
+    /// The facts that the judge knows about an edited event besides its bytes.
     public struct Note {
         public var route: UInt16
         public var isImmediate: Bool
@@ -106,8 +106,8 @@ public struct Parcel: ~Copyable, Sendable {
         }
     }
 
-    /// A place behind the last event where a line of at most `room` bytes, with its line end, can be written. What is written there is no
-    /// event before `append` makes it one. Valid until the parcel changes.
+    /// Returns a place after the last event for a line of at most `room` bytes, including its line end. What is written there becomes an
+    /// event only through `append`. The place is valid until the parcel changes.
     @inline(__always) public mutating func place(forLineOf room: Int) -> UnsafeMutablePointer<UInt8> {
         bytes.reserve(room)
         return bytes.base + bytes.count
@@ -118,21 +118,22 @@ public struct Parcel: ~Copyable, Sendable {
         _ admitted: borrowing Admitted, _ note: Note, lineOf count: Int, messageID: MessageIDPlace
     ) -> Line {
         let first = bytes.base + bytes.count
-        precondition(count > 0 && bytes.count &+ count <= bytes.capacity, "a line fits the room that was made for it")
-        assert(first[count - 1] == UInt8(ascii: "\n"), "a line ends")
+        precondition(count > 0 && bytes.count &+ count <= bytes.capacity, "the line fits the reserved space")
+        assert(first[count - 1] == UInt8(ascii: "\n"), "the line ends with a newline")
         bytes.extend(by: count)
         append(admitted.entryLevel, note, messageID)
         return Line(text: ByteRun(base: Bytes(first), count: count), messageID: messageID)
     }
 
-    /// Appends a copy of a line that another parcel of the same route has got.
+    /// Appends a copy of a line that another parcel of the same route already has.
     @inline(__always) public mutating func append(_ admitted: borrowing Admitted, _ note: Note, copyOf line: Line) {
         bytes.append(line.text.base, line.text.count)
         append(admitted.entryLevel, note, line.messageID)
     }
 
     @inline(__always) private mutating func append(_ level: UInt8, _ note: Note, _ messageID: MessageIDPlace) {
-        // Events and routes were counted before, and a block is under 4 GB; a parcel that outgrows it must not go on.
+        // A block is smaller than 4 GB, and the number of an event's subjects was limited before. The conversion of the end traps if a
+        // parcel reaches 4 GB.
         entryColumn.append(
             Entry(
                 end: UInt32(bytes.count), route: note.route, isImmediate: note.isImmediate, level: level,
@@ -146,7 +147,7 @@ public struct Parcel: ~Copyable, Sendable {
 // MARK: - Moving admitted events between parcels
 
 extension Parcel {
-    /// Copies one event of another parcel to the end of this one. It was admitted when it got into that one.
+    /// Copies one event of another parcel to the end of this one. The event was admitted when it was put into the other parcel.
     public mutating func append(copying index: Int, of other: borrowing Parcel) {
         append(copying: index..<index + 1, of: other)
     }

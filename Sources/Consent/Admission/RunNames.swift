@@ -1,6 +1,5 @@
-// The names of all routes that events of this run came by, and those of all levels that they were admitted under: those of the plan,
-// those of plans that a reload replaced, and those that a spool still knows from an earlier run. A number, once given, stands for its
-// name to the end of the run.
+// The names of all routes that events of this run came by, and those of all levels that they were admitted under. They include names of
+// replaced plans, and names that a spool has from an earlier run. A number that was given stands for its name until the run ends.
 
 internal import Platform
 
@@ -12,7 +11,7 @@ public final class RunNames: Sendable {
         var numbers: [String: UInt16] = [:]
     }
 
-    /// These names have the numbers from 0 on, in their order, also those that are there twice.
+    /// Gives these names the numbers from 0 on, in their order. A name that occurs twice takes up two numbers.
     public init(_ names: [String] = []) {
         state.withLock { state in
             state.names = names
@@ -20,7 +19,7 @@ public final class RunNames: Sendable {
         }
     }
 
-    /// The number of that name, a new one if need be. nil: there are as many names as an entry can tell apart.
+    /// Returns the number of the name, and gives it a new one if needed. Returns nil if an entry cannot hold more numbers.
     public func number(of name: String) -> UInt16? {
         state.withLock { state in
             if let number = state.numbers[name] { return number }

@@ -1,14 +1,14 @@
-// Which events are of some subjects, found by what stands beside them and without parsing them.
+// Finds the events of some subjects by their entries, without parsing the events.
 
 internal import Events
 
 extension Batch {
-    /// By index.
+    /// Returns the indices of the events of these subjects.
     public func events(of subjects: Set<SubjectKey>) -> [Int] {
         entries.indices.filter { index in self.subjects(of: index).contains(where: subjects.contains) }
     }
 
-    /// The keys of the subjects of one event.
+    /// Returns the subjects of one event.
     public func subjects(of index: Int) -> [SubjectKey] {
         let first = Int(entries[index].firstSubject)
         return Array(subjects[first..<first + Int(entries[index].subjectCount)])

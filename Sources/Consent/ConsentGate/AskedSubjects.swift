@@ -1,5 +1,5 @@
-// For whom a judge looked something up, as a filter that forgets nobody and may name others too: a bit for each subject, so that it
-// costs next to nothing to note one.
+// A filter of the subjects that a judge looked up. It never misses one of them, and may report others too. Each subject sets one bit, so
+// noting a subject costs almost nothing.
 
 internal import Admission
 
@@ -19,12 +19,12 @@ struct AskedSubjects: ~Copyable {
         place.pointee = place.pointee | AskedSubjects.bit(key)
     }
 
-    /// False: it was not asked for.
+    /// Returns false if the subject was certainly not looked up.
     func mayContain(_ key: SubjectKey) -> Bool { bits[AskedSubjects.word(key)] & AskedSubjects.bit(key) != 0 }
 
     func removeAll() { bits.update(repeating: 0, count: AskedSubjects.words) }
 
-    // Not the bits by which the records find their places.
+    // The hash uses other bits of the key than the tables of `ConsentRecords`.
     @inline(__always) private static func word(_ key: SubjectKey) -> Int { Int(truncatingIfNeeded: key.high >> 6) & (words - 1) }
     @inline(__always) private static func bit(_ key: SubjectKey) -> UInt64 { 1 << (key.high & 63) }
 }

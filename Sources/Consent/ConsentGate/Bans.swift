@@ -1,14 +1,15 @@
-// Withdrawals whose destruction is not done, by subject: what came in before them may not go, whatever is said later.
+// The withdrawals whose destruction is not finished, by subject. An event that came in before such a withdrawal is not delivered, even if
+// the subject consents again.
 
 internal import Admission
 
 struct Bans {
     struct Ban {
-        /// Of its receipt.
+        /// The number of the withdrawal's receipt.
         var number: Int64
-        /// When it was written down, in nanoseconds since 1970.
+        /// The time when the withdrawal was written, in nanoseconds since 1970.
         var time: Int64
-        /// nil: everything was withdrawn.
+        /// The withdrawn purposes. It is nil if everything was withdrawn.
         var purposes: [String]?
     }
 

@@ -1,4 +1,4 @@
-// What the consent section demands and knows, compiled: levels, purposes and where an event carries consent.
+// The consent section, compiled: its levels, its purposes, and the members of an event that carry consent.
 
 internal import Admission
 internal import Events
@@ -10,15 +10,15 @@ struct ConsentRules: BitwiseCopyable {
         let purposes: Purposes
     }
 
-    /// Another name of purposes.
+    /// Another name for one or more purposes.
     struct Alias: BitwiseCopyable {
         let name: ByteRun
         let purposes: Purposes
     }
 
-    /// Where an event carries consent.
+    /// The slots of the members that carry consent.
     struct Members: BitwiseCopyable {
-        /// The object that holds the next three and the last three.
+        /// The object that holds the next three members and the last three.
         let consent: Int
         let level: Int
         let purposes: Int
@@ -56,23 +56,23 @@ struct ConsentRules: BitwiseCopyable {
 
     let members: Members
     let levels: UnsafeBufferPointer<Level>
-    /// Whether the levels name purposes; if not, levels and purposes are two separate things.
+    /// True if the levels name purposes. If not, levels and purposes are independent.
     let levelsHavePurposes: Bool
-    /// By name, sorted by length, then by bytes; the index is the purpose's bit.
+    /// The names of the purposes, sorted by length, then by bytes. The index is the bit of the purpose.
     let names: UnsafeBufferPointer<ByteRun>
-    /// By name, as `names` are.
+    /// The aliases, sorted by name like `names`.
     let aliases: UnsafeBufferPointer<Alias>
-    /// Words in a set.
+    /// The number of words in a set of purposes.
     let width: Int
     /// The empty set.
     let nothing: Purposes
-    /// What Global Privacy Control refuses, and whether that is anything at all.
+    /// The purposes that Global Privacy Control refuses, and whether there are any.
     let gpc: Purposes
     let gpcRefuses: Bool
     let map: ConsentMap
-    /// What is assumed of the unknown.
+    /// The assumptions about unknown subjects.
     var unknown: UnknownRules
-    /// Of the text that must have been consented to, at least; empty: any.
+    /// The least version of the text that must have been consented to. It is empty if any version counts.
     private let minimumVersion: ByteRun
 
     init(_ plan: ConsentPlan, demands: [ConsentDemand], slots: [Int], unknownSlot: Int, in store: Store) {
@@ -105,7 +105,7 @@ struct ConsentRules: BitwiseCopyable {
         minimumVersion = store.text(Array((plan.minimumVersion ?? "").utf8))
     }
 
-    /// Whether consent to a text of this version counts.
+    /// True if consent to a text of this version counts.
     func isRecent(_ version: String?) -> Bool {
         guard minimumVersion.count > 0 else { return true }
         return version.map { !NaturalOrder.precedes(Array($0.utf8), Array(minimumVersion.bytes)) } ?? false
@@ -134,10 +134,10 @@ struct ConsentRules: BitwiseCopyable {
         return store.list(words).baseAddress!
     }
 
-    /// The bit of a purpose; nil for one that the plan does not speak of.
+    /// Returns the bit of a purpose, or nil if the plan does not name it.
     func purpose(_ name: ByteRun) -> Int? { ConsentRules.find(name, among: names.count) { names[$0] } }
 
-    /// What a name means besides; nil for one that the map does not speak of.
+    /// Returns the purposes that the map gives to a name, or nil if the map does not have the name.
     func alias(_ name: ByteRun) -> Purposes? {
         aliases.isEmpty ? nil : ConsentRules.find(name, among: aliases.count) { aliases[$0].name }.map { aliases[$0].purposes }
     }
@@ -167,10 +167,10 @@ struct ConsentRules: BitwiseCopyable {
         return true
     }
 
-    /// Whether some purpose is in both.
+    /// True if a purpose is in both sets.
     func meet(_ a: Purposes, _ b: Purposes) -> Bool { (0..<width).contains { a[$0] & b[$0] != 0 } }
 
-    /// The highest level whose purposes are all granted.
+    /// Returns the highest level whose purposes are all granted.
     @inline(__always) func amount(_ granted: Purposes) -> Int {
         var level = levels.count - 1
         while level > 0, !contains(granted, levels[level].purposes) { level -= 1 }

@@ -1,29 +1,29 @@
-// What one event says to the ledger: pure values, in the words of the configuration. Whether it may be done is for others to tell; here
-// stands what is left of it where only refusals count.
+// The statement of one event for the ledger, as pure values with the names of the configuration. The caller decides whether the source may
+// write. This file also computes what is left of a statement if only refusals count.
 
 internal import Plans
 
-/// A decision that came in an event.
+/// A statement of consent in an event.
 public struct ConsentAction: Sendable, Equatable {
     public enum Act: Sendable, Equatable {
-        /// All that is granted and refused, in place of what was said before.
+        /// The complete terms, which replace the terms before.
         case state(ConsentTerms)
-        /// These purposes are refused; the rest of what was said stays.
+        /// These purposes are refused; the rest of the terms stays.
         case refuse([String])
-        /// The same, and what waits of it is destroyed; nil: everything.
+        /// These purposes are refused, and waiting events that need them are destroyed. Nil means everything.
         case withdraw([String]?)
-        /// The ids are one person's.
+        /// The ids belong to one person.
         case tie
-        /// The ids stand for themselves again.
+        /// The ids are untied.
         case untie
-        /// It says nothing; why, without a word of the event.
+        /// The statement is invalid, for this reason. The reason repeats nothing of the event.
         case broken(String)
     }
 
     public var act: Act
-    /// Whom it is about: the raw ids, each once.
+    /// The raw ids of its subjects, without duplicates.
     public var ids: [[UInt8]]
-    /// When the person said so, as the event has it, in nanoseconds since 1970.
+    /// The time when the person decided, as the event says, in nanoseconds since 1970.
     public var time: Int64?
 
     public init(act: Act, ids: [[UInt8]], time: Int64? = nil) {
@@ -32,8 +32,8 @@ public struct ConsentAction: Sendable, Equatable {
         self.time = time
     }
 
-    /// When it counts as decided, where something was decided before; nil: now. A refusal is never late, whatever the clock says of whoever
-    /// sent it.
+    /// Returns the time of the decision, given the time of the decision before; nil means now. A refusal is never earlier than the decision
+    /// before, so a wrong clock of the sender cannot make it late.
     public func decided(after last: Int64?) -> Int64? {
         if case .state(let terms) = act, terms.grants { return time }
         return time.map { max($0, last ?? .min) }
@@ -41,16 +41,16 @@ public struct ConsentAction: Sendable, Equatable {
 }
 
 extension ConsentTerms {
-    /// Whether anything is allowed by it.
+    /// True if the terms allow something.
     public var grants: Bool { level != nil || !granted.isEmpty }
 }
 
 /// The levels and purposes of a plan, by name.
 public struct ConsentVocabulary: Sendable {
-    /// By level as they rise; empty where levels have no purposes.
+    /// The levels from lowest to highest, with their purposes. The purposes are empty if levels have none.
     private let levels: [(name: String, purposes: [String])]
     private let purposes: [String]
-    /// Whether a level is assumed of those of whom nothing is known, be it of some of them.
+    /// True if the plan assumes a level for at least some unknown subjects.
     public let assumes: Bool
 
     init(_ plan: ConsentPlan, purposes: [String]) {
@@ -59,16 +59,16 @@ public struct ConsentVocabulary: Sendable {
         assumes = ([plan.unknown] + (plan.unknownBy?.cases.map(\.value) ?? [])).contains { if case .assume = $0 { true } else { false } }
     }
 
-    /// What holds when of these terms only what they refuse counts; nil: that changes nothing.
+    /// Returns the new terms if only the refusals in `said` count. Returns nil if they change nothing.
     public func lowered(_ known: ConsentTerms?, by said: ConsentTerms) -> ConsentTerms? {
         if known?.isWithdrawn == true { return nil }
         if said.isWithdrawn { return .withdrawn }
         let named = levels.first { $0.name == said.level }?.purposes ?? []
-        // Who names a level or purposes refuses the others; who only denies refuses just that.
+        // Terms that grant something refuse all purposes that they do not name. Terms that only deny refuse only what they deny.
         let refused = said.grants ? purposes.filter { !named.contains($0) && !said.granted.contains($0) } : []
         let denied = Array(Set(refused + said.denied))
         guard let known else {
-            // The lowest level grants nothing, whatever there is.
+            // The lowest level alone grants nothing, so it counts as a refusal.
             let level = said.level == levels.first?.name && said.granted.isEmpty ? said.level : nil
             return denied.isEmpty && level == nil ? nil : ConsentTerms(level: level, denied: denied)
         }
@@ -77,7 +77,8 @@ public struct ConsentVocabulary: Sendable {
         return terms == known ? nil : terms
     }
 
-    /// What holds of a person when it cannot be written down: what was said, each as far as it is not refused now.
+    /// Returns the terms that hold if the statement cannot be written: each of the known terms without what is refused now. Returns nil if
+    /// nothing changes.
     public func lowered(_ known: [ConsentTerms], by act: ConsentAction.Act) -> [ConsentTerms]? {
         switch act {
         case .withdraw(nil): return [.withdrawn]

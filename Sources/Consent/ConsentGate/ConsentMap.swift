@@ -1,15 +1,15 @@
-// What consent that others write means here, compiled: the map of the consent section.
+// The map of the consent section, compiled: what TCF, GPP and Google's signals mean for the plan's purposes.
 
 internal import Events
 internal import Plans
 internal import Signals
 
 struct ConsentMap: BitwiseCopyable {
-    /// `purpose` is a bit, here and below.
+    /// `purpose` is the bit of a purpose, here and below.
     struct TCF: BitwiseCopyable {
         let purpose: Int
         let wanted: UnsafeBufferPointer<Int>
-        /// 0: none.
+        /// The vendor. It is 0 if none is named.
         let vendor: Int
         let bases: TCString.Bases
 
@@ -78,6 +78,6 @@ extension ConsentMapPlan.Google {
 }
 
 extension ConsentMapPlan {
-    /// Every purpose that it names.
+    /// All purposes that the map names.
     var purposes: [String] { tcf.map(\.purpose) + gpp.map(\.purpose) + google.map(\.purpose) + categories.map(\.purpose) }
 }

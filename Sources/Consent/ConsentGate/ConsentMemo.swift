@@ -1,15 +1,15 @@
-// What the last consent objects came to. Few different ones stand in a great many events, so most events find theirs
-// here, byte for byte, and it is not evaluated again. It never answers for bytes that differ, and holds a fixed room.
+// A cache of recent consent objects and what they say. Many events carry one of a few different objects, so most events find theirs here,
+// byte for byte, and it is not evaluated again. The cache never answers for different bytes, and has a fixed size.
 
 internal import Events
 
 struct ConsentMemo: ~Copyable {
     private static let places = 64
-    /// Longer ones are not kept.
+    /// The maximum length of a cached object, in bytes.
     private static let longest = 160
 
     private struct Place: BitwiseCopyable {
-        /// 0: nothing was kept here yet.
+        /// The length of the text. It is 0 if the place is empty.
         var count = 0
         var member = 0
         var isBroken = false
@@ -23,10 +23,10 @@ struct ConsentMemo: ~Copyable {
     private let width: Int
     private let places: UnsafeMutablePointer<Place>
     private let texts: UnsafeMutablePointer<UInt8>
-    /// By place: what is granted, what is refused, and what mapped signals speak of.
+    /// For each place, the granted purposes, the refused ones, and those that mapped signals cover.
     private let sets: UnsafeMutablePointer<UInt64>
 
-    /// For sets of purposes that have `width` words.
+    /// Makes an empty cache for sets of `width` words.
     init(width: Int) {
         self.width = width
         places = .allocate(capacity: ConsentMemo.places)
@@ -43,7 +43,7 @@ struct ConsentMemo: ~Copyable {
         sets.deallocate()
     }
 
-    /// Where the state belongs that these bytes, as this member, come to; nil when they are too short or too long to keep.
+    /// Returns the place for these bytes. Returns nil if they are too short or too long to be cached.
     @inline(__always) func place(of text: ByteRun) -> Int? {
         guard text.count >= 16, text.count <= ConsentMemo.longest else { return nil }
         let near = Words.load(text.base + 8) &* 0x9e37_79b9_7f4a_7c15

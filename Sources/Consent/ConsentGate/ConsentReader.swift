@@ -1,33 +1,33 @@
-// The state of consent of one event: what is on record of its subjects, and what the event itself says. Read at most once for each
-// event and only when a rule asks for it.
+// Computes the consent state of one event, from what is on record for its subjects and from what the event itself says. It reads an event at
+// most once, and only if a rule needs the state.
 //
-// What the event says is a cap, and the strictest holds:
-// - `context.consent.level` caps the level, and grants the purposes of that level and no other;
-// - `context.consent.purposes`, `.categoryPreferences` and `context.consentManagement.allowedConsentIds` each grant the
-//   purposes they name; a purpose is granted when every signal that grants at all grants it;
-// - `deniedConsentIds`, and `context.gpc: true`, grant nothing and refuse what they name, also from an assumed level;
-// - `context.consent.tcf`, `.gpp` and `.google` say what the section's map makes of them: a purpose that they speak of is
-//   capped, and granted where no other signal grants at all; of other purposes they say nothing. Opt-outs only refuse;
-// - the level is the lower of the levels named and the level that the granted purposes amount to.
-// Where something is on record, all this can only take away from it. Where nothing is, what the event says is the state.
-// Where levels have no purposes, the two are apart: without a level signal the level is that on record or else the lowest, without
-// a purpose signal the purposes are those on record or else none, and Global Privacy Control means the lowest level.
+// What the event says is a cap, and the strictest signal holds:
+// - `context.consent.level` caps the level, and grants the purposes of that level and no others.
+// - `context.consent.purposes`, `.categoryPreferences` and `context.consentManagement.allowedConsentIds` each grant the purposes that they
+//   name. A purpose is granted if every granting signal of the event grants it.
+// - `deniedConsentIds` and `context.gpc: true` grant nothing. They refuse purposes, also those of an assumed level.
+// - `context.consent.tcf`, `.gpp` and `.google` are read by the section's map. They cap the purposes that they cover, and grant these
+//   purposes if no other signal grants anything. They say nothing about other purposes. Opt-outs only refuse.
+// - The level is the lower of the named level and the highest level whose purposes are all granted.
+// If something is on record, the event can only restrict it. If nothing is on record, the signals of the event are the state.
+// If levels have no purposes, levels and purposes are independent. Without a level signal, the level is the one on record, or else the
+// lowest. Without a purpose signal, the purposes are those on record, or else none. Global Privacy Control means the lowest level.
 
 internal import Admission
 internal import Events
 
-/// What an event says of consent, taken alone.
+/// The consent that the event itself states.
 struct ConsentSaid: BitwiseCopyable {
     var isBroken = false
-    /// The highest level if none is named.
+    /// The named level, or the highest level if none is named.
     var level: Int
     var namesLevel = false
     var namesPurposes = false
-    /// Signals that the section maps say something, of the purposes that they speak of.
+    /// True if a mapped signal says something about a purpose that it covers.
     var isMapped = false
-    /// Global Privacy Control is on, and refuses something.
+    /// True if Global Privacy Control is on and refuses something.
     var isPrivate = false
-    /// All of them if none are named.
+    /// The granted purposes. They are all purposes if none are named.
     var granted: Purposes
     var refused: Purposes
     var spoken: Purposes
@@ -35,17 +35,17 @@ struct ConsentSaid: BitwiseCopyable {
 
 struct ConsentReader: ~Copyable {
     private let rules: ConsentRules
-    // Written as `granted[i] = granted[i] & …`: with `&=` the compiler (6.3.1) fails under the thread sanitizer, since the
+    // The sets are changed with `granted[i] = granted[i] & …`: `&=` makes the compiler (6.3.1) fail under the thread sanitizer, because the
     // pointer is a member of a noncopyable value.
     private let granted: UnsafeMutablePointer<UInt64>
     private let refused: UnsafeMutablePointer<UInt64>
     private let named: UnsafeMutablePointer<UInt64>
     private let settled: UnsafeMutablePointer<UInt64>
-    /// What the mapped signals speak of.
+    /// The purposes that the mapped signals cover.
     private let spoken: UnsafeMutablePointer<UInt64>
     private var state: ConsentState
     private var isRead = false
-    /// A bit for each `ConsentMember` that was broken in some event.
+    /// One bit for each `ConsentMember` that was broken in an event.
     private var broken: UInt16 = 0
     private var memo: ConsentMemo
     private var decoder = Decoder()
@@ -66,21 +66,21 @@ struct ConsentReader: ~Copyable {
 
     mutating func forget() { isRead = false }
 
-    /// What is assumed of the event's subjects if nothing is known of them.
+    /// Returns what is assumed of the event's subjects if nothing is known of them.
     mutating func assumed(of event: ScannedEvent) -> UnknownRules.Assumed { rules.unknown.assumed(of: event, &decoder) }
 
-    /// The state of this event, once it was read. Valid until the next event is read.
+    /// The state of the event, if it was read. It is valid until the next event is read.
     @inline(__always) var known: ConsentState? { isRead ? state : nil }
 
-    /// The state is valid until the next event is read. `standing`: what is on record of the event's subjects.
+    /// Reads the state of the event. `standing` is what is on record for its subjects. The state is valid until the next event is read.
     mutating func read(_ event: ScannedEvent, standing: Standing) -> ConsentState {
         isRead = true
         state = settle(find(event), standing, event)
         return state
     }
 
-    /// What is remembered goes by the bytes of the one member alone: a reader that serves more than one event must be shown
-    /// slots as the scanner left them.
+    /// Returns what the event says, from the memo if it has the same bytes. The memo compares only the bytes of one member. A reader of
+    /// several events must therefore get the slots as the scanner set them.
     private mutating func find(_ event: ScannedEvent) -> ConsentSaid {
         guard let member = onlySignal(event) else { return evaluate(event) }
         let text = event.slots[member].value(in: event.block)
@@ -91,7 +91,7 @@ struct ConsentReader: ~Copyable {
         return found
     }
 
-    /// The slot of the one member that says everything the event says of consent; nil when there is none, or another.
+    /// Returns the slot of the only member that carries consent. Returns nil if there is no such member, or another one too.
     @inline(__always) private func onlySignal(_ event: ScannedEvent) -> Int? {
         let members = rules.members
         let gpc = event.slots[members.gpc]
@@ -102,7 +102,7 @@ struct ConsentReader: ~Copyable {
         return hasConsent ? members.consent : members.management
     }
 
-    /// Puts together what the event says and what is on record.
+    /// Combines what the event says with what is on record.
     @inline(__always) private mutating func settle(_ said: ConsentSaid, _ standing: Standing, _ event: ScannedEvent) -> ConsentState {
         let width = rules.width
         guard !said.isBroken, standing.kind != .unreadable else {
@@ -122,7 +122,7 @@ struct ConsentReader: ~Copyable {
                 if !said.namesPurposes { for i in 0..<width { settled[i] = 0 } }
             }
         } else if said.isMapped {
-            // The rest is as unknown as it was.
+            // The map does not cover the other purposes, so they stay unknown.
             let assumed = rules.unknown.assumed(of: event, &decoder)
             for i in 0..<width {
                 settled[i] = said.granted[i] & (said.spoken[i] | (assumed >= 0 ? rules.levels[assumed].purposes[i] : 0))
@@ -156,7 +156,7 @@ struct ConsentReader: ~Copyable {
         return .broken
     }
 
-    /// Of several, the highest counts.
+    /// The result of reading a signal. The highest of several results counts.
     enum Signal: Int, Comparable {
         case silent, said, broken
         static func < (a: Signal, b: Signal) -> Bool { a.rawValue < b.rawValue }
@@ -231,7 +231,7 @@ struct ConsentReader: ~Copyable {
         return signal
     }
 
-    /// Global Privacy Control, also where another signal told of it; false when it is broken.
+    /// Applies Global Privacy Control, which a GPP string may have set in `gpc` already. Returns false if `context.gpc` is broken.
     private mutating func readRefusals(_ event: ScannedEvent, _ gpc: inout Bool) -> Bool {
         let slot = event.slots[rules.members.gpc]
         var isOn = gpc
@@ -250,9 +250,9 @@ struct ConsentReader: ~Copyable {
         for i in 0..<rules.width { granted[i] = granted[i] & named[i] }
     }
 
-    // MARK: - Lists and objects, which the scanner has proved to be JSON
+    // MARK: - Lists and objects; the scanner has verified that they are JSON
 
-    /// Fills `named` from a list of strings; false when the value is anything else.
+    /// Fills `named` from a list of strings. Returns false if the value is anything else.
     private mutating func nameStrings(_ slot: Slot, _ block: Bytes) -> Bool {
         guard block[Int(slot.start)] == UInt8(ascii: "[") else { return false }
         clearNamed()
@@ -267,11 +267,11 @@ struct ConsentReader: ~Copyable {
         return true
     }
 
-    /// Fills `named` from an object of booleans; false when the value is anything else. A name that stands there twice
-    /// is granted only when both say so.
+    /// Fills `named` from an object of booleans. Returns false if the value is anything else. A name that occurs twice is granted only if
+    /// both values are true.
     private mutating func nameFlags(_ slot: Slot, _ block: Bytes) -> Bool {
         guard block[Int(slot.start)] == UInt8(ascii: "{") else { return false }
-        // Two walks: what is true, then what is false taken away, whatever their order.
+        // The first pass adds the true names; the second pass removes the false ones, whatever their order.
         clearNamed()
         return walkFlags(block + Int(slot.start) + 1, true) && walkFlags(block + Int(slot.start) + 1, false)
     }

@@ -1,29 +1,29 @@
-// What is on record of every subject, in memory, as the gate asks for it: one probe of a table for each id, without a lock and without
-// waiting, whoever writes at the same time. People are many and what they say is much alike: the table holds a number for each subject,
-// and what was said stands once for each number.
+// The consent records of all subjects, in memory, for the gate. A lookup is one probe of a table for each id. It takes no lock and does not
+// wait for a writer. There are many subjects, and few different terms: a table holds a number for each subject, and each list of terms is
+// stored once.
 //
-// A table never moves. When it is full another one, twice as large, goes behind it; a subject stays in the one where it came to stand.
+// A table never moves. When it is full, another one of twice its size is added. A subject stays in the table that it was put into.
 
 public import Admission
 internal import CPlatform
 internal import Platform
 
 public final class ConsentRecords: @unchecked Sendable {
-    /// A number of what was said. 0: the subject is not in the table.
+    /// The number of a list of terms. It is 0 if the subject is not in a table.
     typealias Number = UInt32
-    /// On record is that nothing is.
+    /// The number of the empty list: the subject is in a table, but nothing is on record for it.
     static let nothing: Number = 1
-    /// More different things were said than can be told apart.
+    /// The number of all further lists when there are too many different ones. Such a subject is denied as unreadable.
     static let unreadable: Number = .max
 
-    /// The most different things that are told apart.
+    /// The maximum number of different lists of terms.
     private static let mostTerms = 1 << 16
     private static let mostTables = 40
 
-    // Written under the lock; `tableCount` is what readers go by.
+    // The tables are changed under the lock. Readers read `tableCount` first, without the lock.
     private let tables: UnsafeMutablePointer<SubjectTable>
     private let tableCount: UnsafeMutablePointer<UInt32>
-    /// Why nothing on record counts; 0: it does.
+    /// The reasons why no record counts, as bits. It is 0 if the records count.
     private let troubles: UnsafeMutablePointer<UInt32>
     private let state: Monitor<State>
 
@@ -31,11 +31,11 @@ public final class ConsentRecords: @unchecked Sendable {
         var terms: [[ConsentTerms]] = [[], []]
         var numbers: [[ConsentTerms]: Number] = [[]: ConsentRecords.nothing]
         var count = 0
-        /// How many subjects the last table still takes. Not in the table, which readers copy without the lock.
+        /// The number of subjects that the last table still takes. It is not in the table, because readers copy the table without the lock.
         var room: Int
     }
 
-    /// `room`: for how many subjects at first.
+    /// Makes empty records. `room` is the expected number of subjects.
     public init(room: Int = 0) {
         tables = .allocate(capacity: ConsentRecords.mostTables)
         tableCount = .allocate(capacity: 1)
@@ -55,12 +55,13 @@ public final class ConsentRecords: @unchecked Sendable {
 
     // MARK: - Writing
 
-    /// From now on this is on record of the subject: what it and all that are tied to it have said, each once; empty: nothing is.
+    /// Sets the terms of a subject: those of its own and of all ids tied to it, without duplicates. An empty list means that nothing is on
+    /// record.
     public func set(_ key: SubjectKey, _ terms: [ConsentTerms]) {
         state.withLock { state in
             let number = number(of: terms, &state)
             for index in 0..<Int(tableCount.pointee) where tables[index].change(key, to: number) { return }
-            // Of whom nothing is on record need not stand in the table.
+            // A subject without a record does not need a place in a table.
             if number == ConsentRecords.nothing { return }
             if state.room == 0 { state.room = grow() }
             tables[Int(tableCount.pointee) - 1].insert(key, number)
@@ -69,10 +70,10 @@ public final class ConsentRecords: @unchecked Sendable {
         }
     }
 
-    /// How many subjects the new table takes.
+    /// Adds a table and returns the number of subjects that it takes.
     private func grow() -> Int {
         let count = Int(tableCount.pointee)
-        precondition(count < ConsentRecords.mostTables, "more subjects than memory has room for")
+        precondition(count < ConsentRecords.mostTables, "more subjects than fit into memory")
         (tables + count).initialize(to: SubjectTable(room: tables[count - 1].room * 2))
         cplatform_store(tableCount, UInt32(count + 1))
         return tables[count].room
@@ -87,13 +88,14 @@ public final class ConsentRecords: @unchecked Sendable {
         return number
     }
 
-    /// While set, nothing that is on record counts: whoever asks is denied.
+    /// While this is true, no record counts and everyone is denied.
     public var isUnreadable: Bool {
         get { view.isUnreadable }
         set { set(ConsentRecords.isDamaged, newValue) }
     }
 
-    /// The same, since the clock is behind what is on record, so that nobody can tell what was said last.
+    /// While this is set, no record counts, because the clock is behind and the latest decision cannot be known. It reads as false if the
+    /// records are also damaged.
     public var isClockBehind: Bool {
         get { cplatform_load(troubles) == ConsentRecords.isBehind }
         set { set(ConsentRecords.isBehind, newValue) }
@@ -111,15 +113,15 @@ public final class ConsentRecords: @unchecked Sendable {
 
     // MARK: - Reading
 
-    /// How many subjects are in it, those included of whom nothing is on record any more.
+    /// The number of subjects in the tables, including those without a record.
     public var count: Int { state.withLock { $0.count } }
 
-    /// Whether something is on record of the subject.
+    /// True if something is on record for the subject.
     public func knows(_ key: SubjectKey) -> Bool { number(of: key) > ConsentRecords.nothing }
 
     func number(of key: SubjectKey) -> Number { view.number(of: key) }
 
-    /// For those who ask for every event. It owns nothing, so to pass it on costs nothing; valid while the records are.
+    /// A view for lookups on every event. It owns nothing, so passing it costs nothing. It is valid as long as the records are.
     var view: View { View(tables: tables, tableCount: tableCount, troubles: troubles) }
 
     struct View: BitwiseCopyable {
@@ -129,9 +131,9 @@ public final class ConsentRecords: @unchecked Sendable {
 
         @inline(__always) var isUnreadable: Bool { cplatform_load(troubles) != 0 }
 
-        /// It will be asked for soon.
+        /// Prefetches the table entry of a subject that will be looked up soon.
         @inline(__always) func prepare(_ key: SubjectKey) {
-            // Nearly all stand in the largest table.
+            // Most subjects are in the largest table.
             tables[Int(cplatform_load(tableCount)) - 1].prepare(key)
         }
 
@@ -145,14 +147,14 @@ public final class ConsentRecords: @unchecked Sendable {
         }
     }
 
-    /// What is on record of the subject and of all that are tied to it, each once.
+    /// Returns the terms of the subject and of all ids tied to it, without duplicates.
     public func terms(of key: SubjectKey) -> [ConsentTerms] {
         let number = number(of: key)
         if number == ConsentRecords.unreadable { return [.withdrawn] }
         return number == 0 ? [] : terms(number)
     }
 
-    /// The number by which these terms are known from now on.
+    /// Returns the number of these terms, and gives them one if needed.
     func number(of terms: [ConsentTerms]) -> Number { state.withLock { number(of: terms, &$0) } }
 
     func terms(_ number: Number) -> [ConsentTerms] { state.withLock { $0.terms[Int(number)] } }

@@ -1,5 +1,5 @@
-// The consent section of a plan, compiled together with what its routes demand: what every worker's gate and the second check go by. It owns
-// the memory that they point to and never changes.
+// The consent section of a plan, compiled together with the demands of its routes, for the gates of the workers and for the second check.
+// It owns the memory that they point to, and never changes.
 
 public import Admission
 public import Events
@@ -8,14 +8,15 @@ public import Plans
 
 public final class ConsentSection: @unchecked Sendable {
     let rules: UnsafePointer<Gate.Rules>
-    /// By index of the route: its number in the run, and what it demands.
+    /// For each route, its number in the run and its demand.
     let routes: [(number: UInt16, demand: Demand)]
     /// The plan's levels and purposes, by name.
     public let vocabulary: ConsentVocabulary
     private let store: Store
 
-    /// `numbers`: those of the plan's routes in the run; `levels`: the names of the run's levels, by which entries say what they were
-    /// admitted under; `slot`: where the scanner notes a member, nil for members that it does not look for. Nil: the plan has no such section.
+    /// Compiles the section. `numbers` has the numbers of the plan's routes in the run. `levels` has the names of the run's levels, which
+    /// entry levels refer to. `slot` returns the slot of a member, or nil if the scanner does not look for it. Returns nil if the plan has
+    /// no consent section.
     public init?(_ plan: Plan, numbers: [UInt16], levels: RunNames, slot: (Path) -> Int?) {
         guard let section = plan.consent else { return nil }
         let store = Store()
@@ -35,15 +36,15 @@ public final class ConsentSection: @unchecked Sendable {
         rules = store.one(Gate.Rules(consent: consent, raises: store.list(raises), admission: admission))
         vocabulary = ConsentVocabulary(section, purposes: consent.names.map { String(decoding: $0.bytes, as: UTF8.self) })
         routes = zip(numbers, plan.routes).map { number, route in
-            // A route that nothing covers demands all there is.
+            // A route without a demand demands the highest level.
             let demand = route.consent ?? ConsentDemand(level: section.levels.count - 1)
             return (number, Demand(level: demand.level, purposes: demand.purposes.isEmpty ? nil : consent.set(demand.purposes, in: store)))
         }
     }
 
-    /// What the route of this index demands.
+    /// Returns the demand of the route at this index.
     public func demand(ofRoute index: Int) -> Demand { routes[index].demand }
 
-    /// The members that carry consent, which the scanner must look for where some rule asks for consent.
+    /// The members that carry consent. The scanner must look for them if a rule needs consent.
     public static var paths: [Path] { ConsentRules.Members.paths.map(Path.init(keys:)) }
 }

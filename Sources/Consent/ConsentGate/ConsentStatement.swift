@@ -1,24 +1,24 @@
-// Which events speak to the ledger, and what they say. To find out that one does not costs a look at the length of its type. What is
-// read is by the rules of the gate; of what cannot be read nothing is taken.
+// Recognises events that make a statement for the ledger, and reads the statement. The length of the type alone rules out most other
+// events. A statement is read by the rules of the gate. If a part of it is invalid, nothing of it is used, except that a withdrawal of
+// everything always counts.
 
 public import Admission
-internal import Configuration
 public import Events
 
-/// In which way an event speaks to the ledger.
+/// The kind of statement that an event makes for the ledger.
 public enum ConsentStatement: UInt8, Sendable {
     case none
     /// An event of type `consent`.
     case own
-    /// Segment's event of a consent platform.
+    /// Segment's event for changed preferences, from a consent platform.
     case preferences
     case alias, identify, reset
 
-    /// Whether it says that ids are one person's, or are not.
+    /// True if the event ties or unties ids.
     public var concernsTies: Bool { self == .alias || self == .identify || self == .reset }
 }
 
-/// Where an event says it.
+/// The slots of the members that make up a statement.
 public struct ConsentStatementRules: BitwiseCopyable {
     public static let paths: [[String]] = [
         ["type"], ["event"], ["consent"], ["previousId"], ["userId"], ["anonymousId"], ["timestamp"],
@@ -32,7 +32,7 @@ public struct ConsentStatementRules: BitwiseCopyable {
     let anonymousID: Int
     public let timestamp: Int
     public let preferences: Int
-    /// Whether `userId` and `anonymousId` are both among the subjects.
+    /// True if `userId` and `anonymousId` are both among the subjects.
     public let tiesUsers: Bool
 
     public init(_ slots: [Int], tiesUsers: Bool) {
@@ -62,11 +62,11 @@ public struct ConsentStatementReader: ~Copyable {
         self.subjects = subjects
     }
 
-    // MARK: - Whether it speaks
+    // MARK: - Kind of statement
 
     @inline(__always) public mutating func statement(_ event: ScannedEvent) -> ConsentStatement {
         guard let type = event.slots[rules.type].string(in: event.block) else { return .none }
-        // The shortest of the words with a letter escaped has ten bytes.
+        // The shortest type with one escaped letter has ten bytes.
         switch type.count {
         case 5 where type.base[0] == UInt8(ascii: "t"): return mayPrefer(event) ? statement(type, event) : .none
         case 5, 7, 8: return statement(type, event)
@@ -75,7 +75,7 @@ public struct ConsentStatementReader: ~Copyable {
         }
     }
 
-    /// Whether the name is long enough to be that of preferences, which most names are not.
+    /// True if the name is long enough to be the name of a preferences event. Most names are shorter.
     @inline(__always) private func mayPrefer(_ event: ScannedEvent) -> Bool {
         guard let name = event.slots[rules.event].string(in: event.block) else { return false }
         return name.count >= ConsentStatementReader.preferencesName.utf8CodeUnitCount
@@ -103,12 +103,12 @@ public struct ConsentStatementReader: ~Copyable {
         return raw.hasEscape && decoder.decode(raw)?.equals(name) ?? false
     }
 
-    // MARK: - What it says
+    // MARK: - Content of the statement
 
     public mutating func action(_ event: ScannedEvent, _ statement: ConsentStatement) -> ConsentAction {
         var action = ConsentAction(act: .tie, ids: [], time: nil)
         switch statement {
-        case .none: action.act = .broken("says nothing")
+        case .none: action.act = .broken("it makes no statement")
         case .own, .preferences:
             action.ids = subjects.compactMap { id($0, event) }.unique
             action.time = time(event)
@@ -119,8 +119,8 @@ public struct ConsentStatementReader: ~Copyable {
             action.ids = Array([rules.anonymousID, rules.userID].compactMap { id($0, event) }.prefix(1))
             action.act = .untie
         }
-        if action.ids.isEmpty { action.act = .broken("it carries no id that can be used") }
-        if action.act == .tie, action.ids.count < 2 { action.act = .broken("it carries no two ids to tie") }
+        if action.ids.isEmpty { action.act = .broken("it carries no usable id") }
+        if action.act == .tie, action.ids.count < 2 { action.act = .broken("it does not carry two ids to tie") }
         return action
     }
 
@@ -147,7 +147,7 @@ public struct ConsentStatementReader: ~Copyable {
     private mutating func preferred(_ event: ScannedEvent) -> ConsentAction.Act {
         let slot = event.slots[rules.preferences]
         guard slot.isPresent, slot.value(in: event.block).isObject else {
-            return .broken("context.consent.categoryPreferences is no object")
+            return .broken("context.consent.categoryPreferences is not an object")
         }
         var granted: Set<String> = []
         var denied: Set<String> = []
@@ -156,13 +156,13 @@ public struct ConsentStatementReader: ~Copyable {
             isBroken = isBroken || !value.isTrue && !value.isFalse
             if value.isTrue { granted.formUnion(meanings(name)) } else { denied.formUnion(meanings(name)) }
         }
-        if isBroken { return .broken("context.consent.categoryPreferences must hold true and false") }
+        if isBroken { return .broken("context.consent.categoryPreferences must hold only true and false") }
         return .state(ConsentTerms(granted: Array(granted), denied: Array(denied)))
     }
 
     private mutating func own(_ event: ScannedEvent) -> ConsentAction.Act {
         let slot = event.slots[rules.consent]
-        guard slot.isPresent, slot.value(in: event.block).isObject else { return .broken("its consent is no object") }
+        guard slot.isPresent, slot.value(in: event.block).isObject else { return .broken("its consent is not an object") }
         var form = OwnForm()
         members(event.block + Int(slot.start)) { name, value in
             if let fault = read(name, value, into: &form), form.fault == nil { form.fault = fault }
@@ -170,20 +170,20 @@ public struct ConsentStatementReader: ~Copyable {
         return form.act
     }
 
-    /// Why the member cannot be read; nil: it was.
+    /// Reads a member. Returns the reason why it is invalid, or nil if it is valid.
     private mutating func read(_ name: ByteRun, _ value: ByteRun, into form: inout OwnForm) -> String? {
         guard let member = decoder.decode(name).flatMap(OwnForm.Member.init), form.seen.insert(member).inserted else {
-            return "its consent holds level, granted, denied, version and withdrawn, each once, and no other"
+            return "its consent may hold only level, granted, denied, version and withdrawn, each once"
         }
         switch member {
         case .level:
-            guard let text = text(value), let level = consent.level(text) else { return "consent.level is none of routes.json" }
+            guard let text = text(value), let level = consent.level(text) else { return "consent.level is not a level of routes.json" }
             form.level = consent.name(ofLevel: level)
         case .version:
-            guard let text = text(value), text.count > 0 else { return "consent.version is no text" }
+            guard let text = text(value), text.count > 0 else { return "consent.version is not a non-empty string" }
             form.version = String(decoding: text.bytes, as: UTF8.self)
         case .granted, .denied:
-            guard let names = names(value) else { return "consent.\(member.rawValue) is no list of purposes of routes.json" }
+            guard let names = names(value) else { return "consent.\(member.rawValue) is not a list of purposes of routes.json" }
             if member == .granted { form.granted = names } else { form.denied = names }
         case .withdrawn:
             if value.isTrue || value.isFalse { form.isWithdrawn = value.isTrue } else { form.withdrawn = names(value) }
@@ -199,7 +199,7 @@ public struct ConsentStatementReader: ~Copyable {
         return decoder.decode(ByteRun(base: value.base + 1, count: value.count - 2))
     }
 
-    /// The purposes in a list of names, all of them known; nil: it is no such list.
+    /// Returns the purposes in a list of names. Returns nil if the value is not such a list, or if a name is unknown.
     private mutating func names(_ value: ByteRun) -> [String]? {
         guard value.base[0] == UInt8(ascii: "[") else { return nil }
         var names: Set<String> = []
@@ -216,13 +216,13 @@ public struct ConsentStatementReader: ~Copyable {
         return names.sorted()
     }
 
-    /// The purposes that a name stands for, as it stands between quotes.
+    /// Returns the purposes that a name means, given the text between its quotes.
     private mutating func meanings(_ raw: ByteRun) -> [String] {
         decoder.decode(raw).map(consent.purposes(named:)) ?? []
     }
 }
 
-/// The members of an object that was scanned: the inside of the key, and the value.
+/// Calls the body with each member of a scanned object: the text inside the quotes of the key, and the value.
 private func members(_ object: Bytes, _ body: (ByteRun, ByteRun) -> Void) {
     var p = skipSpace(object + 1)
     while p[0] != UInt8(ascii: "}") {
@@ -235,7 +235,7 @@ private func members(_ object: Bytes, _ body: (ByteRun, ByteRun) -> Void) {
     }
 }
 
-/// What stands in the `consent` of an event of that type.
+/// The content of `consent` in an event of type `consent`.
 private struct OwnForm {
     enum Member: String, CaseIterable {
         case level, granted, denied, version, withdrawn
@@ -255,12 +255,12 @@ private struct OwnForm {
     var fault: String?
 
     var act: ConsentAction.Act {
-        // Who withdraws everything has said everything, whatever else stands there.
+        // A withdrawal of everything counts, whatever else the object holds.
         if isWithdrawn { return .withdraw(nil) }
         if let fault { return .broken(fault) }
         let isState = level != nil || seen.contains(.granted)
         if let withdrawn {
-            return isState || !denied.isEmpty ? .broken("consent.withdrawn stands beside what else is said") : .withdraw(withdrawn)
+            return isState || !denied.isEmpty ? .broken("consent.withdrawn stands beside other members") : .withdraw(withdrawn)
         }
         if isState { return .state(ConsentTerms(level: level, granted: granted, denied: denied, version: version)) }
         return denied.isEmpty ? .broken("its consent names no level and no purpose") : .refuse(denied)
@@ -280,7 +280,7 @@ extension Array where Element == [UInt8] {
 extension ConsentRules {
     fileprivate func name(ofLevel level: Int) -> String { String(decoding: levels[level].name.bytes, as: UTF8.self) }
 
-    /// Those that the name means, as the gate reads it.
+    /// Returns the purposes that the name means, as the gate reads it.
     fileprivate func purposes(named name: ByteRun) -> [String] {
         var found = purpose(name).map { [$0] } ?? []
         if let others = alias(name) { found += names.indices.filter { others[$0 / 64] & 1 << UInt64($0 % 64) != 0 } }

@@ -1,22 +1,22 @@
-// What a person has said, in the words of the configuration: pure values. Whether it is enough for an event is for the gate to tell,
-// which knows the plan's levels.
+// The terms of a decision, as pure values with the names of the configuration. The gate, which knows the plan's levels, decides whether
+// they are enough for an event.
 
-/// What was agreed to and what was refused, by the names of the configuration.
+/// The consent and the refusals of a person, by the names of the configuration.
 public struct ConsentTerms: Hashable, Sendable {
-    /// Everything is refused, whatever levels and purposes there are now or later. Nothing else is said then.
+    /// True if everything is refused, including levels and purposes that are defined later. Then all other members are empty.
     public let isWithdrawn: Bool
-    /// nil: nothing was said of levels. A purpose that is denied is denied whatever the level.
+    /// The level. It is nil if the decision names none. A denied purpose is denied at every level.
     public let level: String?
-    /// Sorted, each once, none of them denied.
+    /// The granted purposes, sorted and without duplicates. None of them is denied.
     public let granted: [String]
-    /// Sorted, each once.
+    /// The denied purposes, sorted and without duplicates.
     public let denied: [String]
-    /// Of the text that was agreed to.
+    /// The version of the text that was agreed to.
     public let version: String?
 
     public static let withdrawn = ConsentTerms(isWithdrawn: true, level: nil, granted: [], denied: [], version: nil)
 
-    /// A purpose that is both granted and denied is denied; an empty level or version is none.
+    /// Makes terms. A purpose that is both granted and denied is denied. An empty level or version counts as none.
     public init(level: String? = nil, granted: [String] = [], denied: [String] = [], version: String? = nil) {
         let refused = Set(denied)
         self.init(
@@ -32,13 +32,13 @@ public struct ConsentTerms: Hashable, Sendable {
         self.version = version
     }
 
-    /// The same, with these purposes refused.
+    /// Returns the same terms with these purposes denied.
     public func refusing(_ purposes: [String]) -> ConsentTerms {
         isWithdrawn ? self : ConsentTerms(level: level, granted: granted, denied: denied + purposes, version: version)
     }
 
-    /// What both agree to, and all that either refuses; the order does not matter. `levels` rise: of two levels the lower
-    /// one holds, and one that is not among them is below all.
+    /// Returns what both terms agree to, with everything that either refuses. The order of the two does not matter. `levels` goes from
+    /// lowest to highest: the lower of two levels holds, and an unknown level is below all others.
     public func stricter(_ other: ConsentTerms, levels: [String]) -> ConsentTerms {
         if self == other { return self }
         if isWithdrawn || other.isWithdrawn { return .withdrawn }
@@ -50,14 +50,14 @@ public struct ConsentTerms: Hashable, Sendable {
     private static func lower(_ a: String?, _ b: String?, _ levels: [String]) -> String? {
         guard let a, let b else { return nil }
         func rank(_ level: String) -> Int { levels.firstIndex(of: level) ?? -1 }
-        // Of two that are not known neither may be taken for the other.
+        // Two unknown levels cannot be compared, so neither holds.
         if rank(a) == rank(b) { return a == b ? a : nil }
         return rank(a) < rank(b) ? a : b
     }
 }
 
 extension ConsentTerms: Comparable {
-    /// An order for lists, without a meaning.
+    /// An arbitrary order, for sorted lists.
     public static func < (a: ConsentTerms, b: ConsentTerms) -> Bool { a.sortKey.lexicographicallyPrecedes(b.sortKey) }
 
     private var sortKey: [String] {

@@ -1,15 +1,15 @@
-// The consent gate: what a route and the event's name demand, held against the state of consent of the event. The comparison itself, and what
-// follows from it, is the seal's (`Admission`); this finds both sides of it, once for each event and only when a rule asks.
+// The consent gate. It finds the two sides that the seal (`Admission`) compares: what a route and the event's name demand, and the consent
+// state of the event. It finds each at most once for each event, and only if a rule needs it.
 
 public import Admission
 public import Events
 public import Matching
 
-/// What the gate says.
+/// The answer of the gate.
 public enum GateAnswer: ~Copyable {
     case admitted(Admitted)
     case denied(Denial)
-    /// Nothing is known of the event's subjects, and it waits until they answer.
+    /// Nothing is known of the event's subjects, and the event waits until one of them answers.
     case held
 }
 
@@ -17,7 +17,7 @@ public struct Gate: ~Copyable {
     struct Raise: BitwiseCopyable {
         let globs: Globs
         let level: Int
-        /// An index into the plan's events that demand more.
+        /// An index into the plan's events that demand a higher level.
         let index: Int
     }
 
@@ -27,18 +27,18 @@ public struct Gate: ~Copyable {
         let admission: AdmissionRules
     }
 
-    /// Nil: there is no consent section, and the gate is off.
+    /// The compiled rules. It is nil if there is no consent section; then the gate is off.
     let rules: UnsafePointer<Rules>?
-    /// There is one where there are rules. Copied before what it points to is changed, or the compiler (6.3.1) fails under
-    /// the thread sanitizer, since it is a member of a noncopyable value.
+    /// The reader. It is initialized only if there are rules. It is copied to a local value before use: as a member of a noncopyable value
+    /// it makes the compiler (6.3.1) fail under the thread sanitizer.
     private let reader: UnsafeMutablePointer<ConsentReader>
     private let standings: UnsafeMutablePointer<Standings>
     private var subjects: Subjects
     private var raisedTo = -1
-    /// What the event's name demands at least: of one that was made of another, what the other's did.
+    /// The least level that the event demands by its name: for an emitted event, the level that the name of the original event demands.
     private var raisedFrom = 0
 
-    /// `records`: what is on record of the subjects; nil: nothing is.
+    /// Makes a gate. `records` is nil if no ledger is kept.
     public init(_ section: ConsentSection?, subjects: consuming Subjects, records: ConsentRecords?) {
         rules = section?.rules
         self.subjects = subjects
@@ -58,7 +58,7 @@ public struct Gate: ~Copyable {
         standings.deallocate()
     }
 
-    /// The next event is another one.
+    /// Forgets the last event. Call it before each event.
     @inline(__always) public mutating func forget(raisedFrom: Int) {
         subjects.forget()
         guard rules != nil else { return }
@@ -68,7 +68,7 @@ public struct Gate: ~Copyable {
         reader.pointee.forget()
     }
 
-    /// Whether something can be on record of an event's subjects.
+    /// True if a ledger is kept, so that a lookup can be prefetched.
     public var looksAhead: Bool {
         guard rules != nil else { return false }
         let standings = standings
@@ -82,7 +82,7 @@ public struct Gate: ~Copyable {
 
     public mutating func expectNothing() { subjects.expectNothing() }
 
-    /// Whether the event may leave by a route that demands this.
+    /// Returns whether the event may leave by a route with this demand.
     @inline(__always) public mutating func pass(_ event: ScannedEvent, _ demand: Demand, name: inout EventName, nameSlot: Int) -> GateAnswer
     {
         let demand = raised(demand, event, &name, nameSlot)
@@ -96,12 +96,12 @@ public struct Gate: ~Copyable {
         }
     }
 
-    /// Whether an event of unknown subjects waits. One without an id could wait for nobody's answer.
+    /// Returns true if an event of unknown subjects waits. An event without an id never waits, because nobody could answer for it.
     @inline(never) private mutating func holds(_ event: ScannedEvent) -> Bool {
         assumed(of: event) == UnknownRules.hold && !subjects.read(event).isEmpty
     }
 
-    /// What the route demands, at the level of the event's name if that is higher.
+    /// Returns the demand of the route, raised to the level of the event's name if that is higher.
     @inline(__always) mutating func raised(_ demand: Demand, _ event: ScannedEvent, _ name: inout EventName, _ nameSlot: Int) -> Demand {
         guard let rules, !rules.pointee.raises.isEmpty else { return demand }
         return Demand(level: max(demand.level, raise(event, rules, &name, nameSlot)), purposes: demand.purposes)
@@ -112,33 +112,33 @@ public struct Gate: ~Copyable {
         return reader.pointee.known ?? reader.pointee.read(event, standing: standings.pointee.of(subjects.read(event)))
     }
 
-    /// What is assumed of the event's subjects if nothing is known of them.
+    /// Returns what is assumed of the event's subjects if nothing is known of them.
     mutating func assumed(of event: ScannedEvent) -> UnknownRules.Assumed {
         let reader = reader
         return reader.pointee.assumed(of: event)
     }
 
-    /// The signals of events so far that were broken; they are told once.
+    /// Returns the signals that were broken in the events so far, and forgets them.
     public mutating func takeBroken() -> Set<ConsentMember> {
         guard rules != nil else { return [] }
         let reader = reader
         return reader.pointee.takeBroken()
     }
 
-    /// The events from now on have these subjects, whatever ids they carry.
+    /// Sets the subjects of all later events, whatever ids they carry.
     public mutating func know(_ known: [SubjectKey]) { subjects.know(known) }
 
-    /// The keys of the event's subjects. Valid until the next event.
+    /// Returns the keys of the event's subjects. They are valid until the next event.
     @inline(__always) public mutating func subjects(of event: ScannedEvent) -> UnsafeBufferPointer<SubjectKey> { subjects.read(event) }
 
-    /// Whether somebody knows what is on record.
+    /// True if a ledger is kept.
     public var hasRecords: Bool {
         guard rules != nil else { return false }
         let standings = standings
         return standings.pointee.hasRecords
     }
 
-    /// What is on record of the event's subjects.
+    /// Returns what is on record for the event's subjects.
     mutating func standing(of event: ScannedEvent) -> Standing? {
         guard rules != nil else { return nil }
         let standings = standings
@@ -147,7 +147,7 @@ public struct Gate: ~Copyable {
 
     // MARK: - What changes while a block is judged
 
-    /// Whether what was judged since `forgetAsked` may hang on what is on record of the subject.
+    /// True if a verdict since `forgetAsked` may depend on the record of this subject.
     public func hasAsked(for key: SubjectKey) -> Bool {
         let standings = standings
         return rules != nil && standings.pointee.asked.mayContain(key)
@@ -168,7 +168,7 @@ public struct Gate: ~Copyable {
         if rules != nil { standings.pointee.forgetForeseen() }
     }
 
-    /// The level that the event's name demands on every route.
+    /// Returns the level that the event's name demands on every route.
     public mutating func raise(of event: ScannedEvent, _ name: inout EventName, _ nameSlot: Int) -> Int {
         guard let rules, !rules.pointee.raises.isEmpty else { return 0 }
         return raise(event, rules, &name, nameSlot)

@@ -1,63 +1,62 @@
-// Why the gate answered as it did, for those who ask: the same rules are read by the same tests after the answer. The hot path knows nothing
-// of it.
+// Explains an answer of the gate: it reads the event again with the same rules. The hot path does not use it.
 
 public import Admission
 public import Events
 public import Matching
 
 public struct GateFinding: Sendable {
-    /// Whether anything is demanded at all.
+    /// True if something is demanded.
     public var isDemanding: Bool
-    /// An index into the plan's levels.
+    /// The demanded level, as an index into the plan's levels.
     public var demanded: Int
-    /// What raised the demand above the route's: an index into the plan's events that demand more.
+    /// The event rule that raised the demand above the route's, as an index into the plan's events that demand more. It is nil if none did.
     public var raisedBy: Int?
     public var state: State
-    /// What is on record of the event's subjects; nil: nobody was asked.
+    /// The record of the event's subjects. It is nil if the records were not read.
     public var record: Record?
-    /// The level that is assumed of the event's subjects if nothing is known of them, an index into the plan's levels; nil: none.
+    /// The level that is assumed of unknown subjects, as an index into the plan's levels. It is nil if none is assumed.
     public var assumed: Int?
-    /// Whether the event waits in that case.
+    /// True if an event of unknown subjects waits.
     public var isHolding = false
     /// The demanded purposes that the state does not grant.
     public var missing: [String]
-    /// What the event carries of consent, one by one.
+    /// The consent signals of the event, one by one.
     public var signals: [Signal]
 
     public enum State: Equatable, Sendable {
         case unknown, broken
-        /// What is on record of the subjects cannot be told.
+        /// The records of the subjects cannot be read.
         case unreadable
-        /// At this level, an index into the plan's levels; assumed when the event says nothing.
+        /// The level is known, as an index into the plan's levels. It is assumed if neither the event nor a record states it.
         case known(level: Int, isAssumed: Bool)
-        /// Nothing asked for it.
+        /// The state was not needed.
         case unread
     }
 
     public struct Record: Sendable {
-        /// An index into the plan's levels; nil: nothing is on record that counts as consent.
+        /// The level on record, as an index into the plan's levels. It is nil if nothing on record counts as consent.
         public var level: Int?
-        /// The demanded purposes that it does not grant, or refuses.
+        /// The demanded purposes that the record does not grant, or refuses.
         public var missing: [String]
     }
 
-    /// What one of the members that carry consent says, taken alone.
+    /// The meaning of one member of the event, taken alone.
     public struct Signal: Sendable {
         public var member: ConsentMember
         public var isBroken: Bool
-        /// Whether it grants something, or only refuses.
+        /// True if the member grants something; false if it only refuses.
         public var grants: Bool
-        /// The highest level that it allows.
+        /// The highest level that the member allows.
         public var level: Int
-        /// The demanded purposes that it does not grant, or refuses.
+        /// The demanded purposes that the member does not grant, or refuses.
         public var missing: [String]
     }
 
-    /// The level that decides over the fields that demand more than their event.
+    /// The level that decides which fields are cut out of the event.
     public var level: Int { if case .known(let level, _) = state { level } else { 0 } }
 }
 
-/// Where an event carries consent; in the order of `ConsentRules.Members.paths`.
+/// The members that carry consent, in the order of `ConsentRules.Members.paths`.
 public enum ConsentMember: Int, Sendable, CaseIterable {
     case consent, level, purposes, categoryPreferences, management, allowed, denied, gpc, tcf, gpp, google
 
@@ -65,7 +64,7 @@ public enum ConsentMember: Int, Sendable, CaseIterable {
 }
 
 extension Gate {
-    /// `slots`: how many an event has.
+    /// Returns the explanation, or nil if there is no consent section. `slots` is the number of slots of an event.
     public mutating func finding(
         on event: ScannedEvent, _ demand: Demand, name: inout EventName, nameSlot: Int, slots: Int
     ) -> GateFinding? {
@@ -111,7 +110,8 @@ extension Gate {
         }
     }
 
-    /// What one member says: the event is read once more as if it carried no other. nil when it does not carry this one.
+    /// Returns what one member says, by reading the event again as if it carried no other member. Returns nil if the event does not carry
+    /// this one.
     private func signal(
         _ member: ConsentMember, _ event: ScannedEvent, _ rules: ConsentRules, demanded: Purposes?, slots: Int
     ) -> GateFinding.Signal? {
@@ -129,7 +129,8 @@ extension Gate {
         for other in ConsentMember.allCases where !stays.contains(other) { copy[members[other.rawValue]] = Slot() }
         let alone = ScannedEvent(block: event.block, start: event.start, end: event.end, slots: UnsafePointer(copy))
 
-        // Of the unknown nothing is assumed, or all: so a member that only refuses shows what it refuses.
+        // One reader assumes nothing of unknown subjects, and the other assumes everything. The second one shows what a member refuses that
+        // only refuses.
         var denying = ConsentReader(rules.assuming(UnknownRules.deny))
         var allowing = ConsentReader(rules.assuming(rules.levels.count - 1))
         let nothing = Standing(granted: rules.nothing, refused: rules.nothing)
@@ -140,7 +141,7 @@ extension Gate {
             missing: rules.lacking(demanded, in: state.granted))
         // The state points into its reader.
         withExtendedLifetime(allowing) {}
-        // That there is an object to hold the others says nothing by itself.
+        // The object that holds the other members says nothing alone.
         return member == .consent && !signal.isBroken ? nil : signal
     }
 }
@@ -152,7 +153,7 @@ extension ConsentRules {
         return rules
     }
 
-    /// The demanded purposes that are not granted.
+    /// Returns the demanded purposes that are not granted.
     fileprivate func lacking(_ demanded: Purposes?, in granted: Purposes) -> [String] {
         guard let demanded else { return [] }
         return names.indices.filter { demanded[$0 / 64] & ~granted[$0 / 64] & 1 << UInt64($0 % 64) != 0 }
@@ -169,7 +170,7 @@ extension ConsentRules.Members {
 }
 
 extension ConsentMember {
-    /// What it must be, to follow "must be".
+    /// The form of a valid value, as it reads after "must be".
     public var form: String {
         switch self {
         case .level: "the name of a level"

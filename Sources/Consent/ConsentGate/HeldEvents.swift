@@ -1,19 +1,19 @@
-// What a judge would have wait for its subjects' consent: the events as they came, and for which routes. Whether there is room for them,
-// and where they wait, is for others to tell. Nothing of it has passed the gate, and no lane takes it.
+// The events that a judge wants to hold until their subjects answer: each event as it came, and the routes that it waits for. The caller
+// decides whether there is room, and where they wait. These events have not passed the gate, and no lane takes them.
 
 public import Admission
 public import Events
 
 public struct HeldEvents: ~Copyable, Sendable {
     struct Entry: BitwiseCopyable {
-        /// Where the id begins that the event was given, if it was, and the event behind it.
+        /// The offset of the id that the event was given. It equals `line` if it was given none.
         var start: Int
         var line: Int
         var end: Int
         var arrival: Int64
-        /// The level that it owes to the event that it was made of; 0: none.
+        /// The level that the original event demands by its name, if this event is an emitted one; otherwise 0.
         var level: Int
-        /// One past its last subject and its last route.
+        /// The index one past its last subject, and one past its last route.
         var subjects: Int
         var routes: Int
     }
@@ -35,7 +35,7 @@ public struct HeldEvents: ~Copyable, Sendable {
         routeColumn.removeAll()
     }
 
-    /// `id`: the messageId that it was given, in its quotes; nil: none was.
+    /// Appends an event. `id` is the messageId that it was given, in quotes, or nil if it was given none.
     public mutating func append(
         _ event: ScannedEvent, id: ByteRun?, arrival: Int64, level: Int, subjects: UnsafeBufferPointer<SubjectKey>, routes: [Int]
     ) {
@@ -52,25 +52,25 @@ public struct HeldEvents: ~Copyable, Sendable {
                 routes: routeColumn.count))
     }
 
-    // MARK: - One event; what is given back is valid until the judge works on
+    // MARK: - One event; results are valid until the judge continues
 
-    /// The id that it was given, and the event behind it.
+    /// Returns the id that the event was given, followed by the event.
     public func body(_ index: Int) -> UnsafeRawBufferPointer {
         let entry = entries.all[index]
         return UnsafeRawBufferPointer(rebasing: bytes.bytes[entry.start..<entry.end])
     }
-    /// How long the id is that it was given, in its quotes; 0: none was.
+    /// Returns the length of the id that the event was given, with its quotes. It is 0 if it was given none.
     public func idLength(_ index: Int) -> Int { entries.all[index].line - entries.all[index].start }
     public func arrival(_ index: Int) -> Int64 { entries.all[index].arrival }
     public func level(_ index: Int) -> Int { entries.all[index].level }
 
-    /// Each once.
+    /// Returns the event's subjects, without duplicates.
     public func subjects(_ index: Int) -> UnsafeBufferPointer<SubjectKey> {
         let first = index == 0 ? 0 : entries.all[index - 1].subjects
         return UnsafeBufferPointer(rebasing: subjectColumn.all[first..<entries.all[index].subjects])
     }
 
-    /// Those that it waits for, by their indices.
+    /// Returns the indices of the routes that the event waits for.
     public func routes(_ index: Int) -> UnsafeBufferPointer<Int> {
         let first = index == 0 ? 0 : entries.all[index - 1].routes
         return UnsafeBufferPointer(rebasing: routeColumn.all[first..<entries.all[index].routes])

@@ -1,5 +1,5 @@
-// Consent as others write it, by the section's map: TCF and GPP strings, and Google's consent mode. A purpose that a signal
-// speaks of is capped; opt-outs refuse. What is not mapped is not read.
+// Reads consent in foreign formats by the map of the section: TCF strings, GPP strings and Google's consent mode. A signal caps each
+// purpose that it covers; opt-outs refuse. Signals without a map are not read.
 
 internal import Events
 internal import Signals
@@ -9,13 +9,13 @@ struct MappedSignals {
     private let granted: UnsafeMutablePointer<UInt64>
     private let refused: UnsafeMutablePointer<UInt64>
     private let spoken: UnsafeMutablePointer<UInt64>
-    /// A section of a GPP string says that Global Privacy Control was on.
+    /// True if a section of a GPP string says that Global Privacy Control was on.
     private(set) var isGlobalControl = false
     /// A bit for each `ConsentMember` that is broken.
     private(set) var broken: UInt16 = 0
 
-    /// Takes from `granted` what a signal does not allow, adds to `refused` what one refuses, and notes in `spoken` the purposes
-    /// about which one said something.
+    /// Makes a reader for one event. It removes from `granted` what a signal does not allow. It adds to `refused` what a signal refuses,
+    /// and to `spoken` the purposes that a signal covers.
     init(
         _ rules: ConsentRules, granted: UnsafeMutablePointer<UInt64>, refused: UnsafeMutablePointer<UInt64>,
         spoken: UnsafeMutablePointer<UInt64>
@@ -42,7 +42,7 @@ struct MappedSignals {
 
     private func readTCF(_ slot: Slot, _ block: Bytes, _ decoder: inout Decoder) -> ConsentReader.Signal {
         guard let raw = slot.string(in: block), let text = decoder.decode(raw) else { return .broken }
-        // What a platform leaves that has nothing to ask.
+        // A consent platform that has nothing to ask leaves an empty string.
         if text.count == 0 { return .silent }
         guard let string = TCString(text.bytes) else { return .broken }
         return cap(by: string)
@@ -75,7 +75,7 @@ struct MappedSignals {
         return isSaid ? .said : .silent
     }
 
-    /// nil: no object, or one of the signals has no value of its kind.
+    /// Returns nil if the value is not an object, or if a signal has an invalid value.
     private func readMode(_ slot: Slot, _ block: Bytes, _ decoder: inout Decoder) -> ConsentMode? {
         guard block[Int(slot.start)] == UInt8(ascii: "{") else { return nil }
         var mode = ConsentMode()

@@ -1,5 +1,5 @@
-// The order of version names as people write them: numbers in them count as numbers, so that 2.10 comes behind 2.9 and 2025-04 behind
-// 2025-03. Everything else goes by its bytes.
+// Orders version names as people read them: digits are compared as numbers, so 2.10 comes after 2.9, and 2025-04 after 2025-03. All other
+// bytes are compared by value.
 
 enum NaturalOrder {
     static func precedes(_ a: [UInt8], _ b: [UInt8]) -> Bool {
@@ -24,7 +24,7 @@ enum NaturalOrder {
 
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 
-    /// Takes the digits in front; without leading zeros.
+    /// Removes the leading digits and returns them without leading zeros.
     private static func number(_ text: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let digits = text.prefix(while: isDigit)
         text = text.dropFirst(digits.count)

@@ -1,13 +1,13 @@
-// What of the events that wait is to be destroyed: those whose subject has since refused, and those that are older than they may get.
+// Finds the waiting events that must be destroyed: those whose subject has since refused, and those that are too old.
 
 @_spi(Spool) public import Admission
 internal import Events
 
-/// How old waiting events may get, in nanoseconds since they came in.
+/// The maximum age of waiting events, in nanoseconds since their arrival.
 public struct Retention: Sendable, Equatable {
-    /// All of them; nil: any age.
+    /// The maximum age of every event. It is nil if there is none.
     public var all: Int64?
-    /// By the number of the route that they came by.
+    /// The maximum age by route number.
     public var routes: [UInt16: Int64]
 
     public init(all: Int64? = nil, routes: [UInt16: Int64] = [:]) {
@@ -17,10 +17,10 @@ public struct Retention: Sendable, Equatable {
 
     public var isEmpty: Bool { all == nil && routes.isEmpty }
 
-    /// nil: all may get as old as they like.
+    /// The shortest maximum age. It is nil if there is none.
     public var shortest: Int64? { ([all].compactMap(\.self) + routes.values).min() }
 
-    /// When the event is too old, in nanoseconds since 1970; nil: never.
+    /// Returns the time when the event becomes too old, in nanoseconds since 1970, or nil if it never does.
     public func due(_ entry: Entry) -> Int64? {
         guard let most = [all, routes[entry.route]].compactMap(\.self).min() else { return nil }
         let (due, isNever) = entry.arrival.addingReportingOverflow(most)
@@ -29,11 +29,11 @@ public struct Retention: Sendable, Equatable {
 }
 
 public struct RetentionSweep: Sendable {
-    /// What is to go of a batch, by index, each once.
+    /// The events of a batch that must be destroyed, by index, without duplicates.
     public struct Finds: Sendable, Equatable {
         public var refused: [Int] = []
         public var aged: [Int] = []
-        /// When the next of the others is too old, in nanoseconds since 1970; nil: none ever is.
+        /// The time when the next of the other events becomes too old, in nanoseconds since 1970. It is nil if none ever does.
         public var due: Int64?
 
         public init() {}
@@ -49,14 +49,14 @@ public struct RetentionSweep: Sendable {
     private let retention: Retention
     private let now: Int64
 
-    /// `check`: nil: only for their age; `now`: nanoseconds since 1970.
+    /// Makes a sweep. If `check` is nil, only the age counts. `now` is in nanoseconds since 1970.
     public init(_ check: SecondCheck?, _ retention: Retention = Retention(), now: Int64 = 0) {
         self.check = check
         self.retention = retention
         self.now = now
     }
 
-    /// nil: nobody can tell at the moment what subjects refuse.
+    /// Returns the events of a batch that must be destroyed. Returns nil if the records cannot be read at the moment.
     public func finds(in batch: Batch) -> Finds? { finds(in: batch.entries, batch.subjects) }
 
     public func finds(in entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Finds? {
@@ -77,7 +77,7 @@ public struct RetentionSweep: Sendable {
 }
 
 extension BatchIndex {
-    /// What is to go of the batch that this stands beside.
+    /// Returns the events that must be destroyed in the batch of this index.
     @_spi(Spool) public func finds(_ sweep: RetentionSweep) -> RetentionSweep.Finds? {
         entries.withUnsafeBufferPointer { entries in subjects.withUnsafeBufferPointer { sweep.finds(in: entries, $0) } }
     }

@@ -1,7 +1,7 @@
-// The second check: what waited passes the gate once more at the moment of hand-over, by its subjects alone, without being parsed. It
-// promises that no event is handed over of a subject who has since refused what the event was admitted under, also when the subject
-// consents again before the event could be destroyed. When it cannot tell it holds back and destroys nothing: what is on record may be
-// readable again.
+// The second check: waiting events pass the gate again at the moment of hand-over. It uses only their entries and subjects; the events are
+// not parsed. It promises that no event of a subject is handed over if the subject has since refused what the event was admitted under.
+// This holds even if the subject consents again before the event is destroyed. If the records cannot be read, the check holds the events
+// back and destroys nothing, because the records may become readable again.
 
 public import Admission
 internal import Events
@@ -10,9 +10,9 @@ internal import Platform
 public final class SecondCheck: Sendable {
     public enum Answer: Sendable, Equatable {
         case pass
-        /// These events, by index, may not go any more.
+        /// These events, by index, must not be handed over.
         case refused([Int])
-        /// Nobody can tell at the moment: all of them wait.
+        /// The records cannot be read at the moment, so all events wait.
         case unreadable
     }
 
@@ -23,20 +23,20 @@ public final class SecondCheck: Sendable {
 
     private struct State {
         var today: Today?
-        /// What the routes of the plans so far demanded last, by their numbers: those that are gone go on demanding it of what waits.
+        /// The latest demand of each route, by its number. A route that a reload removed keeps its demand for the events that still wait.
         var demands: [UInt16: RouteDemand] = [:]
         var bans = Bans()
     }
 
-    /// `levels`: the names of the levels that entries speak of; `look`: sees to it before each check that the records know whether they
-    /// can be believed.
+    /// Makes a check. `levels` has the names of the levels that entries refer to. `look` runs before each check, and updates whether the
+    /// records can be trusted.
     public init(_ records: ConsentRecords, levels: RunNames, look: @escaping @Sendable () -> Void = {}) {
         self.records = records
         self.levels = levels
         self.look = look
     }
 
-    /// From now on it goes by this section; nil: nothing is demanded of anybody.
+    /// From now on, uses this section. If it is nil, nothing is demanded.
     public func adopt(_ section: ConsentSection?) {
         state.withLock { state in
             for demand in section.map(RouteDemand.all) ?? [] { state.demands[demand.number] = demand }
@@ -44,8 +44,8 @@ public final class SecondCheck: Sendable {
         }
     }
 
-    /// Until it is lifted no event of these subjects may go that came in by then, whatever they say later: of these purposes, or nil, of
-    /// any.
+    /// Refuses events of these subjects that came in at `time` or before, whatever the subjects say later, until `lift`. It refuses the
+    /// events that need one of `purposes`, or all events if `purposes` is nil.
     public func ban(_ number: Int64, _ subjects: [SubjectKey], purposes: [String]?, until time: Int64) {
         state.withLock { $0.bans.add(Bans.Ban(number: number, time: time, purposes: purposes), of: subjects) }
     }
@@ -54,13 +54,13 @@ public final class SecondCheck: Sendable {
 
     public func check(_ batch: Batch) -> Answer { check(batch.entries, batch.subjects) }
 
-    /// How an entry says that level, as a file has it; nil: as much as there is.
+    /// Returns the entry level for the level name of a stored event. Nil stands for the highest level.
     public func entryLevel(_ name: String?) -> UInt8 {
         guard let name else { return EntryLevel.highest }
         return name.isEmpty ? EntryLevel.none : EntryLevel.entry(of: levels.number(of: name))
     }
 
-    /// Of one event of these subjects that came in then and was admitted under that level, whatever its route demands.
+    /// Checks one event by its level, its arrival time and its subjects. The demand of its route does not count.
     public func check(level: UInt8, arrival: Int64, subjects: [SubjectKey]) -> Answer {
         look()
         return state.withLock { state in
@@ -74,7 +74,7 @@ public final class SecondCheck: Sendable {
         }
     }
 
-    /// Of one event of these subjects that came in then and by this route, and was admitted under that level.
+    /// Checks one event by its route, its level, its arrival time and its subjects.
     public func check(route: UInt16?, level: UInt8, arrival: Int64, subjects: [SubjectKey]) -> Answer {
         look()
         return state.withLock { state in
@@ -89,14 +89,14 @@ public final class SecondCheck: Sendable {
         }
     }
 
-    /// The same, without the events themselves.
+    /// Checks events by their entries and subjects.
     public func check(_ entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Answer {
         look()
         return state.withLock { $0.today?.check(entries, subjects, $0.bans) ?? .pass }
     }
 }
 
-/// What a route demands, by names, so that it outlives its plan.
+/// The demand of a route, by names, so that it stays valid after its plan is gone.
 private struct RouteDemand {
     var number: UInt16
     var level: [UInt8]
@@ -115,21 +115,21 @@ private struct RouteDemand {
     }
 }
 
-/// What waiting events are asked for by the plan of the day.
+/// The demands of the current plan on waiting events.
 private final class Today {
-    /// Owns what the demands point to.
+    /// The section owns the memory that the demands point to.
     private let section: ConsentSection
     private let store = Store()
     private let consent: ConsentRules
     private var standings: Standings
-    /// By the number of the route.
+    /// The demands by route number.
     private var demands: [UInt16: Demand] = [:]
-    /// Of what came by a route of which nobody knows what it demanded: all that any route does.
+    /// For an unknown route, the highest level and all purposes that any route demands. The level is at least the second lowest.
     private var strictest = Demand()
-    /// By `EntryLevel`: the index of the level; one that the plan does not know is above all.
+    /// The index of the level by `EntryLevel`. A level that the plan does not have counts as the highest.
     private var levels: [Int]
 
-    /// `known`: what routes demand, also those of earlier plans.
+    /// Compiles the demands. `known` has the demands of all routes, including those of earlier plans.
     init(_ section: ConsentSection, _ records: ConsentRecords, _ names: [String], _ known: [UInt16: RouteDemand]) {
         self.section = section
         consent = section.rules.pointee.consent
@@ -149,7 +149,7 @@ private final class Today {
 
     private func level(named name: [UInt8]) -> Int? { consent.levels.firstIndex { $0.name.bytes.elementsEqual(name) } }
 
-    /// What a route of an earlier plan demanded; what this plan cannot weigh any more is as much as there is.
+    /// Returns the demand of a route of an earlier plan. A level or purpose that this plan does not have counts as the highest level.
     private func demand(_ old: RouteDemand) -> Demand {
         let bits = old.purposes.map { name in consent.names.firstIndex { $0.bytes.elementsEqual(name) } }
         var demand = Demand(level: level(named: old.level) ?? consent.levels.count - 1, purposes: nil)
@@ -185,12 +185,12 @@ private final class Today {
         return refused.isEmpty ? .pass : .refused(refused)
     }
 
-    /// So many subjects further on, memory is asked for what is on record.
+    /// The number of subjects by which the prefetch of records is ahead.
     private static let ahead = 16
 
     enum CheckResult { case pass, refused, unreadable }
 
-    /// Of one event, of a route that demands this and admitted under that level.
+    /// Checks one event of a route with this demand, which was admitted under this level.
     func check(
         _ demand: Demand, _ entryLevel: UInt8, _ arrival: Int64, _ subjects: UnsafeBufferPointer<SubjectKey>, _ bans: Bans
     ) -> CheckResult {
@@ -205,7 +205,8 @@ private final class Today {
             let isGranted = demand.purposes.map { consent.contains(standing.granted, $0) } ?? true
             return standing.level < level || !isGranted ? .refused : .pass
         case .nothing:
-            // It was admitted by what it said itself, or by what is assumed; a refusal that is too old to count as consent counts.
+            // The event was admitted by its own signals or by an assumption. A refusal still counts if its version is too old to count as
+            // consent.
             let isRefused = consent.meet(standing.refused, consent.levels[level].purposes)
             return isRefused || demand.purposes.map({ consent.meet(standing.refused, $0) }) ?? false ? .refused : .pass
         }

@@ -1,5 +1,5 @@
-// What is on record of an event's subjects, taken together: the strictest of what they have said, by the levels and purposes of one
-// plan. What was said is worked out once for each plan and then found by its number.
+// Computes what is on record for an event's subjects together: the strictest combination of their terms, as levels and purposes of one plan.
+// Each list of terms is compiled once per plan and then found by its number.
 
 internal import Admission
 internal import Events
@@ -7,30 +7,31 @@ internal import Events
 struct Standing: BitwiseCopyable {
     enum Kind: UInt8, BitwiseCopyable { case nothing, known, unreadable }
     var kind = Kind.nothing
-    /// 0 unless it is known.
+    /// The level. It is 0 unless the standing is known.
     var level = 0
-    /// Empty unless it is known.
+    /// The granted purposes. They are empty unless the standing is known.
     var granted: Purposes
-    /// Also of what no longer counts as consent: a refusal does not age.
+    /// The refused purposes. They include refusals in terms whose version is too old to count as consent, because a refusal does not
+    /// expire.
     var refused: Purposes
 }
 
-/// One for each judge, since it holds scratch space.
+/// The standings of one plan, for one judge, because it holds scratch memory.
 struct Standings: ~Copyable {
     private let rules: ConsentRules
     private let records: ConsentRecords?
-    /// Of the records.
+    /// A view of the records for fast reading.
     private let view: ConsentRecords.View?
-    /// By number: what it means; `granted` and `refused` are its own.
+    /// The compiled standings by number. Each owns the memory of its sets.
     private var known: [Standing?] = []
     private var owned: [UnsafeMutablePointer<UInt64>] = []
     private let none: Standing
     private let unreadable: Standing
-    /// What is on its way into the record, and holds for this judge already.
+    /// Terms that are about to be recorded and already hold for this judge.
     private var foreseen: [SubjectKey: ConsentRecords.Number] = [:]
-    /// Whom it was asked for since that was last forgotten.
+    /// The subjects that were looked up since `forgetAsked`.
     private(set) var asked = AskedSubjects()
-    /// Room for two sets, where the subjects of an event are taken together, and for two where what one of them said is worked out.
+    /// Memory for two sets that combine the subjects of an event. `spare` has memory for two sets that compile a list of terms.
     private let scratch: UnsafeMutablePointer<UInt64>
     private let spare: UnsafeMutablePointer<UInt64>
 
@@ -52,17 +53,17 @@ struct Standings: ~Copyable {
 
     var hasRecords: Bool { records != nil }
 
-    /// Whether it is for the clock alone that nothing can be told.
+    /// True if records cannot be read only because the clock is behind.
     var isClockBehind: Bool { records?.isClockBehind ?? false }
 
-    /// They will be asked for soon.
+    /// Prefetches the table entries of subjects that will be looked up soon.
     @inline(__always) func prepare(_ keys: UnsafeBufferPointer<SubjectKey>) {
         guard let view else { return }
         for key in keys { view.prepare(key) }
     }
 
-    /// Of all these subjects; valid until the next call. The strictest of what is on record holds, and nothing is on record only when it
-    /// is of none of them.
+    /// Returns the strictest combination of what is on record for these subjects. Its kind is `nothing` only if none of them has a record.
+    /// The result is valid until the next call.
     @inline(__always) mutating func of(_ keys: UnsafeBufferPointer<SubjectKey>) -> Standing {
         guard let view else { return none }
         if view.isUnreadable { return unreadable }
@@ -70,7 +71,7 @@ struct Standings: ~Copyable {
         var isFirst = true
         for key in keys {
             let number = number(of: key, view)
-            // Nothing takes nothing away.
+            // A subject without a record does not restrict the others.
             if number <= ConsentRecords.nothing { continue }
             whole = isFirst ? standing(number) : join(whole, standing(number), in: scratch)
             isFirst = false
@@ -78,7 +79,7 @@ struct Standings: ~Copyable {
         return whole
     }
 
-    /// Into memory for two sets, which may be that of the first.
+    /// Combines two standings in memory for two sets, which may be the memory of the first one.
     private func join(_ one: Standing, _ other: Standing, in memory: UnsafeMutablePointer<UInt64>) -> Standing {
         if one.kind == .unreadable || other.kind == .unreadable { return unreadable }
         let (granted, refused) = (memory, memory + rules.width)
@@ -112,7 +113,7 @@ struct Standings: ~Copyable {
 
     mutating func forgetAsked() { asked.removeAll() }
 
-    /// From now on this holds of the subject, for this judge alone, until it is on record or forgotten.
+    /// From now on, these terms hold for the subject, for this judge alone, until `forgetForeseen`.
     mutating func foresee(_ key: SubjectKey, _ terms: [ConsentTerms]) {
         if let records { foreseen[key] = records.number(of: terms) }
     }
@@ -135,7 +136,7 @@ struct Standings: ~Copyable {
 }
 
 extension ConsentRules {
-    /// What one person said, into memory for two sets.
+    /// Returns the standing of one subject's terms, in memory for two sets.
     fileprivate func standing(of terms: ConsentTerms, in memory: UnsafeMutablePointer<UInt64>) -> Standing {
         let (granted, refused) = (memory, memory + width)
         for i in 0..<width {
@@ -156,7 +157,7 @@ extension ConsentRules {
             return standing
         }
         if let name = terms.level {
-            // A level that the plan does not know any more cannot be weighed.
+            // A level that the plan no longer has cannot be compared.
             guard let level = level(named: name) else {
                 standing.kind = .unreadable
                 return standing

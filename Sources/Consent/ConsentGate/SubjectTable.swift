@@ -1,14 +1,14 @@
-// A number for each of many subjects, for one who writes and any number who read at the same time without waiting. It promises that to look
-// for a subject, in it or not, costs one line of the processor's cache in all but a few cases, and that the line can be asked for ahead.
+// A table with a number for each subject, for one writer and any number of readers that do not wait. It promises that a lookup costs one
+// cache line in nearly all cases, whether it finds the subject or not. The line can be prefetched.
 
 internal import Admission
 internal import CPlatform
 internal import Glibc
 
-/// Open addressing by groups of three places, each group a line. A key never changes once it is counted, and is never taken out.
+/// Open addressing with groups of three places; each group is one cache line. A key never changes once it is counted, and is never removed.
 struct SubjectTable: BitwiseCopyable {
-    /// The keys, the low half of each before the high one; the numbers; and how many of the places are taken, with a mark once a subject
-    /// found none and went on.
+    /// The layout of a group: the keys, each with its low half first; the numbers; and the number of taken places, with a flag that is set
+    /// once a subject found no place and was put into a later group.
     private enum Group {
         static let size = 64
         static let places = 3
@@ -21,10 +21,10 @@ struct SubjectTable: BitwiseCopyable {
     private let groups: UnsafeMutableRawPointer
     private let count: Int
 
-    /// How many subjects it takes: more, and too many would find no place in their group.
+    /// The number of subjects that the table takes. With more, too many subjects would overflow their group.
     var room: Int { count * 9 / 5 }
 
-    /// `room`: for so many subjects at least.
+    /// Makes a table for at least `room` subjects.
     init(room: Int) {
         count = max(16, room * 5 / 9 + 1)
         memory = Memory(size: count * Group.size)
@@ -33,19 +33,20 @@ struct SubjectTable: BitwiseCopyable {
 
     func deallocate() { memory.release() }
 
-    // MARK: - For those who read
+    // MARK: - For readers
 
-    /// It will be asked for soon.
+    /// Prefetches the group of a subject that will be looked up soon.
     @inline(__always) func prepare(_ key: SubjectKey) { cplatform_prefetch(group(of: key)) }
 
-    /// The number of the subject; nil: it is not in the table.
+    /// Returns the number of the subject, or nil if it is not in the table.
     @inline(__always) func number(of key: SubjectKey) -> UInt32? { find(key).map { cplatform_load($0) } }
 
     @inline(__always) private func find(_ key: SubjectKey) -> UnsafeMutablePointer<UInt32>? {
         var group = group(of: key)
         while true {
             let state = cplatform_load(SubjectTable.state(of: group))
-            // All places at once, since a branch for each would be foretold wrongly too often. Nobody may be there yet, so it is peeked.
+            // All places are compared at once, because the processor would mispredict a branch for each place too often. A writer may be
+            // filling a place at the same time, so the keys are read with `cplatform_peek`.
             let words = UnsafePointer(group.assumingMemoryBound(to: UInt64.self))
             let first = cplatform_peek(words) == key.low ? 1 : 0
             let second = cplatform_peek(words + 2) == key.low ? 2 : 0
@@ -61,16 +62,16 @@ struct SubjectTable: BitwiseCopyable {
         }
     }
 
-    // MARK: - For the one who writes
+    // MARK: - For the writer
 
-    /// Whether the subject is in the table, and has this number now.
+    /// Sets the number of a subject. Returns false if the subject is not in the table.
     func change(_ key: SubjectKey, to number: UInt32) -> Bool {
         guard let place = find(key) else { return false }
         cplatform_store(place, number)
         return true
     }
 
-    /// Of a subject that is not in the table, which has room.
+    /// Inserts a subject that is not in the table. The table must have room.
     func insert(_ key: SubjectKey, _ number: UInt32) {
         var group = group(of: key)
         while SubjectTable.state(of: group).pointee & 0xff == Group.places {
@@ -86,7 +87,7 @@ struct SubjectTable: BitwiseCopyable {
         cplatform_store(state, state.pointee + 1)
     }
 
-    // MARK: - Where things are
+    // MARK: - Addresses
 
     @inline(__always) private func group(of key: SubjectKey) -> UnsafeMutableRawPointer {
         groups + Int(truncatingIfNeeded: key.low.multipliedFullWidth(by: UInt64(truncatingIfNeeded: count)).high) &* Group.size
@@ -106,7 +107,8 @@ struct SubjectTable: BitwiseCopyable {
     }
 }
 
-/// Zeros, from the kernel and on large pages where it has some: otherwise the processor would look for the page longer than for what is on it.
+/// Zeroed memory from the kernel, on huge pages if it is large enough. With small pages, a lookup would spend more time on the page tables
+/// than on the data.
 private struct Memory: BitwiseCopyable {
     private static let page = 2 << 20
     private let base: UnsafeMutableRawPointer
@@ -117,7 +119,7 @@ private struct Memory: BitwiseCopyable {
         let isLarge = size >= Memory.page
         self.size = isLarge ? size + Memory.page : size
         base = mmap(nil, self.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        precondition(base != MAP_FAILED, "no memory for what is on record of subjects")
+        precondition(base != MAP_FAILED, "no memory for the table of subjects")
         start = isLarge ? base.alignedUp(toMultipleOf: Memory.page) : base
         if isLarge { madvise(start, size, MADV_HUGEPAGE) }
     }

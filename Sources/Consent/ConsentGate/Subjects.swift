@@ -1,10 +1,10 @@
-// The keys of one event's subjects: what a lane needs to find the events of a person, without holding an id.
+// The keys of one event's subjects. With them, a lane can find the events of a person without holding an id.
 
 public import Admission
 public import Events
 
 extension SubjectKey {
-    /// Of an id as it stands in an event, without quotes and escapes, under sixteen bytes.
+    /// Makes the key of an id, given without quotes and escapes, with a hash key of sixteen bytes.
     public init(of id: [UInt8], under key: [UInt8]) {
         let (low, high) = id.withUnsafeBufferPointer { text in
             SipKey(key).hash128(ByteRun(base: text.baseAddress ?? UnsafePointer(bitPattern: 1)!, count: text.count))
@@ -14,26 +14,28 @@ extension SubjectKey {
 }
 
 public struct Subjects: ~Copyable {
-    /// The most ids that one event can carry, since an entry counts them in a byte.
+    /// The maximum number of ids that one event can carry, because an entry counts them in one byte.
     public static let most = 255
 
     private let slots: UnsafeBufferPointer<Int>
     private let key: SipKey
     private var keys: UnsafeMutablePointer<SubjectKey>
-    /// How many the event has, and where they are: in `keys`, or where they were found ahead. Below 0: it was not asked for.
+    /// The number of the event's subjects, and their keys: in `keys`, or where `expect` found them. The number is negative if they were not
+    /// read yet.
     private var count = -1
     private var found: UnsafeMutablePointer<SubjectKey>
-    /// Of the event that is judged next and of the one behind it, by turns.
+    /// The subjects that `expect` found, for the event that is judged next and the one after it, in turn.
     private let expected: UnsafeMutablePointer<Expected>
     private var expectedTurn = 0
-    /// Of an event that no longer carries its ids as they were; nil: it does.
+    /// The subjects of an event that no longer carries its original ids. It is nil if the events carry their ids.
     private var known: [SubjectKey]?
     private var decoder = Decoder()
     private var otherDecoder = Decoder()
 
-    /// What was found of an event before its turn. It goes by where the event lies, so it must not outlive the event.
+    /// The subjects of an event that were found before its turn. The event is recognised by its address, so this must not outlive the
+    /// event.
     private struct Expected: BitwiseCopyable {
-        /// Its first byte; nil: there is none.
+        /// The address of the event's first byte. It is nil if there is no event.
         var line: Bytes?
         var count = 0
         let keys: UnsafeMutablePointer<SubjectKey>
@@ -62,7 +64,7 @@ public struct Subjects: ~Copyable {
 
     public mutating func forget() { count = -1 }
 
-    /// The events from now on have these subjects, whatever ids they carry.
+    /// Sets the subjects of all later events, whatever ids they carry.
     public mutating func know(_ subjects: [SubjectKey]) {
         if known == nil {
             keys.deallocate()
@@ -72,8 +74,8 @@ public struct Subjects: ~Copyable {
         forget()
     }
 
-    /// One key for each configured id that the event carries: a string that is not empty, or a number. The same id has
-    /// the same key wherever it stands.
+    /// Returns one key for each configured id that the event carries: a string that is not empty, or a number. The same id has the same key
+    /// in every member.
     @inline(__always) public mutating func read(_ event: ScannedEvent) -> UnsafeBufferPointer<SubjectKey> {
         if count < 0 { settle(event) }
         return UnsafeBufferPointer(start: found, count: count)
@@ -96,7 +98,7 @@ public struct Subjects: ~Copyable {
         count = find(event, into: keys)
     }
 
-    /// Finds those of an event ahead of its turn.
+    /// Finds the subjects of an event before its turn.
     public mutating func expect(_ event: ScannedEvent) -> UnsafeBufferPointer<SubjectKey> {
         guard known == nil else { return UnsafeBufferPointer(start: nil, count: 0) }
         expectedTurn ^= 1
@@ -116,7 +118,7 @@ public struct Subjects: ~Copyable {
             keys[count] = SubjectKey(high: hash.high, low: hash.low)
             count &+= 1
         }
-        // Ids are hashed in pairs.
+        // Two ids are hashed at a time.
         var waiting: ByteRun?
         for slot in slots {
             guard let first = waiting else {

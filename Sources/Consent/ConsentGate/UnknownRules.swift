@@ -1,10 +1,10 @@
-// What is assumed of those of whom nothing is known: the same for every event, or by the text of one of its members.
+// The assumptions about unknown subjects: the same for every event, or chosen by the text of one member.
 
 internal import Events
 internal import Plans
 
 struct UnknownRules: BitwiseCopyable {
-    /// A level; or `deny`, or `hold`.
+    /// A level, `deny` or `hold`.
     typealias Assumed = Int
     static let deny: Assumed = -1
     static let hold: Assumed = -2
@@ -14,7 +14,7 @@ struct UnknownRules: BitwiseCopyable {
         let assumed: Assumed
     }
 
-    /// Of events that no case is for.
+    /// The assumption for events that match no case.
     private let otherwise: Assumed
     private let slot: Int
     private let cases: UnsafeBufferPointer<Case>
@@ -26,7 +26,7 @@ struct UnknownRules: BitwiseCopyable {
             (plan.unknownBy?.cases ?? []).map { Case(text: store.text(Array($0.key.utf8)), assumed: UnknownRules.assumed($0.value)) })
     }
 
-    /// The same for every event.
+    /// Makes rules that assume the same for every event.
     init(always assumed: Assumed) {
         otherwise = assumed
         slot = 0
@@ -41,7 +41,7 @@ struct UnknownRules: BitwiseCopyable {
         }
     }
 
-    /// Only a string is a value; an event without one is like any other.
+    /// Returns what is assumed of the event's subjects. Only a string in the member can match a case.
     @inline(__always) func assumed(of event: ScannedEvent, _ decoder: inout Decoder) -> Assumed {
         cases.isEmpty ? otherwise : find(event, &decoder)
     }

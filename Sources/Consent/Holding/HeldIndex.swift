@@ -1,12 +1,13 @@
-// What is held, as memory knows it: how much of whom, and what is to be done about it next. Pure: it is told the time, and the thread that
-// has the file does what it says.
+// The state of the held events in memory: how many each subject has, and the next step. It is pure: the caller passes the time, and the
+// thread that owns the file carries out the steps.
 
 internal import Admission
 internal import Plans
 internal import Platform
 internal import Spool
 
-/// What becomes of rows once the lanes have what was released of them.
+/// A change of the file, which is due after the lanes have the released events. The rows in `remove` leave the file; the rows in `narrow`
+/// wait for fewer routes.
 struct HeldChange: Sendable {
     var remove: [HeldRow] = []
     var narrow: [HeldRow] = []
@@ -16,37 +17,37 @@ struct HeldChange: Sendable {
 struct HeldIndex {
     enum Step {
         case change(HeldChange)
-        /// Those that came in before that time are destroyed.
+        /// Destroys the events that came in before that time.
         case expire(before: Int64)
-        /// The events of these subjects, behind that number, are judged again.
+        /// Judges the events of these subjects again, those with a higher number than `after`.
         case release([SubjectKey], after: Int64)
         case tidy
         case end
     }
 
-    /// The most subjects whose events are released in one go, in the order in which they came.
+    /// The maximum number of subjects whose events are released together, in the order of arrival.
     private static let mostSubjects = 256
-    /// How long a step waits that has failed, or could do nothing.
+    /// The delay of a step that failed or could do nothing.
     private static let pause = Duration.seconds(1)
 
     var bounds: HoldPlan
-    /// What there is room taken for.
+    /// The reserved events and bytes: those in the file and those on their way to it.
     private(set) var total = HoldPlan.Bounds(events: 0, bytes: 0)
-    /// Of that, what is on its way to the file.
+    /// The part of `total` that is not in the file yet.
     private var coming = HoldPlan.Bounds(events: 0, bytes: 0)
     private var shares: [SubjectKey: HoldPlan.Bounds] = [:]
-    /// When the oldest came in, or an older one that is gone; nil: none waits.
+    /// The arrival time of the oldest event, or of an older one that is gone. It is nil if no event waits.
     private(set) var oldest: Int64?
-    /// Subjects that have answered, and whose events were not looked at since.
+    /// The subjects that have answered and whose events were not judged since then.
     private var asked: [SubjectKey] = []
     private var isAsked: Set<SubjectKey> = []
     private var releasing: (subjects: [SubjectKey], after: Int64)?
-    /// Rows that are being judged, or that lanes are about to have.
+    /// The rows that are being judged, or that lanes are about to get.
     private var onTheirWay: Set<Int64> = []
-    /// Of those, the ones that a withdrawal has destroyed in the file.
+    /// The rows of `onTheirWay` that a withdrawal has destroyed in the file.
     private var destroyed: Set<Int64> = []
     private var due = HeldChange()
-    /// How many withdrawals have not yet seen to what is held.
+    /// The number of withdrawals that have not swept the held events yet.
     private var withdrawals = 0
     private var isEnding = false
     private var isHurried = false
@@ -56,12 +57,12 @@ struct HeldIndex {
 
     init(_ bounds: HoldPlan) { self.bounds = bounds }
 
-    // MARK: - How much
+    // MARK: - Limits
 
-    /// What is in the file.
+    /// The events and bytes in the file.
     var stored: HoldPlan.Bounds { .init(events: total.events - coming.events, bytes: total.bytes - coming.bytes) }
 
-    /// Takes room for a row, if there is some; `came` must follow.
+    /// Reserves space for a row. Returns false if there is none. After true, the caller must call `came`.
     mutating func take(_ row: HeldRow) -> Bool {
         func fits(_ held: HoldPlan.Bounds, _ most: HoldPlan.Bounds) -> Bool {
             held.events < most.events && held.bytes + row.bytes <= most.bytes
@@ -73,13 +74,13 @@ struct HeldIndex {
         return true
     }
 
-    /// The row is in the file, or could not be stored.
+    /// Notes that a reserved row is in the file, or that it could not be stored.
     mutating func came(_ row: HeldRow, isStored: Bool) {
         coming = .init(events: coming.events - 1, bytes: coming.bytes - row.bytes)
         if isStored { note(row) } else { remove(row) }
     }
 
-    /// A row that the file has.
+    /// Adds a row that is in the file.
     mutating func add(_ row: HeldRow) {
         change(row, 1)
         note(row)
@@ -87,7 +88,7 @@ struct HeldIndex {
 
     private mutating func note(_ row: HeldRow) { oldest = min(oldest ?? row.arrival, row.arrival) }
 
-    /// When the oldest of the file came in.
+    /// Sets the arrival time of the oldest event in the file.
     mutating func note(oldest: Int64?) { self.oldest = oldest }
 
     mutating func remove(_ row: HeldRow) {
@@ -108,7 +109,7 @@ struct HeldIndex {
 
     // MARK: - Answers
 
-    /// These have said something; whether events wait for one of them.
+    /// Notes that these subjects have answered. Returns true if events wait for one that was not noted yet.
     mutating func ask(_ subjects: some Sequence<SubjectKey>) -> Bool {
         var isNew = false
         for subject in subjects where shares[subject] != nil && isAsked.insert(subject).inserted {
@@ -118,10 +119,10 @@ struct HeldIndex {
         return isNew
     }
 
-    /// The subjects that events wait for, of which this holds.
+    /// Returns the subjects that events wait for and that meet the condition.
     func subjects(where condition: (SubjectKey) -> Bool) -> [SubjectKey] { shares.keys.filter(condition) }
 
-    /// While some withdrawal has not seen to what is held, it is not released.
+    /// Nothing is released until every withdrawal that began here has ended.
     mutating func beginWithdrawal() { withdrawals += 1 }
     mutating func endWithdrawal() { withdrawals -= 1 }
     var isWithdrawing: Bool { withdrawals > 0 }
@@ -169,19 +170,19 @@ struct HeldIndex {
         return max(at, expireNotBefore ?? at)
     }
 
-    // MARK: - What came of them
+    // MARK: - Results of steps
 
-    /// Rows are being judged.
+    /// Marks rows as being judged.
     mutating func begin(_ rows: [Int64]) { onTheirWay.formUnion(rows) }
     func isOnItsWay(_ row: Int64) -> Bool { onTheirWay.contains(row) }
 
-    /// A row goes on waiting as it was; false: a withdrawal has destroyed it meanwhile.
+    /// Lets a row wait unchanged. Returns false if a withdrawal has destroyed it meanwhile.
     mutating func stays(_ row: HeldRow) -> Bool {
         onTheirWay.remove(row.id)
         return destroyed.remove(row.id) == nil
     }
 
-    /// A withdrawal has destroyed the row in the file; whether it is nobody else's.
+    /// Notes that a withdrawal has destroyed the row in the file. Returns true if the row is not on its way; then the withdrawal counts it.
     mutating func destroy(_ row: HeldRow) -> Bool {
         guard onTheirWay.contains(row.id) else {
             remove(row)
@@ -191,13 +192,13 @@ struct HeldIndex {
         return false
     }
 
-    /// The lanes have what was released, or nothing was: the file is to be changed.
+    /// Schedules a change of the file, after the lanes have the released events or if nothing was released.
     mutating func settle(_ change: HeldChange) {
         due.remove += change.remove
         due.narrow += change.narrow
     }
 
-    /// The file was changed. What of it was to wait on, and a withdrawal has destroyed meanwhile.
+    /// Notes that the file was changed. Returns the rows that were to wait for other routes and that a withdrawal has destroyed meanwhile.
     mutating func changed(_ change: HeldChange, at now: Instant) -> [HeldRow] {
         let gone = change.narrow.filter { destroyed.contains($0.id) }
         for row in change.remove + change.narrow {
@@ -209,32 +210,32 @@ struct HeldIndex {
         return gone
     }
 
-    /// Where the release goes on; nil: all of these subjects' events were judged.
+    /// Notes the number after which the release continues. Nil means that all events of these subjects were judged.
     mutating func released(upTo next: Int64?) { releasing = next.flatMap { next in releasing.map { ($0.subjects, next) } } }
 
-    /// These were destroyed, since their time is up.
+    /// Notes that these rows were destroyed because they expired.
     mutating func expired(_ rows: [HeldRow], at now: Instant) {
         for row in rows { remove(row) }
-        // What is overdue and still there is on its way, or was too much for one go.
+        // Overdue rows that are left are on their way, or were too many for one step. If none could be destroyed, the next try waits.
         expireNotBefore = rows.isEmpty ? now + HeldIndex.pause : nil
         if !rows.isEmpty { becomeUntidy(at: now) }
     }
 
     mutating func becomeUntidy(at now: Instant) { tidyAt = tidyAt ?? now + HeldIndex.pause }
 
-    /// A step has failed: it is tried again, but not at once.
+    /// Notes that a step failed. It is tried again after a pause.
     mutating func failed(_ change: HeldChange? = nil, at now: Instant) {
         notBefore = now + HeldIndex.pause
         if let change { settle(change) }
     }
 
-    /// What was answered is seen to, unless it is to end at once; then no more.
+    /// Ends after the events of subjects that have answered are released, or at once if `hurried` is true.
     mutating func end(hurried: Bool) {
         isEnding = true
         isHurried = isHurried || hurried
     }
 
-    /// What is to be done to the file still, when nobody takes steps any more.
+    /// Returns the change that is still due when no more steps are taken.
     mutating func takeDue() -> HeldChange {
         defer { due = HeldChange() }
         return due

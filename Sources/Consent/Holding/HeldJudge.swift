@@ -1,4 +1,4 @@
-// Judges events that have waited for consent by the plan of the day, each with the time, the source and the key that it came with.
+// Judges held events again by the current plan. Each event keeps its arrival time, its source and its key.
 
 internal import Admission
 internal import Events
@@ -15,7 +15,7 @@ final class HeldJudge {
     private let sources: [SourcePlan]
     private var generation: Generation
     private var worker: Worker
-    /// By the number of a route: its place in the plan.
+    /// The index of each route in the plan, by route number.
     private var places: [UInt16: Int]
 
     init(_ generation: Generation, sources: [SourcePlan]) {
@@ -29,10 +29,10 @@ final class HeldJudge {
         Dictionary(generation.routes.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
     }
 
-    /// What was admitted, for each provider of the plan.
+    /// The admitted events, one parcel for each provider of the plan.
     var parcels: UnsafeMutableBufferPointer<Parcel> { worker.parcels }
 
-    /// What each event's routes say of it; what they admit lies in `parcels`, unless it is a trial.
+    /// Returns the verdicts of each event's routes. The admitted events are in `parcels`, unless `isTrial` is true.
     func judge(_ events: [HeldEvent], by generation: Generation, isTrial: Bool = false) -> [Verdicts] {
         if generation !== self.generation {
             worker.adopt(generation.ruleset, depth: generation.plan.limits.depth)
@@ -42,12 +42,12 @@ final class HeldJudge {
         return events.map { judge($0, isTrial) }
     }
 
-    /// By the number of a route: the lanes that its events go to.
+    /// Returns the indices of the lanes that a route's events go to, given the route's number.
     func targets(_ route: UInt16) -> [Int] { places[route].map { generation.targets[$0] } ?? [] }
 
     private func judge(_ event: HeldEvent, _ isTrial: Bool) -> Verdicts {
         let row = event.row
-        // What was stored cannot be read any more.
+        // The stored event can no longer be read.
         guard !event.body.isEmpty else { return row.routes.map { ($0, .denied(.unstored)) } }
         worker.block.removeAll()
         event.body[row.given...].withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
@@ -69,7 +69,7 @@ final class HeldJudge {
             terms.key = key + 1
         }
         if let name = row.level, let levels = generation.plan.consent?.levels {
-            // One that there is no more of is above all.
+            // A level that the plan no longer has counts as the highest.
             terms.level = levels.firstIndex { $0.name == name } ?? levels.count - 1
         }
         terms.messageID = Array(event.body[..<row.given])

@@ -1,4 +1,4 @@
-// What waits for consent, as a router or a file of its tells it.
+// The state of held events, as a router reports it or as it is read from a file.
 
 public import Platform
 public import Spool
@@ -6,21 +6,21 @@ public import Spool
 public struct HeldStatus: Sendable, Equatable {
     public var events = 0
     public var bytes = 0
-    /// When the oldest came in, in nanoseconds since 1970.
+    /// The arrival time of the oldest event, in nanoseconds since 1970.
     public var oldest: Int64?
-    /// How many an earlier run had left.
+    /// The number of events that an earlier run left.
     public var resumed = 0
-    /// Why nothing can be held at the moment.
+    /// The reason why no event can be held at the moment.
     public var fault: String?
-    /// Its file was damaged when the router started, or turned out to be.
+    /// True if the file was damaged at the start or was found to be damaged later.
     public var isDamaged = false
-    /// How many events were lost by that.
+    /// The number of events that were lost to damage.
     public var damaged = 0
-    /// Its file was removed, moved away or replaced.
+    /// The fault if the file was removed, moved away or replaced.
     public var gone: StorageFault?
     public init() {}
 
-    /// Of a file that no router has.
+    /// Makes the state from a file that no router uses.
     public init(_ file: HeldSummary) {
         events = file.events
         bytes = file.bytes

@@ -1,4 +1,5 @@
-// The thread that sees to what is held: it releases what was answered, destroys what nobody answers in time, and changes the file.
+// The thread that works on held events: it releases the events of subjects that have answered, destroys expired events, and changes the
+// file.
 
 internal import Admission
 internal import Delivery
@@ -8,7 +9,7 @@ internal import Platform
 internal import Spool
 
 extension HeldStore {
-    /// Takes steps until it is told to end.
+    /// Takes steps until the index says that it ends.
     public func work() {
         let heldJudge = HeldJudge(generations.current, sources: sources)
         while true {
@@ -18,7 +19,7 @@ extension HeldStore {
         }
     }
 
-    /// Takes all steps that are due by now.
+    /// Takes all steps that are due now.
     public func settle() {
         let heldJudge = HeldJudge(generations.current, sources: sources)
         while case .ready(let step) = heldIndex.withLock({ $0.next(at: clock.now(), wall: clock.wall()) }) {
@@ -79,7 +80,7 @@ extension HeldStore {
 
     private func release(_ subjects: [SubjectKey], after: Int64, _ heldJudge: HeldJudge) throws(StorageFault) {
         let (events, next): ([HeldEvent], Int64?) = try use { (file) throws(StorageFault) in
-            // While the file is locked no withdrawal can come in between.
+            // The rows are marked while the file is locked, so that no withdrawal can sweep them between the two steps.
             let page = try file.events(
                 of: subjects, after: after, most: HeldStore.page, bytes: HeldStore.pageBytes,
                 except: { id in heldIndex.withLock { $0.isOnItsWay(id) } })
@@ -95,7 +96,7 @@ extension HeldStore {
         heldIndex.withLock { $0.released(upTo: next) }
     }
 
-    /// Counts what was decided; what the file is to be changed for it.
+    /// Counts the verdicts and returns the change of the file that follows from them.
     private func decide(_ events: [HeldEvent], _ verdicts: [HeldJudge.Verdicts], _ heldJudge: HeldJudge) -> HeldChange {
         var change = HeldChange()
         var settled: HeldJudge.Verdicts = []
@@ -122,7 +123,7 @@ extension HeldStore {
         return change
     }
 
-    /// The rows leave the file when every lane has what is its own.
+    /// Hands the parcels to the lanes. The change of the file is scheduled when every lane has its parcel.
     private func handOver(_ parcels: UnsafeMutableBufferPointer<Parcel>, _ generation: Generation, _ change: HeldChange) {
         let receipt = Receipt { [weak self] in
             guard let self, !change.isEmpty else { return }

@@ -1,5 +1,5 @@
-// What a withdrawal destroys of what is held: every event that its subjects refuse by now, in the file at once. While it is at work
-// nothing is released, so that it can tell what there was.
+// Destroys the held events that a withdrawal refuses: every event that its subjects refuse now, directly in the file. Nothing is released
+// while a withdrawal is active, so that the withdrawal can count what it destroyed.
 
 internal import Admission
 public import ConsentGate
@@ -10,7 +10,7 @@ public import Platform
 internal import Spool
 
 extension HeldStore {
-    /// A withdrawal begins, and will end: until then nothing is released, so that it can tell what it has destroyed.
+    /// Begins a withdrawal. Until `endWithdrawal` nothing is released, so that the withdrawal can count what it destroyed.
     public func beginWithdrawal() { heldIndex.withLock { $0.beginWithdrawal() } }
 
     public func endWithdrawal() {
@@ -19,7 +19,7 @@ extension HeldStore {
         heldIndex.wake()
     }
 
-    /// Destroys what its subjects refuse by now, and what `check` lets go no more, whatever they have said since.
+    /// Destroys the events that their subjects refuse now, and the events that `check` refuses even if their subjects consented again.
     public func sweep(_ check: SecondCheck) throws(StorageFault) -> Swept {
         let generation = generations.enter()
         defer { generations.leave(generation) }
@@ -46,7 +46,7 @@ extension HeldStore {
                 of: [subject], after: after, most: HeldStore.page, bytes: HeldStore.pageBytes, except: { _ in false })
             let verdicts = heldJudge.judge(events, by: generation, isTrial: true)
             if verdicts.contains(where: { $0.contains { $0.verdict == .denied(.unreadable) || $0.verdict == .denied(.clock) } }) {
-                throw StorageFault(.failed, "\(file.path): what is on record of its subjects cannot be told")
+                throw StorageFault(.failed, "\(file.path): the consent records of its subjects cannot be read")
             }
             let gone = zip(events, verdicts).filter { event, verdicts in
                 verdicts.allSatisfy { $0.verdict.isRefusal || isRefused(event.row, $0.route, check) }
@@ -73,8 +73,8 @@ extension Totals {
 }
 
 extension Verdict {
-    /// It waits on: nothing is known yet, or can be told.
+    /// True if the event still waits, because nothing is known yet or the records cannot be read.
     var isOpen: Bool { self == .held || self == .denied(.unreadable) || self == .denied(.clock) }
-    /// Its subjects do not consent to as much as is demanded.
+    /// True if the event's subjects do not consent to what is demanded.
     var isRefusal: Bool { self == .denied(.level) || self == .denied(.purpose) }
 }

@@ -1,6 +1,6 @@
-// Events that wait for their subjects' consent. They are stored in turn, before their source is answered; what cannot be is denied. When a
-// subject answers, its events are judged again by the plan of the day, in order; each leaves the file when the lanes have it, so that a
-// crash loses none, and may repeat some. What its subject refuses, or nobody answers in time, is destroyed.
+// Holds events that wait for their subjects' consent. Events are stored in turn, before their source is answered; an event that cannot be
+// stored is denied. When a subject answers, its events are judged again, in order, by the current plan. An event leaves the file when the
+// lanes have it, so a crash loses no event but may repeat some. An event is destroyed if its subjects refuse, or if nobody answers in time.
 
 public import Admission
 public import ConsentGate
@@ -11,7 +11,7 @@ public import Plans
 public import Platform
 public import Spool
 
-/// Where what is held is kept.
+/// The path of the file of held events, and its options.
 public struct HeldPlace: Sendable {
     public var path: String
     public var options: HeldFile.Options
@@ -22,25 +22,25 @@ public struct HeldPlace: Sendable {
 }
 
 public final class HeldStore: Sendable {
-    /// The most that is judged in one go.
+    /// The maximum number of events that are judged at a time.
     public static let page = 256
     static let pageBytes = 1_000_000
 
     public struct Storage {
-        /// nil: there is none yet, or it cannot be opened.
+        /// The file. It is nil if there is none yet, or if it cannot be opened.
         public var file: HeldFile?
-        /// After a fault: when it may be tried again.
+        /// The time of the next try after a fault.
         public var again: Instant?
         public var isClosed = false
     }
     private struct Told {
         var fault: StorageFault?
         var isFull = false
-        /// The file was damaged at the start, or turned out to be.
+        /// True if the file was damaged at the start or was found to be damaged later.
         var isDamaged = false
-        /// How many events were lost by that.
+        /// The number of events that were lost to damage.
         var damaged = 0
-        /// It turned out to be, and is left as it is for the next start.
+        /// True if damage was found during the run. The file is then left as it is for the next start.
         var isLeft = false
     }
 
@@ -52,7 +52,7 @@ public final class HeldStore: Sendable {
     public let sources: [SourcePlan]
     public let clock: Clock
     private let say: @Sendable (String) -> Void
-    /// Never asked for while `heldIndex` is locked.
+    /// The lock order is `storage`, then `heldIndex`: never lock `storage` while `heldIndex` is locked.
     public let storage = Monitor(Storage())
     let heldIndex: Monitor<HeldIndex>
     private let told = Monitor(Told())
@@ -74,14 +74,14 @@ public final class HeldStore: Sendable {
         registry.onChange { [weak self] changes in self?.heard(changes) }
     }
 
-    /// A plan has taken over.
+    /// Adopts the limits of a new plan.
     public func adopt(_ plan: Plan) {
         heldIndex.withLock { $0.bounds = plan.consent?.hold ?? HoldPlan() }
         heldIndex.wake()
         told.withLock { $0.isFull = false }
     }
 
-    /// How much waits.
+    /// The number and size of the held events, and the state of the file.
     public var status: HeldStatus {
         var status = HeldStatus()
         heldIndex.withLock { heldIndex in
@@ -123,7 +123,7 @@ public final class HeldStore: Sendable {
         return file
     }
 
-    /// Whether the file is where it was opened. Where it is not, nothing more is stored; what it holds can still be removed from it.
+    /// Returns a fault if the file is no longer at its path. Then nothing more is stored, but events can still be removed from the file.
     public func checkPlace() -> StorageFault? {
         storage.withLock { storage in
             do throws(StorageFault) {
@@ -140,7 +140,7 @@ public final class HeldStore: Sendable {
     public func note(_ fault: StorageFault?) {
         let before = told.withLock { told in
             if fault?.kind == .damaged { (told.isDamaged, told.isLeft) = (true, true) }
-            // What was removed does not come back.
+            // A removed file does not come back.
             if told.fault?.kind == .removed { return told.fault }
             defer { told.fault = fault }
             return told.fault
@@ -152,9 +152,10 @@ public final class HeldStore: Sendable {
         }
     }
 
-    // MARK: - Events come in
+    // MARK: - Storing
 
-    /// In turn: stores what is to be held of a block. What is not, by its number, and why.
+    /// Stores the events of a block that must be held. Call it in turn. Returns the events that cannot be held, by index, each with the
+    /// reason.
     public func take(_ held: borrowing HeldEvents, _ generation: Generation, source: Int, key: Int) -> [(event: Int, Denial)] {
         var rows: [HeldRow] = []
         var bodies: [UnsafeRawBufferPointer] = []
@@ -171,9 +172,10 @@ public final class HeldStore: Sendable {
             for index in taken { heldIndex.came(rows[index], isStored: isStored) }
         }
         if !isStored { denied += taken.map { ($0, .unstored) } }
-        // Whoever has answered while the block was judged was not told of these events; who answers from now on is.
+        // Thread A judges the block; then thread B records the answer of a subject and finds no event of it here; then thread A stores the
+        // event. So subjects that are known by now are asked for again. Later answers find the events.
         let known = Set(taken.flatMap { rows[$0].subjects }.filter(records.knows))
-        // When none waited there is a new first one to expire.
+        // If no event waited before, the thread that takes the steps must learn when the first one expires.
         if heldIndex.withLock({ $0.ask(known) || !taken.isEmpty && $0.total.events == taken.count }) { heldIndex.wake() }
         return denied
     }
@@ -190,7 +192,7 @@ public final class HeldStore: Sendable {
         return row
     }
 
-    /// A file that has just failed is left alone for a while.
+    /// Stores rows. Returns false if that fails, or if it failed less than a second ago.
     private func store(_ rows: [HeldRow], _ bodies: [UnsafeRawBufferPointer]) -> Bool {
         if rows.isEmpty { return true }
         if status.gone != nil { return false }
@@ -213,12 +215,12 @@ public final class HeldStore: Sendable {
             defer { told.isFull = true }
             return !told.isFull
         }
-        if isFirst { say("no more events can be held for consent than consent.unknown allows; others are denied, and counted as 'full'") }
+        if isFirst { say("no more events can be held for consent than consent.hold allows; others are denied, and counted as 'full'") }
     }
 
     // MARK: - Answers
 
-    /// Something was said for these ids, or, of none, everybody is to be asked.
+    /// Schedules the release of events whose subjects have new records. An empty list means all subjects.
     private func heard(_ changes: [LedgerChange]) {
         if changes.isEmpty { return askAll() }
         if heldIndex.withLock({ $0.ask(changes.lazy.map { SubjectKey($0.short) }) }) { heldIndex.wake() }
@@ -229,7 +231,7 @@ public final class HeldStore: Sendable {
         if isNew { heldIndex.wake() }
     }
 
-    /// What an earlier run had left waits again.
+    /// Takes over the events that an earlier run left in the file.
     public func resume() {
         do throws(StorageFault) {
             guard let file = try open(makes: false) else { return }
@@ -246,13 +248,14 @@ public final class HeldStore: Sendable {
 
     // MARK: - The end
 
-    /// Nothing comes in any more: what was answered is released still, unless all is to end at once.
+    /// Ends the thread after the events of subjects that have answered are released, or at once if `hurried` is true. No event comes in
+    /// after this call.
     public func end(hurried: Bool) {
         heldIndex.withLock { $0.end(hurried: hurried) }
         heldIndex.wake()
     }
 
-    /// The lanes are done, and the thread is.
+    /// Closes the file. The lanes and the thread must have ended before.
     public func close() {
         let change = heldIndex.withLock { $0.takeDue() }
         do throws(StorageFault) {
@@ -268,7 +271,7 @@ public final class HeldStore: Sendable {
         }
         let left = status.events
         guard left > 0 else { return }
-        let end = status.gone == nil ? "held for consent" : "lost that waited for consent, with their file, unless it was only moved"
+        let end = status.gone == nil ? "held for consent" : "lost with the file in which they waited for consent, unless it was only moved"
         say("\(grouped(left)) \(left == 1 ? "event is" : "events are") \(end)")
     }
 }

@@ -1,5 +1,5 @@
-// CSV as RFC 4180 has it: quoted cells may hold commas, quotes twice and line ends; a record ends in CRLF or LF. Bytes in, in
-// pieces of any size; whole records out, each with the number of its first line.
+// Reads CSV by RFC 4180: a quoted cell may hold commas, doubled quotes and line ends, and a record ends in CRLF or LF. It takes bytes in
+// pieces of any size and gives whole records, each with the number of its first line.
 
 struct CSVRecords {
     private enum Place { case start, plain, quoted, behindQuote, bad }
@@ -14,7 +14,7 @@ struct CSVRecords {
     struct Record {
         var line: Int
         var cells: [String]
-        /// What is wrong with it; then the cells say nothing.
+        /// The reason why the record is invalid. Then it has no cells. It is nil for a valid record.
         var fault: String?
     }
 
@@ -24,7 +24,7 @@ struct CSVRecords {
             if size > most, place != .bad { place = .bad }
             if byte == UInt8(ascii: "\n") {
                 line += 1
-                // A line end belongs to a quoted cell, unless the record can no longer be told.
+                // In a quoted cell a line end is part of the cell. An invalid record ends at the next line end.
                 if place != .quoted {
                     if let record = end() { try each(record) }
                     continue
@@ -34,7 +34,7 @@ struct CSVRecords {
         }
     }
 
-    /// The record that had no line end.
+    /// Returns the last record if it has no line end.
     mutating func finish() -> Record? {
         if place == .quoted { place = .bad }
         return size == 0 ? nil : end()
@@ -59,8 +59,8 @@ struct CSVRecords {
         }
     }
 
-    /// What a missing quote took with it.
-    private var extent: String { line > firstLine + 1 ? "; nothing is taken up to line \(line - 1)" : "" }
+    /// Names the last line that a missing quote made part of the record.
+    private var extent: String { line > firstLine + 1 ? "; everything up to line \(line - 1) is skipped" : "" }
 
     private mutating func endCell() {
         cells.append(cell)
@@ -82,20 +82,20 @@ struct CSVRecords {
         let texts = cells.compactMap { String(validating: $0, as: UTF8.self) }
         let fault =
             isBad
-            ? "has a quote where none may stand, or none where one is missing, or is too long" + extent
+            ? "has a misplaced or missing quote, or is too long" + extent
             : texts.count == cells.count ? nil : "is not UTF-8"
         return Record(line: firstLine, cells: fault == nil ? texts : [], fault: fault)
     }
 }
 
-/// The cell as it is written: in quotes when it must be.
+/// Returns the text as a cell, in quotes if they are needed.
 func csvCell(_ text: String) -> String {
     let needsQuotes = text.utf8.contains { $0 == 0x22 || $0 == 0x2c || $0 == 0x0a || $0 == 0x0d }
     guard needsQuotes else { return text }
     return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
 }
 
-/// A list in one cell: its names with `;` between, or as JSON when one of them could be mistaken.
+/// Returns a list as one cell: its names separated by `;`, or as JSON if a name could be misread.
 func csvList(_ names: [String]) -> String {
     let isPlain = names.allSatisfy { name in
         !name.isEmpty && name.utf8.first != UInt8(ascii: "[") && !name.utf8.contains(UInt8(ascii: ";")) && name.utf8.first != 0x20
@@ -105,14 +105,14 @@ func csvList(_ names: [String]) -> String {
 }
 
 enum CSVLine {
-    /// The members that the columns stand for.
+    /// Returns the members that the columns of the header name.
     static func columns(_ header: [String]) throws(LineFault) -> [LedgerLine.Member] {
         var columns: [LedgerLine.Member] = []
         for name in header {
-            // A byte order mark is what spreadsheets begin with.
+            // Spreadsheets put a byte order mark at the beginning.
             let name = name.hasPrefix("\u{feff}") ? String(name.dropFirst()) : name
             guard let member = LedgerLine.Member(rawValue: name == "purposes" ? "granted" : name), !columns.contains(member) else {
-                throw LineFault("is no header: expected columns named once each, some of \(LedgerLine.Member.all)")
+                throw LineFault("is not a header: expected column names, each at most once, out of \(LedgerLine.Member.all)")
             }
             columns.append(member)
         }
@@ -141,7 +141,7 @@ enum CSVLine {
                 String(decoding: name.drop { $0 == 0x20 }.reversed().drop { $0 == 0x20 }.reversed(), as: UTF8.self)
             }.filter { !$0.isEmpty }
         }
-        guard let names = stringList(cell) else { throw LineFault("\(member.rawValue) must be names with ; between, or a JSON list") }
+        guard let names = stringList(cell) else { throw LineFault("\(member.rawValue) must be names separated by ;, or a JSON list") }
         return names
     }
 }

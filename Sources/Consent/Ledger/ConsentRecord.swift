@@ -1,15 +1,15 @@
-// What the ledger keeps of a decision.
+// A decision as the ledger stores it.
 
 public import ConsentGate
 
-/// A decision: what was said, when, and how it came here.
+/// A decision: its terms, its times and its origin.
 public struct ConsentRecord: Hashable, Sendable {
     public var terms: ConsentTerms
-    /// When the person said so, in nanoseconds since 1970; never later than `received`.
+    /// The time when the person decided, in nanoseconds since 1970. It is never later than `received`.
     public var decided: Int64
-    /// When it was written down; never goes back.
+    /// The time when the decision was written. It never decreases from one write to the next.
     public var received: Int64
-    /// Such as `command`, `socket` or `source NAME`.
+    /// The origin, such as `command`, `socket` or `source NAME`.
     public var origin: String
 
     public init(terms: ConsentTerms, decided: Int64, received: Int64, origin: String) {

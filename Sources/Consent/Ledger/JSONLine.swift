@@ -1,4 +1,4 @@
-// A line of NDJSON to its members.
+// Reads the members of a line of NDJSON.
 
 internal import CJansson
 
@@ -15,7 +15,7 @@ enum JSONLine {
             let key = String(cString: json_object_iter_key(entry))
             if let value = json_object_iter_value(entry), value.pointee.type != JSON_NULL {
                 guard let member = LedgerLine.Member(rawValue: key == "purposes" ? "granted" : key) else {
-                    throw LineFault("has a member that nobody knows, expected some of \(LedgerLine.Member.all)")
+                    throw LineFault("has an unknown member, expected some of \(LedgerLine.Member.all)")
                 }
                 try put(value, in: member, &members)
             }

@@ -1,5 +1,5 @@
-// Writes out what the ledger holds, so that another can take it in: every id with what holds for it, or with each decision that was
-// made. Never a raw id: the ledger has none.
+// Exports the ledger, so that another ledger can import it: every id with the decision that holds for it, or with each of its decisions. An
+// export never has a raw id, because the ledger has none.
 
 internal import ConsentGate
 internal import Database
@@ -9,17 +9,17 @@ public import Platform
 extension LedgerFile {
     public struct ExportOptions: Sendable {
         public var format = LedgerFormat.ndjson
-        /// Every decision, one a line, instead of what holds.
+        /// True if each decision gets a line, instead of only the decision that holds.
         public var hasHistory = false
-        /// Begins behind an id: with 0 or what an export gave back.
+        /// The number after which the export begins: 0, or the result of the previous export.
         public var after: Int64 = 0
-        /// Of how many ids.
+        /// The maximum number of ids.
         public var most = Int.max
         public init() {}
     }
 
-    /// Gives the text in pieces of some ten kilobytes. What is written meanwhile is not in it. Tells where to go on; nil: behind
-    /// the last id.
+    /// Calls `write` with the text in pieces of about 64 kB. The export does not contain what is written while it runs. Returns the number
+    /// to continue after, or nil after the last id.
     @discardableResult
     public func export(
         _ options: ExportOptions = ExportOptions(), to write: (UnsafeRawBufferPointer) -> Void
@@ -61,7 +61,7 @@ private struct ExportText: ~Copyable {
     private let mark: String
     private var out = ByteBuffer()
 
-    /// All but the raw id.
+    /// All members except the raw id.
     private static let columns = LedgerLine.Member.allCases.filter { $0 != .id }
 
     init(_ format: LedgerFormat, mark: String, isBeginning: Bool) {
@@ -109,7 +109,7 @@ private struct ExportText: ~Copyable {
         let cells = ExportText.columns.map { member in
             switch member {
             case .withdrawn: terms?.isWithdrawn == true ? "true" : ""
-            // An empty cell says nothing, an empty list that nothing was granted.
+            // An empty cell states nothing; an empty list states that nothing was granted.
             case .granted: terms == ConsentTerms() ? "[]" : csvCell(csvList(terms?.granted ?? []))
             case .denied: csvCell(csvList(terms?.denied ?? []))
             default: csvCell(texts[member] ?? "")

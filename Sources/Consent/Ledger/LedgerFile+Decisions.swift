@@ -1,29 +1,30 @@
-// What a person says: consent and withdrawal. Of two decisions the later one holds, whichever came here first; of two of the same
-// moment the stricter. Each stays in the history.
+// Writes decisions: consent and withdrawal. Of two decisions the later one holds, whichever was written first. Of two decisions of the same
+// moment, the stricter combination of both holds. The history keeps every decision until `forget` deletes it.
 
 public import Admission
 public import ConsentGate
 internal import Database
 public import Platform
 
-/// An id of which more or less holds than before.
+/// An id whose effective terms changed.
 public struct LedgerChange: Hashable, Sendable {
     public var short: ShortHash
-    /// What was said for the id and those tied to it, sorted, each once; the strictest of them holds. None: it is unknown.
+    /// The terms of the id and of all ids tied to it, sorted and without duplicates. The strictest of them holds. The list is empty if
+    /// nothing is on record.
     public var effective: [ConsentTerms]
 
-    /// The key under which the gate knows the id.
+    /// The key of the id in the gate's table.
     public var key: SubjectKey { SubjectKey(short) }
 }
 
 public struct LedgerOutcome: Sendable {
-    /// Whether it is on record now; not if a later decision was.
+    /// True if the decision holds now. It is false if a later decision was on record.
     public var holds: Bool
     public var changes: [LedgerChange]
 }
 
 extension LedgerFile {
-    /// Writes down what a person agreed to. One that says it was decided later than now was decided now.
+    /// Records what a person agreed to. A time in the future is replaced by now.
     @discardableResult
     public func set(_ id: LedgerID, _ terms: ConsentTerms, decided: Int64? = nil, origin: String) throws(StorageFault) -> LedgerOutcome {
         try write { () throws(StorageFault) in
@@ -31,7 +32,7 @@ extension LedgerFile {
         }
     }
 
-    /// Refuses these purposes for a person, or everything, whatever purposes there will be.
+    /// Refuses these purposes for a person. If `purposes` is nil, refuses everything, including purposes that are defined later.
     @discardableResult
     public func withdraw(
         _ id: LedgerID, purposes: [String]? = nil, decided: Int64? = nil, origin: String
@@ -71,7 +72,7 @@ extension LedgerFile {
         return LedgerOutcome(holds: true, changes: try changes(before, after))
     }
 
-    /// The rows of one person, before and after.
+    /// Returns the changes of one person's ids, given the rows before and after a write.
     private func changes(_ before: [SubjectRow], _ after: [SubjectRow]) throws(StorageFault) -> [LedgerChange] {
         let effective = try effective(after)
         let isSame = effective == (try self.effective(before))

@@ -1,4 +1,4 @@
-// Whether the ledger is still where it was opened: what is written to a file that was removed nobody would find again.
+// Checks that the ledger is still at its path. Nobody would find again what is written to a file that was removed.
 
 internal import Database
 public import Platform

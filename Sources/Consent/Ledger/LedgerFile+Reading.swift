@@ -1,4 +1,4 @@
-// What the ledger knows: of one id, of all, and in figures.
+// Reads the ledger: the entry of one id, the effective terms of all ids, and a summary.
 
 public import ConsentGate
 internal import Database
@@ -7,39 +7,39 @@ public import Platform
 public struct LedgerEntry: Sendable {
     public struct Decision: Hashable, Sendable {
         public var record: ConsentRecord
-        /// Whether it held when it came: not if a later one was on record.
+        /// True if the decision held when it was written. It is false if a later decision was on record.
         public var held: Bool
     }
     public var id: HashedID
-    /// What was said for this id; nil: nothing, it is only tied to others.
+    /// The decision that holds for this id alone. It is nil if the id is only tied to others.
     public var record: ConsentRecord?
     public var ties: [HashedID]
-    /// What was said for the id and those tied to it, sorted, each once.
+    /// The terms of the id and of all ids tied to it, sorted and without duplicates.
     public var effective: [ConsentTerms]
-    /// In the order in which it came here.
+    /// The decisions, in the order in which they were written.
     public var history: [Decision]
 }
 
 public struct LedgerSummary: Sendable, Equatable {
-    /// Ids, and how many of them are tied to others.
+    /// The number of ids, and the number of tied ids among them.
     public var subjects = 0
     public var tied = 0
-    /// Those that more than one id stands for.
+    /// The number of persons with more than one id.
     public var persons = 0
     public var withdrawn = 0
-    /// Of the others with something on record; "": nothing was said of levels.
+    /// The number of ids by level, without withdrawn ids and ids without a decision. The level is empty if the decision names none.
     public var levels: [String: Int] = [:]
-    /// How many ids are hashed under each key.
+    /// The number of ids by the name of the key that they are hashed under.
     public var keys: [String: Int] = [:]
     public var decisions = 0
-    /// When something was last written, in nanoseconds since 1970; nil: never.
+    /// The time when the latest decision was written, in nanoseconds since 1970. It is nil if there is no decision.
     public var lastReceived: Int64?
     public var unfinishedReceipts = 0
     public init() {}
 }
 
 extension LedgerFile {
-    /// All that is known of an id; nil: nothing.
+    /// Returns everything that the ledger holds for an id, or nil if it does not have the id.
     public func get(_ id: LedgerID) throws(StorageFault) -> LedgerEntry? {
         try LedgerFile.advised { () throws(StorageFault) in
             guard let row = try row(of: id) else { return nil }
@@ -50,10 +50,10 @@ extension LedgerFile {
         }
     }
 
-    /// The short hash of the id, whether it is on record or not.
+    /// Returns the short hash of the id, even if the id is not on record.
     public func short(of id: LedgerID) -> ShortHash { short(id) }
 
-    /// The short hashes of the id and of all that are tied to it.
+    /// Returns the short hashes of the id and of all ids tied to it.
     public func person(of id: LedgerID) throws(StorageFault) -> [ShortHash] {
         try LedgerFile.advised { () throws(StorageFault) in
             guard let row = try row(of: id) else { return [short(id)] }
@@ -61,7 +61,7 @@ extension LedgerFile {
         }
     }
 
-    /// What was said for this id alone, and when; nil: nothing.
+    /// Returns the terms and the time of the decision for this id alone, or nil if there is none.
     public func lastDecision(of id: LedgerID) throws(StorageFault) -> (terms: ConsentTerms, decided: Int64)? {
         try LedgerFile.advised { () throws(StorageFault) in
             guard let row = try row(of: id), let number = row.terms else { return nil }
@@ -69,7 +69,7 @@ extension LedgerFile {
         }
     }
 
-    /// The same of the ids that are tied to it, where nothing was said for it alone; under their own names.
+    /// Returns the decision for this id. If it has none, returns the decisions of the ids tied to it, each under its own id.
     public func lastDecisions(of id: LedgerID) throws(StorageFault) -> [(id: LedgerID, terms: ConsentTerms, decided: Int64)] {
         try LedgerFile.advised { () throws(StorageFault) in
             guard let row = try row(of: id) else { return [] }
@@ -82,7 +82,7 @@ extension LedgerFile {
         }
     }
 
-    /// What was said for each of these ids and for those tied to it, at one moment; none: nothing is on record.
+    /// Returns the terms of each id and of the ids tied to it, all read at one moment. A list is empty if nothing is on record.
     public func terms(of shorts: [ShortHash]) throws(StorageFault) -> [[ConsentTerms]] {
         try LedgerFile.advised { () throws(StorageFault) in
             try database.run("BEGIN")
@@ -90,7 +90,7 @@ extension LedgerFile {
             try readTime()
             var all: [[ConsentTerms]] = []
             for short in shorts {
-                // By its short hash alone, which proves itself to no key.
+                // Without a key, the row is found by its short hash and not verified by its HMAC.
                 let row = try row(of: .hashed(HashedID(hmac: [], key: "", short: short)))
                 all.append(try row.map { (row) throws(StorageFault) in try effective(members(of: row)) } ?? [])
             }
@@ -107,7 +107,7 @@ extension LedgerFile {
             """
         ).bind(1, row.number)
         defer { find.reset() }
-        guard try find.step() else { throw StorageFault(.damaged, "\(path): row \(row.number) of subjects makes no sense") }
+        guard try find.step() else { throw StorageFault(.damaged, "\(path): row \(row.number) of subjects is invalid") }
         return ConsentRecord(
             terms: try names.terms(terms, in: database), decided: find.int(0), received: find.int(1), origin: find.text(2))
     }
@@ -129,9 +129,9 @@ extension LedgerFile {
         return decisions
     }
 
-    // MARK: - All
+    // MARK: - All ids
 
-    /// Gives every id with what holds for it, to fill a table in memory.
+    /// Calls the body with each id and its effective terms, to fill a table in memory.
     public func readAll(_ body: (ShortHash, [ConsentTerms]) -> Void) throws(StorageFault) {
         try LedgerFile.advised { () throws(StorageFault) in
             try forEachAlone(body)
@@ -146,10 +146,10 @@ extension LedgerFile {
         let all = try database.statement(
             "SELECT short, terms FROM subjects WHERE person IS NULL AND \(LedgerSchema.subjectIsWhole)")
         defer { all.reset() }
-        // One list for each number, so that nothing is allocated for an id.
+        // Lists are cached by number, so that no list is allocated for each id.
         var lists: [Int64: [ConsentTerms]] = [:]
         while try all.step() {
-            guard let short = ShortHash(all.bytes(0)) else { throw StorageFault(.damaged, "\(path): a row of subjects makes no sense") }
+            guard let short = ShortHash(all.bytes(0)) else { throw StorageFault(.damaged, "\(path): a row of subjects is invalid") }
             let number = all.int(1)
             if let list = lists[number] {
                 body(short, list)
@@ -161,7 +161,7 @@ extension LedgerFile {
         }
     }
 
-    /// Gives the ids of each person that has more than one.
+    /// Calls the body with the ids of each person that has more than one.
     func forEachPerson(_ body: ([SubjectRow]) throws(StorageFault) -> Void) throws(StorageFault) {
         let tied = try database.statement(
             """
@@ -181,9 +181,9 @@ extension LedgerFile {
         if !members.isEmpty { try body(members) }
     }
 
-    // MARK: - Figures
+    // MARK: - Summary
 
-    /// How many ids it knows; much less work than the summary.
+    /// Returns the number of ids. It is much faster than `summary`.
     public func subjectCount() throws(StorageFault) -> Int {
         try LedgerFile.advised { () throws(StorageFault) in try count("SELECT count(*) FROM subjects") }
     }

@@ -1,15 +1,16 @@
-// The rows of ids: found by their short hash, proved by the long one, and moved to the current key when they are written to.
+// Finds and stores the rows of ids. A row is found by the short hash and verified by the HMAC. It moves to the current key when it is
+// written.
 
 public import Admission
 internal import ConsentGate
 internal import Database
 internal import Platform
 
-/// An id's row.
+/// The row of an id.
 struct SubjectRow {
     var number: Int64
     var id: HashedID
-    /// nil: nothing was said for it.
+    /// The number of its terms. It is nil if the id has no decision.
     var terms: Int64?
     var decided: Int64
     var person: Int64?
@@ -32,10 +33,10 @@ extension LedgerFile {
         }
     }
 
-    /// The key under which the gate knows the id.
+    /// Returns the key of the id in the gate's table.
     public func key(of id: LedgerID) -> SubjectKey { SubjectKey(short(id)) }
 
-    /// The id's row; nil: it has none.
+    /// Returns the row of the id, or nil if it has none.
     func row(of id: LedgerID) throws(StorageFault) -> SubjectRow? {
         let find = try database.statement(
             "SELECT number, hmac, key, short, terms, decided, person FROM subjects WHERE short = ?1 AND \(LedgerSchema.subjectIsWhole)")
@@ -49,10 +50,10 @@ extension LedgerFile {
         return row
     }
 
-    /// From number, hmac, key, short, terms, decided, person.
+    /// Reads a row with the columns number, hmac, key, short, terms, decided and person.
     func subject(_ row: Statement) throws(StorageFault) -> SubjectRow {
         guard let short = ShortHash(row.bytes(3)), row.bytes(1).count == 32 else {
-            throw StorageFault(.damaged, "\(path): row \(row.int(0)) of subjects makes no sense")
+            throw StorageFault(.damaged, "\(path): row \(row.int(0)) of subjects is invalid")
         }
         let key = try names.name(ofKey: row.int(2), in: database)
         return SubjectRow(
@@ -60,17 +61,18 @@ extension LedgerFile {
             terms: row.isNull(4) ? nil : row.int(4), decided: row.int(5), person: row.isNull(6) ? nil : row.int(6))
     }
 
-    /// One short hash for two ids would give one person's consent to another. Under a key that is not here nothing can be proved.
+    /// Throws if the row belongs to another id with the same short hash, because that would give one person's consent to another. A row
+    /// cannot be verified if its key is not configured; then it is taken for the id's own.
     private func prove(_ id: LedgerID, _ row: SubjectRow) throws(StorageFault) {
         let isProved =
             switch id {
             case .raw(let raw): options.keys[row.id.key].map { $0.hmac(raw) == row.id.hmac } ?? true
             case .hashed(let id): id.key != row.id.key || id.hmac == row.id.hmac
             }
-        guard isProved else { throw StorageFault(.damaged, "\(path): row \(row.number) of subjects stands for two ids") }
+        guard isProved else { throw StorageFault(.damaged, "\(path): row \(row.number) of subjects belongs to two ids") }
     }
 
-    /// The id's row, made if it has none, and under the current key.
+    /// Returns the row of the id, and inserts it if it is missing. For a raw id, the row moves to the current key.
     func rowToWrite(_ id: LedgerID) throws(StorageFault) -> SubjectRow {
         guard var row = try row(of: id) else {
             let hashed = hashed(id)
@@ -95,7 +97,7 @@ extension LedgerFile {
         }
     }
 
-    /// All ids of the row's person.
+    /// Returns the rows of all ids of the row's person.
     func members(of row: SubjectRow) throws(StorageFault) -> [SubjectRow] {
         guard let person = row.person else { return [row] }
         let find = try database.statement(
@@ -110,7 +112,7 @@ extension LedgerFile {
         return rows
     }
 
-    /// What was said for any of them, each once.
+    /// Returns the terms of all these rows, sorted and without duplicates.
     func effective(_ rows: [SubjectRow]) throws(StorageFault) -> [ConsentTerms] {
         var terms: Set<ConsentTerms> = []
         for row in rows {

@@ -1,16 +1,16 @@
-// Which ids are one person's. What was said for any of them counts for all, as long as they are tied.
+// Ties ids that belong to one person. As long as they are tied, a decision for one of them holds for all of them.
 
 internal import Database
 public import Platform
 
 public enum TieOutcome: Sendable {
     case tied([LedgerChange])
-    /// Nothing was done; why.
+    /// Nothing was done, for this reason.
     case refused(String)
 }
 
 extension LedgerFile {
-    /// Ties the ids, and whatever is tied to any of them.
+    /// Ties the ids, and all ids that are already tied to one of them.
     @discardableResult
     public func tie(_ ids: [LedgerID]) throws(StorageFault) -> TieOutcome {
         try write { () throws(StorageFault) in
@@ -25,7 +25,7 @@ extension LedgerFile {
             }
             let count = fresh.count + groups.reduce(0) { $0 + $1.count }
             guard count <= options.mostTied else {
-                return .refused("would tie \(count) ids together, and a person can have no more than \(options.mostTied)")
+                return .refused("would tie \(count) ids together, and a person can have at most \(options.mostTied)")
             }
             guard fresh.count + groups.count > 1 else { return .tied([]) }
             for id in ids {
@@ -51,7 +51,7 @@ extension LedgerFile {
         return changes
     }
 
-    /// Sets the id apart from all that it is tied to.
+    /// Unties the id from all ids that it is tied to.
     @discardableResult
     public func untie(_ id: LedgerID) throws(StorageFault) -> [LedgerChange] {
         try write { () throws(StorageFault) in
@@ -64,21 +64,21 @@ extension LedgerFile {
             for part in [[row], rest] {
                 let after = try effective(part)
                 if after != before { changes += part.map { LedgerChange(short: $0.id.short, effective: after) } }
-                // One alone is not tied.
+                // A single id is not a tied person.
                 if part.count == 1 { try setApart(part[0]) }
             }
             return changes
         }
     }
 
-    /// Of an id for which nothing was said nothing is kept.
+    /// Removes the id from its person. Deletes the row of an id without a decision.
     private func setApart(_ row: SubjectRow) throws(StorageFault) {
         guard row.terms == nil else { return try setPerson(nil, of: row) }
         try database.statement("DELETE FROM subjects WHERE number = ?1").bind(1, row.number).run()
     }
 
     private func setPerson(_ person: Int64?, of row: SubjectRow) throws(StorageFault) {
-        // No person has the number 0.
+        // Person numbers begin at 1, so 0 stands for no person.
         try database.statement("UPDATE subjects SET person = nullif(?2, 0) WHERE number = ?1").bind(1, row.number).bind(2, person ?? 0)
             .run()
     }

@@ -1,27 +1,28 @@
-// Who consented to what, in a file of SQLite's. It promises that what a write has taken is there after the process was killed
-// and after a loss of power, that no raw id reaches the disk or a message, and that a file of which anything is damaged or missing is a
-// fault: consent is never forgotten in silence. Each opening reads all of it. It knows nothing of what levels and purposes mean.
+// The consent ledger: decisions, ties and withdrawal receipts in an SQLite file. It makes three promises. A write that returned is on disk
+// and survives a kill of the process and a loss of power. No raw id reaches the disk or a message. A file that is damaged or incomplete is
+// a fault, so consent is never forgotten in silence; only a missing or damaged witness is a warning. Each opening reads and verifies the
+// whole file. The ledger does not know what levels and purposes mean; it knows only the order of the levels.
 
 internal import Database
 internal import Glibc
 public import Platform
 
-/// Used by one thread at a time.
+/// Only one thread may use it at a time.
 public final class LedgerFile: @unchecked Sendable {
     public static let name = "ledger.sqlite"
 
     public struct Options: Sendable {
         public var keys: LedgerKeys
-        /// The short hash of a raw id, under the key of the state folder.
+        /// Returns the short hash of a raw id, made with the key of the state folder.
         public var short: @Sendable ([UInt8]) -> ShortHash
-        /// What `LedgerFile.levels` are at first.
+        /// The initial value of `LedgerFile.levels`.
         public var levels: [String] = []
-        /// How many ids one person can have. A stream could tie everyone together otherwise.
+        /// The maximum number of ids that are tied as one person. Without a limit, a stream could tie all ids together.
         public var mostTied = 100
         public var clock = Clock.system
-        /// Another file system than SQLite's own, for tests.
+        /// The name of another SQLite file system, for tests. It is nil for the default one.
         public var vfs: String?
-        /// Told of what a person should know.
+        /// Receives warnings for the operator.
         public var warn: @Sendable (String) -> Void = { _ in }
 
         public init(keys: LedgerKeys, short: @escaping @Sendable ([UInt8]) -> ShortHash) {
@@ -31,27 +32,28 @@ public final class LedgerFile: @unchecked Sendable {
     }
 
     public let path: String
-    /// The names of levels as they rise, to tell the stricter of two decisions of the same moment.
+    /// The names of the levels from lowest to highest. They decide which of two decisions of the same moment is stricter.
     public var levels: [String]
     let options: Options
     let database: Database
-    /// nil: another process may have the file, so that nothing is written.
+    /// It is nil if the file was opened read-only, because another process may use it. Then nothing is written.
     private let file: ProvenFile?
     private let rows: RowGuard
     var names = LedgerNames()
-    /// The greatest time ever written.
+    /// The latest time that was ever written.
     private var lastReceived: Int64 = 0
-    /// The time of the write that is under way.
+    /// The time of the current write.
     public private(set) var now: Int64 = 0
-    /// Whether changes tell also of ids of which nothing else holds than before.
+    /// True if changes also list ids whose effective terms did not change.
     var tellsAll = false
-    /// How often ids were set apart so far, also in writes that were not kept.
+    /// The number of ids that were untied so far. It includes writes that were rolled back.
     var unties = 0
     private var isWriting = false
-    /// Why the write that is under way cannot be kept.
+    /// The fault that keeps the current write from being committed.
     private var broken: StorageFault?
 
-    /// Opens the file, or makes it when `makes`; nil: there is none. One of which anything is damaged or missing is a fault, and stays as it is.
+    /// Opens the file, and creates it if it is missing and `makes` is true. Returns nil if it is missing and `makes` is false. A damaged or
+    /// incomplete file is a fault, and is left as it is.
     public init?(_ path: String, makes: Bool = true, options: Options) throws(StorageFault) {
         self.path = path
         self.options = options
@@ -73,7 +75,7 @@ public final class LedgerFile: @unchecked Sendable {
         }
     }
 
-    /// Opens the file to look at it, whoever has it; nil: there is none.
+    /// Opens the file read-only, even if another process uses it. Returns nil if there is no file.
     public init?(lookingAt path: String, options: Options) throws(StorageFault) {
         self.path = path
         self.options = options
@@ -87,7 +89,7 @@ public final class LedgerFile: @unchecked Sendable {
             case .damaged(let damage): throw StorageFault(.damaged, damage.words)
             case .old(let database, _):
                 database.closeKeepingLog()
-                throw StorageFault(.failed, "\(path): has an older form; the next router or command that writes to it takes it over")
+                throw StorageFault(.failed, "\(path): has an older format; the next router or command that writes to it upgrades it")
             case .whole(let database, _): return database
             }
         }
@@ -117,7 +119,7 @@ public final class LedgerFile: @unchecked Sendable {
         proven.isSynced = true
         proven.vfs = options.vfs
         proven.warn = options.warn
-        // How far the file has come is read anew each time: of a commit that failed nobody knows whether it was done.
+        // The proof is read again in each transaction: after a commit that failed, it is unknown whether the commit was done.
         proven.isShared = true
         var rows: RowGuard?
         var isUpgraded = false
@@ -140,7 +142,7 @@ public final class LedgerFile: @unchecked Sendable {
         switch try open() {
         case .damaged(let damage): throw StorageFault(.damaged, damage.words)
         case .open(let file):
-            if isUpgraded { options.warn("\(path): its rows get checksums; what they hold is taken as it is") }
+            if isUpgraded { options.warn("\(path): its rows get checksums; their content is trusted without a check") }
             return rows.map { (file, $0) }
         case .absent: break
         }
@@ -151,13 +153,14 @@ public final class LedgerFile: @unchecked Sendable {
         return rows.map { (file, $0) }
     }
 
-    /// A file without tables is no new one: those are made under another name.
+    /// An existing file without tables is damaged, because a new file gets its name only after its tables are made.
     private static func checkAbsence(_ path: String) throws(StorageFault) {
         if access(path, F_OK) == 0 { throw StorageFault(.damaged, "\(path): is empty") }
         guard access(path + "-wal", F_OK) != 0 else { throw StorageFault(.damaged, "\(path): is not there, but its log is") }
     }
 
-    /// Whole or not at all: under another name first, so that an empty file is a damaged one.
+    /// Creates the file under another name and renames it. The file then exists either complete or not at all, so an empty file is always a
+    /// damaged one.
     private static func make(_ path: String, _ options: ProvenFile.Options) throws(StorageFault) {
         let draft = path + ".new"
         for companion in ["", "-wal", "-shm"] { unlink(draft + companion) }
@@ -169,7 +172,7 @@ public final class LedgerFile: @unchecked Sendable {
             throw error
         }
         file.close()
-        // The file gets its witness where it is used.
+        // The witness is made when the file is first opened under its final name.
         unlink(Witness.path(beside: draft))
         let folder = Descriptor(owning: Glibc.open(parent(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC))
         guard rename(draft, path) == 0, fsync(folder.number) == 0 else {
@@ -182,7 +185,7 @@ public final class LedgerFile: @unchecked Sendable {
         return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Adds the way out to a fault that only a person can mend.
+    /// Adds the remedy to the text of a fault that only a person can mend.
     static func advised<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
         do throws(StorageFault) {
             return try body()
@@ -190,12 +193,12 @@ public final class LedgerFile: @unchecked Sendable {
             guard error.kind == .damaged else { throw error }
             throw StorageFault(
                 .damaged,
-                "\(error); nothing is let through that needs consent: put back a copy, in place of it and its -wal and .witness, or move the three "
-                    + "away, and nobody's consent is known")
+                "\(error); events that need consent are denied: put back a copy in place of it and its -wal and .witness, or move the three away "
+                    + "to start without any recorded consent")
         }
     }
 
-    /// Writes down under which keys it is written, where it does not know yet.
+    /// Records the keys that the file is written under, if it does not know them yet.
     private func recognise() throws(StorageFault) {
         try readTime()
         let isMarked = try LedgerFile.checkMark(database, options)
@@ -212,18 +215,18 @@ public final class LedgerFile: @unchecked Sendable {
         }
     }
 
-    /// Whether it was written to before, which was under this key.
+    /// Returns true if the file has a mark. Throws if the mark was made with another subject key.
     @discardableResult
     private static func checkMark(_ database: Database, _ options: Options) throws(StorageFault) -> Bool {
         let known = try database.statement("SELECT value FROM about WHERE name = 'mark'")
         let isMarked = try known.step()
         let isSame = isMarked && ShortHash(known.bytes(0)) == mark(options)
         known.reset()
-        // Under another key every subject would have another short hash, and nobody would be found.
+        // With another key every subject has another short hash, and no record is found.
         guard isSame || !isMarked else {
             throw StorageFault(
                 .foreign,
-                "\(database.path): was written under another subject.key than the one beside it; put that one back, or import an export with "
+                "\(database.path): was written under another subject.key than the one beside it; put the old key back, or import a list with "
                     + "raw ids")
         }
         return isMarked
@@ -233,7 +236,7 @@ public final class LedgerFile: @unchecked Sendable {
         lastReceived = try database.number("SELECT value FROM about WHERE name = 'received' AND \(LedgerSchema.aboutIsWhole)") ?? 0
     }
 
-    /// The short hash of a fixed text, which tells the key.
+    /// The short hash of a fixed text. It identifies the subject key.
     var mark: ShortHash { LedgerFile.mark(options) }
 
     private static func mark(_ options: Options) -> ShortHash { options.short([0] + Array("switchyard ledger".utf8)) }
@@ -260,7 +263,8 @@ public final class LedgerFile: @unchecked Sendable {
 
     // MARK: - Writing
 
-    /// Does all that the body does in one transaction, or nothing of it. What the calls in it gave back holds once it has returned.
+    /// Runs the body in one transaction: all of its changes are committed, or none. The results of calls inside the body are valid only
+    /// after this function has returned.
     public func write<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
         if isWriting {
             do throws(StorageFault) {
@@ -278,7 +282,7 @@ public final class LedgerFile: @unchecked Sendable {
         }
         do throws(StorageFault) {
             let result = try LedgerFile.advised { () throws(StorageFault) in
-                guard let file else { throw StorageFault(.failed, "\(path): was opened to look at it only") }
+                guard let file else { throw StorageFault(.failed, "\(path): was opened read-only") }
                 rows.begin()
                 return try file.transaction { () throws(StorageFault) in
                     let result = try body()
@@ -293,13 +297,13 @@ public final class LedgerFile: @unchecked Sendable {
             lastReceived = now
             return result
         } catch {
-            // Numbers that were given out in it may be given to others now.
+            // The rolled-back write may have given out row numbers, which other names may get now.
             names = LedgerNames()
             throw error
         }
     }
 
-    /// What comes next in the write that is under way is later than all that was written before, by as little as there is.
+    /// Moves the time of the current write forward by one nanosecond, so that what follows is later than all that was written before.
     public func advance() {
         precondition(isWriting)
         now += 1
@@ -309,14 +313,14 @@ public final class LedgerFile: @unchecked Sendable {
 
     static let tolerance: Int64 = 300_000_000_000
 
-    /// The time of the last write, in nanoseconds since 1970; 0: there was none.
+    /// The time of the last write, in nanoseconds since 1970. It is 0 if nothing was written yet.
     public var lastWritten: Int64 { lastReceived }
 
-    /// Whether now is earlier, by more than five minutes, than what is on record: then nobody can tell which decision is the last.
+    /// True if the clock is more than five minutes behind the last write. Then nobody can tell which decision is the latest.
     public var isClockBehind: Bool { options.clock.wall() < lastReceived - LedgerFile.tolerance }
 
-    /// Believes the clock: whatever is recorded as later than now is taken as of now. For a person who knows that the clock
-    /// was wrong then and is right now.
+    /// Trusts the clock: changes all recorded times that are later than now to now. A person calls this after the clock was wrong and is
+    /// right again.
     public func believeClock() throws(StorageFault) {
         let time = options.clock.wall()
         try write { () throws(StorageFault) in
@@ -328,11 +332,11 @@ public final class LedgerFile: @unchecked Sendable {
         }
     }
 
-    /// Forgets decisions that were written before that time and no longer hold, and receipts of withdrawals that ended before it.
-    /// Nothing else bounds either.
+    /// Deletes decisions that were written before `time` and no longer hold, and receipts of withdrawals that finished before it. Nothing
+    /// else limits the number of either.
     public func forget(before time: Int64) throws(StorageFault) {
         try write { () throws(StorageFault) in
-            // What holds can come of several decisions of the same moment.
+            // Several decisions of the same moment may make up what holds.
             let held = "(SELECT decided FROM subjects WHERE number = history.subject)"
             for sql in [
                 "DELETE FROM history WHERE received < ?1 AND decided < \(held)",
@@ -343,7 +347,7 @@ public final class LedgerFile: @unchecked Sendable {
         try tidy()
     }
 
-    /// Gives back the space that nothing needs, and leaves nothing of what was removed in the log.
+    /// Returns unused pages to the file system, and leaves no removed data in the log.
     public func tidy() throws(StorageFault) {
         try LedgerFile.advised { () throws(StorageFault) in
             try database.run("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,38 +1,39 @@
-// Takes in what another ledger, or anyone's list, says of ids. Bytes in, in pieces of any size; good lines are written many at a
-// time, and each bad one is told with its number and what was expected. No word of a line is repeated: it may hold a raw id.
+// Imports decisions and ties from an export of another ledger or from any list. It takes bytes in pieces of any size. It writes many valid
+// lines in one transaction, and reports each invalid line with its number and the reason. A report never repeats a part of a line, because
+// a line may hold a raw id.
 
 public import ConsentGate
 internal import Database
 public import Platform
 
-/// Used by one thread at a time.
+/// Only one thread may use it at a time.
 public final class LedgerImport {
     public struct Options: Sendable {
         public var format = LedgerFormat.ndjson
-        /// When lines were decided that do not say so, in nanoseconds since 1970; nil: such lines are bad.
+        /// The time of decisions in lines without a time, in nanoseconds since 1970. If it is nil, such lines are invalid.
         public var decided: Int64?
-        /// From where lines are that do not say so.
+        /// The origin of lines that do not name one.
         public var origin = "import"
-        /// How many lines go into one transaction. Ids lie at random in their indexes, so that a small batch writes nearly as many
-        /// pages as a large one; who has others waiting for the ledger takes a small one all the same.
+        /// The number of lines in one transaction. The ids of a batch are spread over the whole index, so a small batch writes nearly as
+        /// many pages as a large one. Use a small batch if others wait for the ledger.
         public var batch = 50_000
-        /// Why what was said cannot be taken, such as a level that is not known; nil: it can.
+        /// Returns the reason why terms are refused, such as an unknown level, or nil if they are valid.
         public var check: @Sendable (ConsentTerms) -> String? = { _ in nil }
         public init() {}
     }
 
     public struct Counts: Sendable, Equatable {
-        /// Those that were read so far, and what became of them.
+        /// The number of lines that were read so far.
         public var lines = 0
         public var taken = 0
-        /// Came too late: a later decision was on record.
+        /// The number of lines that came too late, because a later decision is on record.
         public var late = 0
         public var bad = 0
         public init() {}
     }
 
     static let longest = 1 << 20
-    /// In kilobytes.
+    /// The size of SQLite's page cache during an import, in kilobytes.
     private static let cache = 65_536
 
     private let ledger: LedgerFile
@@ -42,17 +43,18 @@ public final class LedgerImport {
     private let mark: String
     public private(set) var counts = Counts()
     private var waiting: [(number: Int, line: LedgerLine)] = []
-    /// The first id of each person that the text names.
+    /// The first id of each person that the import names.
     private var persons: [String: LedgerID] = [:]
     private var rest: [UInt8] = []
     private var isTooLong = false
     private var number = 0
     private var records = CSVRecords()
     private var columns: [LedgerLine.Member]?
-    /// No line can be read without its header.
+    /// True if the header is invalid. Then no line can be read.
     private var isHeaderBad = false
 
-    /// `bad` is told the number of a line and why it was not taken; `changed` what holds from now on, after each transaction.
+    /// Makes an import. It calls `bad` with the number of each invalid line and the reason. It calls `changed` after each transaction with
+    /// the changes.
     public init(
         into ledger: LedgerFile, _ options: Options = Options(), bad: @escaping (Int, String) -> Void,
         changed: @escaping ([LedgerChange]) -> Void = { _ in }
@@ -62,7 +64,7 @@ public final class LedgerImport {
         self.bad = bad
         self.changed = changed
         mark = ledger.mark.withBytes { hex($0) }
-        // Pages that are written again and again stay at hand; without room for them it only takes longer.
+        // A large cache keeps pages that are written repeatedly. The import also works if this fails, but it is slower.
         try? ledger.database.run("PRAGMA cache_size = \(-LedgerImport.cache)")
     }
 
@@ -74,7 +76,7 @@ public final class LedgerImport {
         while waiting.count >= options.batch { try flush(options.batch) }
     }
 
-    /// Takes the last line, and writes what waits.
+    /// Takes a last line without a line end, and writes the lines that wait.
     public func finish() throws(StorageFault) {
         switch options.format {
         case .ndjson: if !rest.isEmpty || isTooLong { endLine() }
@@ -88,7 +90,7 @@ public final class LedgerImport {
 
     private func takeLines(_ bytes: UnsafeRawBufferPointer) {
         for part in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
-            // Every part but the first stands behind a line end.
+            // Each part except the first follows a line end.
             if part.offset > 0 { endLine() }
             isTooLong = isTooLong || rest.count + part.element.count > LedgerImport.longest
             if isTooLong { rest.removeAll() } else { rest.append(contentsOf: part.element) }
@@ -97,13 +99,13 @@ public final class LedgerImport {
 
     private func endLine() {
         number += 1
-        // Some editors begin a file with a byte order mark.
+        // Some editors put a byte order mark at the beginning of a file.
         if number == 1, FileBeginning.mark(rest) > 0 { rest.removeFirst(3) }
         if isTooLong {
             refuse(number, "is longer than a megabyte")
         } else if !rest.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0d }) {
             take(number) { () throws(LineFault) in
-                // Not within the closure of withUnsafeBytes, which would lose the type of the fault.
+                // The closure of withUnsafeBytes would lose the type of the error.
                 try rest.withUnsafeBufferPointer { (line) throws(LineFault) in try JSONLine.members(UnsafeRawBufferPointer(line)) }
             }
         }
@@ -133,7 +135,7 @@ public final class LedgerImport {
             var line = try members().line(mark: mark)
             line.decided = line.decided ?? options.decided
             guard line.terms == nil || line.decided != nil else {
-                throw LineFault("decided is missing: expected when the person said so, such as 2026-11-21T10:30:00Z")
+                throw LineFault("decided is missing: expected the time of the decision, such as 2026-11-21T10:30:00Z")
             }
             if let words = line.terms.flatMap(options.check) { throw LineFault(words) }
             counts.lines += 1
@@ -170,7 +172,7 @@ public final class LedgerImport {
         if !changes.isEmpty { changed(changes) }
     }
 
-    /// Why the line cannot be taken; nil: it was.
+    /// Writes a line. Returns the reason why the line is refused, or nil if it was written.
     private func write(
         _ line: LedgerLine, _ persons: inout [String: LedgerID], _ done: inout Counts, _ changes: inout [LedgerChange]
     ) throws(StorageFault) -> String? {
@@ -195,7 +197,7 @@ public final class LedgerImport {
 }
 
 extension LedgerFile {
-    /// Why a hashed id cannot be written: another id has its short hash or its long one.
+    /// Returns the reason why a hashed id is refused, or nil. It is refused if another id has its short hash or its HMAC.
     func conflict(_ id: HashedID) throws(StorageFault) -> String? {
         let find = try database.statement(
             """

@@ -1,8 +1,8 @@
-// Under what names the ledger knows people: keyed hashes, from which no id can be had without the key. Raw ids go no further.
+// Identifies subjects by keyed hashes. Without the key, no id can be computed from a hash. Raw ids go no further than this module.
 
 internal import CCrypto
 
-/// The 128-bit value by which the table in memory and the spools know a subject.
+/// The 128-bit hash that identifies a subject in the table in memory and in the spools.
 public struct ShortHash: Hashable, Sendable, BitwiseCopyable {
     public var high: UInt64
     public var low: UInt64
@@ -24,11 +24,11 @@ public struct ShortHash: Hashable, Sendable, BitwiseCopyable {
     }
 }
 
-/// A subject as the ledger keeps it.
+/// A subject as the ledger stores it.
 public struct HashedID: Hashable, Sendable {
-    /// HMAC-SHA-256 of the raw id, 32 bytes.
+    /// The HMAC-SHA-256 of the raw id, 32 bytes.
     public var hmac: [UInt8]
-    /// The name of the key that it was made under.
+    /// The name of the key that made the HMAC.
     public var key: String
     public var short: ShortHash
 
@@ -38,11 +38,11 @@ public struct HashedID: Hashable, Sendable {
         self.short = short
     }
 
-    /// The hash as exports write it.
+    /// The HMAC in hexadecimal digits, as exports write it.
     public var digits: String { hex(hmac) }
 }
 
-/// A subject as others name it.
+/// A subject as a caller names it: by its raw id or by its hashes.
 public enum LedgerID: Hashable, Sendable {
     case raw([UInt8])
     case hashed(HashedID)
@@ -50,7 +50,7 @@ public enum LedgerID: Hashable, Sendable {
     public init(_ id: String) { self = .raw(Array(id.utf8)) }
 }
 
-/// The keys under which ids are hashed. New and newly seen ids go under the current one.
+/// The keys that ids are hashed with. New ids, and ids that are written again, use the current key.
 public struct LedgerKeys: Sendable {
     public struct Key: Sendable {
         public var name: String
@@ -67,7 +67,7 @@ public struct LedgerKeys: Sendable {
             return digest
         }
 
-        /// What tells this key from another of the same name.
+        /// A value that differs between keys of the same name.
         var mark: [UInt8] { Array(hmac([0] + Array("switchyard ledger key".utf8)).prefix(16)) }
     }
 

@@ -1,5 +1,5 @@
-// One line of an export or an import: what was said for an id, or that it is one of a person's. Its members have the same names in
-// both formats; here stands what each of them must be.
+// One line of an export or an import: a decision for an id, or a tie of an id to a person. The members have the same names in both formats.
+// This file says what each member must be.
 
 internal import ConsentGate
 internal import Events
@@ -9,19 +9,19 @@ public enum LedgerFormat: String, Sendable, CaseIterable {
     case ndjson, csv
 }
 
-/// Why a line was not taken.
+/// The reason why a line of an import is refused.
 struct LineFault: Error {
     var words: String
     init(_ words: String) { self.words = words }
 }
 
 struct LedgerLine {
-    /// In the order in which they are written.
+    /// The members, in the order in which an export writes them.
     enum Member: String, CaseIterable {
-        /// The raw id; only ever read.
+        /// The raw id. An import reads it; an export never writes it.
         case id
         case hmac, key, short
-        /// The short hash of a fixed text: who has another can do nothing with `short`.
+        /// The short hash of a fixed text. A ledger with another mark cannot use `short`.
         case mark
         case person, withdrawn, level, granted, denied, version, decided, received, origin
 
@@ -29,23 +29,23 @@ struct LedgerLine {
     }
 
     var id: LedgerID
-    /// Lines with the same text here are of one person.
+    /// Lines with the same text in `person` belong to one person.
     var person: String?
-    /// nil: nothing was said for the id.
+    /// It is nil if the line states no decision.
     var terms: ConsentTerms?
     var decided: Int64?
     var origin: String?
 }
 
-/// The members of a line as they were read, whatever the format.
+/// The members of a line as they were read, in either format.
 struct LineMembers {
     var texts: [LedgerLine.Member: String] = [:]
-    /// nil: there was no list, which is not the same as an empty one.
+    /// It is nil if the line has no list. An empty list is different: it grants nothing.
     var granted: [String]?
     var denied: [String]?
     var isWithdrawn: Bool?
 
-    /// `mark`: of the ledger that it is for.
+    /// Returns the checked line. `mark` is the mark of the ledger that imports it.
     func line(mark: String) throws(LineFault) -> LedgerLine {
         var line = LedgerLine(id: try id(mark), person: texts[.person], origin: texts[.origin])
         if let text = texts[.decided] {
@@ -55,7 +55,7 @@ struct LineMembers {
         }
         let saysMore = texts[.level] != nil || texts[.version] != nil || granted != nil || denied != nil
         if isWithdrawn == true {
-            guard !saysMore else { throw LineFault("withdrawn says everything: level, granted, denied and version cannot stand beside it") }
+            guard !saysMore else { throw LineFault("withdrawn covers everything: it excludes level, granted, denied and version") }
             line.terms = .withdrawn
         } else if saysMore {
             line.terms = ConsentTerms(level: texts[.level], granted: granted ?? [], denied: denied ?? [], version: texts[.version])
@@ -71,14 +71,14 @@ struct LineMembers {
             guard !id.isEmpty else { throw LineFault("id is empty") }
             return LedgerID(id)
         }
-        guard let hmac = texts[.hmac] else { throw LineFault("names nobody: expected id, or hmac with key, short and mark") }
+        guard let hmac = texts[.hmac] else { throw LineFault("has no subject: expected id, or hmac with key, short and mark") }
         guard let hmac = bytes(hmac), hmac.count == 32 else { throw LineFault("hmac must be 64 hexadecimal digits") }
         guard let key = texts[.key], !key.isEmpty else { throw LineFault("key is missing: expected the name of the key of hmac") }
         guard let short = texts[.short].flatMap(bytes)?.withUnsafeBytes({ ShortHash($0) }) else {
             throw LineFault("short must be 32 hexadecimal digits")
         }
         guard texts[.mark] == mark else {
-            throw LineFault("mark is not this ledger's: it was exported under another subject.key, and only raw ids can be taken over")
+            throw LineFault("mark belongs to another ledger: the line was exported under another subject.key; only raw ids can be imported")
         }
         return .hashed(HashedID(hmac: hmac, key: key, short: short))
     }
@@ -92,7 +92,7 @@ func hex(_ bytes: some Sequence<UInt8>) -> String {
     return String(decoding: digits, as: UTF8.self)
 }
 
-/// nil: the text is no pairs of hexadecimal digits.
+/// Returns nil if the text does not consist of pairs of hexadecimal digits.
 private func bytes(_ hex: String) -> [UInt8]? {
     let digits = Array(hex.utf8)
     guard digits.count % 2 == 0 else { return nil }

@@ -1,4 +1,4 @@
-// The numbers by which the file's rows name keys, origins and terms, so that a million rows do not repeat them.
+// Maps keys, origins and terms to the row numbers that other rows use for them. A million rows then do not repeat the same texts.
 
 internal import CJansson
 internal import ConsentGate
@@ -6,7 +6,7 @@ internal import Database
 internal import Platform
 
 struct LedgerNames {
-    /// Terms are few; should they not be, what is remembered of them begins anew.
+    /// The maximum size of each cache of origins and terms. A full cache is emptied.
     private static let most = 10_000
 
     private var keys: [String: Int64] = [:]
@@ -44,7 +44,7 @@ struct LedgerNames {
         if let known = keyNames[number] { return known }
         let find = try database.statement("SELECT name FROM keys WHERE number = ?1 AND \(LedgerSchema.keyIsWhole)").bind(1, number)
         defer { find.reset() }
-        guard try find.step() else { throw StorageFault(.damaged, "\(database.path): names a key that it does not have") }
+        guard try find.step() else { throw StorageFault(.damaged, "\(database.path): refers to a key that it does not have") }
         keyNames[number] = find.text(0)
         return find.text(0)
     }
@@ -86,7 +86,7 @@ struct LedgerNames {
         ).bind(1, number)
         defer { find.reset() }
         guard try find.step(), let granted = stringList(find.text(2)), let denied = stringList(find.text(3)) else {
-            throw StorageFault(.damaged, "\(database.path): names terms that it does not have")
+            throw StorageFault(.damaged, "\(database.path): refers to terms that it does not have")
         }
         let terms =
             find.int(0) != 0
@@ -105,10 +105,10 @@ struct LedgerNames {
     }
 }
 
-/// The texts as JSON; none of them: the empty text.
+/// Returns the texts as a JSON list, or the empty text if there are none.
 func jsonList(_ texts: [String]) -> String { texts.isEmpty ? "" : "[" + texts.map(jsonQuoted).joined(separator: ",") + "]" }
 
-/// nil: it is no list of texts.
+/// Returns the texts of a JSON list, or nil if it is not a list of texts.
 func stringList(_ json: String) -> [String]? {
     if json.isEmpty { return [] }
     let list = Array(json.utf8).withUnsafeBytes { json_loadb($0.baseAddress, $0.count, Int(JSON_ALLOW_NUL), nil) }

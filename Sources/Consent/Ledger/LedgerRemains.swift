@@ -1,18 +1,18 @@
-// What a ledger comes to, for who only wants to know whether there is something in it. Nothing is changed or made, and no key is needed.
+// Counts what is left in a ledger file that no plan uses. It changes nothing and needs no key.
 
 internal import Database
 internal import Glibc
 internal import Platform
 
 public struct LedgerRemains: Sendable, Equatable {
-    /// Ids for which something was said, or that are tied to others.
+    /// The number of ids that have a decision or are tied.
     public var subjects = 0
-    /// Withdrawals whose destruction was begun and not brought to its end.
+    /// The number of withdrawals whose destruction is not finished.
     public var unfinished = 0
-    /// Why it could not be read; then the figures say nothing.
+    /// The reason why the file could not be read. The counts are then not valid. It is nil if the file was read.
     public var fault: String?
 
-    /// nil: there is no such file.
+    /// Returns nil if the folder has no ledger file.
     public init?(in folder: String) {
         let path = folder + "/" + LedgerFile.name
         guard access(path, F_OK) == 0 else { return nil }
@@ -20,7 +20,7 @@ public struct LedgerRemains: Sendable, Equatable {
             let database = try Database.lookingAt(path, patience: 1000)
             defer { database.close() }
             guard try database.isMarked(as: LedgerSchema.format) else {
-                throw StorageFault(.foreign, "\(path): is no ledger")
+                throw StorageFault(.foreign, "\(path): is not a ledger")
             }
             subjects = Int(try database.number("SELECT count(*) FROM subjects") ?? 0)
             unfinished = Int(try database.number("SELECT count(*) FROM receipts WHERE finished IS NULL") ?? 0)

@@ -1,13 +1,15 @@
-// What a ledger file holds, so that anyone can look inside with the sqlite3 shell. Times are nanoseconds since 1970.
+// The tables of a ledger file. The comments in the SQL stay in the file, so that anyone can read them with the sqlite3 shell. Times are
+// nanoseconds since 1970.
 
 internal import Database
 internal import Platform
 
 enum LedgerSchema {
-    /// The mark is "SWYL".
+    /// The application id is "SWYL".
     static let format = FileFormat(application: 0x5357_594c, version: 2, tables: tables, provenSince: 2)
 
-    /// Of each row there is a checksum, and of all of them a sum. The order stays: the file counts by it.
+    /// Each row has a checksum, and the file has the sum of all checksums. The order of the tables must not change, because the file's
+    /// counts depend on it.
     static let guarded = [
         GuardedTable("about", key: ["name"], ["value"]),
         GuardedTable("keys", key: ["number"], ["name", "mark"], indexes: [.init("sqlite_autoindex_keys_1", ["name"])]),
@@ -30,7 +32,7 @@ enum LedgerSchema {
         GuardedTable("receipt_lines", key: ["receipt", "number"], ["place", "at", "events", "bytes", "in_hands"]),
     ]
 
-    /// Conditions of statements that read these tables: a damaged row is a fault.
+    /// Conditions for statements that read these tables. They make a damaged row a fault.
     static let aboutIsWhole = guarded.whole("about")
     static let keyIsWhole = guarded.whole("keys")
     static let originIsWhole = guarded.whole("origins")
@@ -40,69 +42,69 @@ enum LedgerSchema {
     static let receiptIsWhole = guarded.whole("receipts")
     static let lineIsWhole = guarded.whole("receipt_lines")
 
-    /// From the form before there were checksums. What the rows hold is taken as it is.
+    /// Upgrades a file of the format without checksums. The content of its rows is trusted without a check.
     static func upgrade(_ database: Database) throws(StorageFault) {
         for table in guarded { try database.run("ALTER TABLE \(table.name) ADD COLUMN checksum INTEGER") }
     }
 
     private static let tables = """
-        CREATE TABLE about (  -- one row for each thing to know of the file
-          name TEXT PRIMARY KEY,  -- mark: the short hash of a fixed text; received: the greatest time ever written
+        CREATE TABLE about (  -- facts about the file, one in each row
+          name TEXT PRIMARY KEY,  -- mark: the short hash of a fixed text; received: the latest time ever written
           value,
-          checksum INTEGER  -- here and in all tables: over the other columns of the row
+          checksum INTEGER  -- in every table: the checksum over the other columns of the row
         ) WITHOUT ROWID;
-        CREATE TABLE keys (  -- the keys that ids were hashed under
+        CREATE TABLE keys (  -- the keys that ids were hashed with
           number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
-          mark BLOB,  -- tells the key from another of that name; NULL: it was never given here
+          mark BLOB,  -- differs between keys of the same name; NULL if the key was never configured here
           checksum INTEGER
         );
-        CREATE TABLE origins (  -- from where decisions came
+        CREATE TABLE origins (  -- the origins of decisions
           number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, checksum INTEGER
         );
-        CREATE TABLE terms (  -- what people said, each combination once
+        CREATE TABLE terms (  -- the terms of decisions, each combination once
           number INTEGER PRIMARY KEY,
-          withdrawn INTEGER NOT NULL,  -- 1: everything is refused
-          level TEXT NOT NULL, granted TEXT NOT NULL, denied TEXT NOT NULL, version TEXT NOT NULL,  -- lists as JSON, '': nothing
+          withdrawn INTEGER NOT NULL,  -- 1 if everything is refused
+          level TEXT NOT NULL, granted TEXT NOT NULL, denied TEXT NOT NULL, version TEXT NOT NULL,  -- lists are JSON, '' if empty
           checksum INTEGER,
           UNIQUE (withdrawn, level, granted, denied, version)
         );
-        CREATE TABLE subjects (  -- the state of each id
+        CREATE TABLE subjects (  -- the current state of each id
           number INTEGER PRIMARY KEY,
-          short BLOB NOT NULL UNIQUE,  -- 16 bytes, as in the spools
-          hmac BLOB NOT NULL UNIQUE,  -- HMAC-SHA-256 of the id
-          key INTEGER NOT NULL,  -- of keys, under which hmac was made
-          terms INTEGER,  -- of terms; NULL: nothing was said for this id, it is only tied to others
-          decided INTEGER, received INTEGER,  -- when the person said so, and when it was written here
-          origin INTEGER,  -- of origins
-          person INTEGER,  -- the same number in all ids of one person; NULL: not tied
+          short BLOB NOT NULL UNIQUE,  -- the short hash, 16 bytes, as in the spools
+          hmac BLOB NOT NULL UNIQUE,  -- the HMAC-SHA-256 of the id
+          key INTEGER NOT NULL,  -- the row of keys that hmac was made with
+          terms INTEGER,  -- the row of terms; NULL if the id has no decision and is only tied
+          decided INTEGER, received INTEGER,  -- the time of the decision, and the time when it was written
+          origin INTEGER,  -- the row of origins
+          person INTEGER,  -- the same number for all ids of one person; NULL if not tied
           checksum INTEGER
         );
         CREATE INDEX subjects_by_person ON subjects (person) WHERE person IS NOT NULL;
-        CREATE TABLE history (  -- every decision, also those that came too late to hold
-          subject INTEGER NOT NULL, number INTEGER NOT NULL,  -- in the order in which they came
+        CREATE TABLE history (  -- every decision, including those that came too late to hold
+          subject INTEGER NOT NULL, number INTEGER NOT NULL,  -- in the order in which they were written
           terms INTEGER NOT NULL, decided INTEGER NOT NULL, received INTEGER NOT NULL, origin INTEGER NOT NULL,
-          held INTEGER NOT NULL,  -- 0: a later one was on record
+          held INTEGER NOT NULL,  -- 0 if a later decision was on record
           checksum INTEGER,
           PRIMARY KEY (subject, number)
         ) WITHOUT ROWID;
-        CREATE TABLE receipts (  -- withdrawals, and what they destroyed
+        CREATE TABLE receipts (  -- withdrawals and their state
           number INTEGER PRIMARY KEY AUTOINCREMENT,
           hmac BLOB NOT NULL, key INTEGER NOT NULL,
-          shorts BLOB NOT NULL,  -- of the id and of those tied to it then, 16 bytes each
-          purposes TEXT,  -- as JSON; NULL: all
+          shorts BLOB NOT NULL,  -- the short hashes of the id and of the ids tied to it then, 16 bytes each
+          purposes TEXT,  -- as JSON; NULL if everything was withdrawn
           origin TEXT NOT NULL, begun INTEGER NOT NULL,
-          finished INTEGER,  -- NULL: it goes on
+          finished INTEGER,  -- NULL while the destruction is not finished
           checksum INTEGER
         );
         CREATE INDEX receipts_unfinished ON receipts (number) WHERE finished IS NULL;
         CREATE INDEX receipts_by_hmac ON receipts (hmac);
-        CREATE TABLE receipt_lines (  -- by place: what was destroyed, and what was in a provider's hands
+        CREATE TABLE receipt_lines (  -- by place: what was destroyed, and what a provider was processing
           receipt INTEGER NOT NULL, number INTEGER NOT NULL, place TEXT NOT NULL, at INTEGER NOT NULL,
           events INTEGER NOT NULL, bytes INTEGER NOT NULL, in_hands INTEGER NOT NULL,
           checksum INTEGER,
           PRIMARY KEY (receipt, number)
         ) WITHOUT ROWID;
-        CREATE VIEW consent AS  -- the state of each id, to look at
+        CREATE VIEW consent AS  -- the current state of each id, for people
           SELECT lower(hex(subjects.hmac)) AS hmac, keys.name AS key, lower(hex(short)) AS short, person,
             CASE withdrawn WHEN 1 THEN 'withdrawn' ELSE level END AS level, granted, denied, version,
             datetime(decided / 1000000000, 'unixepoch') AS decided, datetime(received / 1000000000, 'unixepoch') AS received,

@@ -1,14 +1,14 @@
-// What is on record of some subjects, looked up in a ledger that a router may have at the same time: for those who judge a few events and
-// change nothing. It promises that what cannot be read denies.
+// Looks up the records of some subjects in a ledger that a router may have open. It is for callers that judge a few events and change
+// nothing. It promises that records which cannot be read deny.
 
 public import Admission
 public import ConsentGate
 public import Platform
 
 public final class LedgerView: Sendable {
-    /// Sixteen bytes under which subjects are known.
+    /// The sixteen bytes of the key that subjects are hashed with.
     public let key: [UInt8]
-    /// What was looked up, and of nobody else anything.
+    /// The records that were looked up. It has no records of other subjects.
     public let records = ConsentRecords()
     private let state: Monitor<State>
 
@@ -18,19 +18,19 @@ public final class LedgerView: Sendable {
         public var unfinished: [WithdrawalReceipt] = []
     }
 
-    /// `file`: nil: nothing is on record of anybody yet.
+    /// Makes a view of the file. `file` is nil if there is no ledger yet, so that nothing is on record.
     public init(_ file: LedgerFile?, key: [UInt8]) {
         self.key = key
         state = Monitor(State(file: file))
     }
 
-    /// Why it could not be read.
+    /// The reason why the ledger could not be read, or nil.
     public var fault: StorageFault? { state.withLock { $0.fault } }
 
-    /// Withdrawals whose destruction was not done when something was looked up last.
+    /// The withdrawals whose destruction was not finished at the last lookup.
     public var unfinished: [WithdrawalReceipt] { state.withLock { $0.unfinished } }
 
-    /// From now on what is on record of these subjects is known as it is now.
+    /// Reads the current records of these subjects into `records`.
     public func look(up subjects: some Sequence<SubjectKey>) {
         let subjects = Set(subjects)
         state.withLock { state in

@@ -1,17 +1,17 @@
-// Receipts of withdrawals: begun before anything is destroyed, so that destruction goes on after the process was killed, and
-// finished when nothing is left to destroy. What was destroyed is told by place, in counts; no event is kept.
+// Receipts of withdrawals. A receipt begins before anything is destroyed, so that destruction continues after the process was killed. It is
+// finished when nothing is left to destroy. It counts the destroyed events by place; it keeps no event.
 
 internal import Database
 public import Platform
 
 public struct WithdrawalReceipt: Sendable, Hashable {
     public struct Line: Sendable, Hashable {
-        /// Such as `queue of NAME`, `dead letters`, `held events`.
+        /// The place, such as `queue of NAME`, `dead letters` or `held events`.
         public var place: String
         public var at: Int64
         public var events: Int
         public var bytes: Int
-        /// Events that a provider had in its hands when the withdrawal was acknowledged.
+        /// The number of events that a provider was processing when the withdrawal was acknowledged.
         public var inHands: Int
 
         public init(place: String, at: Int64, events: Int, bytes: Int = 0, inHands: Int = 0) {
@@ -23,22 +23,22 @@ public struct WithdrawalReceipt: Sendable, Hashable {
         }
     }
     public var number: Int64
-    /// HMAC-SHA-256 of the id, and the name of the key that it was made under.
+    /// The HMAC-SHA-256 of the id, and the name of the key that made it.
     public var hmac: [UInt8]
     public var key: String
-    /// Of the id and of those that were tied to it, whose events are destroyed.
+    /// The short hashes of the id and of the ids that were tied to it. Their events are destroyed.
     public var subjects: [ShortHash]
-    /// nil: everything was withdrawn.
+    /// The withdrawn purposes. It is nil if everything was withdrawn.
     public var purposes: [String]?
     public var origin: String
     public var begun: Int64
-    /// nil: it goes on.
+    /// The time when the destruction was finished. It is nil if it is not finished.
     public var finished: Int64?
     public var lines: [Line]
 }
 
 extension LedgerFile {
-    /// Begins a receipt for an id; its number. Belongs into the `write` of the withdrawal.
+    /// Begins a receipt for an id and returns its number. Call it inside the `write` of the withdrawal.
     public func beginReceipt(of id: LedgerID, purposes: [String]? = nil, origin: String) throws(StorageFault) -> Int64 {
         try write { () throws(StorageFault) in
             let hashed = hashed(id)
@@ -74,19 +74,19 @@ extension LedgerFile {
         }
     }
 
-    /// Those whose destruction was begun and not brought to its end.
+    /// Returns the receipts whose destruction is not finished.
     public func unfinishedReceipts() throws(StorageFault) -> [WithdrawalReceipt] {
         try receipts(try database.statement("\(LedgerFile.columns) AND finished IS NULL ORDER BY receipts.number"))
     }
 
-    /// The next receipts behind that one, in order.
+    /// Returns the receipts after the given number, in order.
     public func receipts(after number: Int64 = 0, most: Int = 500) throws(StorageFault) -> [WithdrawalReceipt] {
         try receipts(
             try database.statement("\(LedgerFile.columns) AND receipts.number > ?1 ORDER BY receipts.number LIMIT ?2")
                 .bind(1, number).bind(2, most))
     }
 
-    /// All receipts of an id, under whichever of the keys they were written.
+    /// Returns all receipts of an id, under any of the configured keys.
     public func receipts(of id: LedgerID) throws(StorageFault) -> [WithdrawalReceipt] {
         let hmacs: [[UInt8]] =
             switch id {
@@ -117,9 +117,9 @@ extension LedgerFile {
                 let shorts = stride(from: 0, to: bytes.count, by: 16).compactMap {
                     ShortHash(UnsafeRawBufferPointer(rebasing: bytes[$0..<min($0 + 16, bytes.count)]))
                 }
-                // Half a list of what is to be destroyed would leave the other half.
+                // If the list is cut off, the events of its other subjects would not be destroyed.
                 guard shorts.count * 16 == bytes.count else {
-                    throw StorageFault(.damaged, "\(path): receipt \(find.int(0)) makes no sense")
+                    throw StorageFault(.damaged, "\(path): receipt \(find.int(0)) is invalid")
                 }
                 receipts.append(
                     WithdrawalReceipt(

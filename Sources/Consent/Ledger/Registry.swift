@@ -1,23 +1,24 @@
-// The ledger at work: the file, and the table in memory by which the gate judges. It promises that nothing is in the table that is not
-// safely in the file, and that what was written is in the table before whoever wrote it goes on.
+// Keeps the ledger file and the table in memory that the gate reads in step. It promises that the table holds only what is safely in the
+// file, and that a change is in the table before its writer goes on. There is one exception: a refusal that could not be written holds in
+// the table alone (`enforce`).
 
 public import Admission
 public import ConsentGate
 public import Platform
 
 public final class Registry: Sendable {
-    /// Why what is on record does not count, or that it does again.
+    /// Reports that the records do not count, or that they count again.
     public enum News: Sendable {
-        /// The file turned out to be damaged, or was removed; it stays so until the next start.
+        /// The file is damaged or was removed. This state lasts until the next start.
         case damaged(StorageFault)
-        /// Now is earlier than the last decision on record was written.
+        /// The clock is behind the last write of the ledger.
         case clockBehind(now: Int64, last: Int64)
         case clockRight
     }
 
     private struct Watch {
         var last: Int64
-        /// What the clock said when it was found to be behind; nil: it is not.
+        /// The time of the clock when it was found to be behind. It is nil if the clock is right.
         var behind: Int64?
         var damage: StorageFault?
         var tell: (@Sendable (News) -> Void)?
@@ -29,7 +30,7 @@ public final class Registry: Sendable {
     private let untieCount = Monitor(0)
     private let watching: Monitor<Watch>
 
-    /// Reads all of the file into a table.
+    /// Reads the whole file into a table.
     public init(_ ledger: LedgerFile) throws(StorageFault) {
         let records = ConsentRecords(room: try ledger.subjectCount())
         try ledger.readAll { records.set(SubjectKey($0), $1) }
@@ -39,7 +40,7 @@ public final class Registry: Sendable {
         note(time: ledger.options.clock.wall())
     }
 
-    /// Lets the body read or write the file; what it changed takes effect before this returns. One at a time.
+    /// Calls the body with the file, for one caller at a time. The changes that the body returns take effect before this function returns.
     public func use<R: Sendable>(_ body: @Sendable (LedgerFile) throws(StorageFault) -> (R, [LedgerChange])) throws(StorageFault) -> R {
         try file.withLock { (ledger) throws(StorageFault) in
             try noting(ledger) { () throws(StorageFault) in
@@ -50,8 +51,8 @@ public final class Registry: Sendable {
         }
     }
 
-    /// The same in one transaction, for one who has the turn: what it changes is on disk before it takes effect. `took` is told then,
-    /// before anyone else can write.
+    /// Runs the body in one transaction, for a caller whose turn it is. The changes are on disk before they take effect. Then calls `took`,
+    /// before another caller can write.
     public func write(
         _ body: (LedgerFile) throws(StorageFault) -> [LedgerChange], took: ([LedgerChange]) -> Void
     ) throws(StorageFault) {
@@ -64,7 +65,7 @@ public final class Registry: Sendable {
         }
     }
 
-    /// Whatever the body does with the ledger, what that tells of it is known afterwards.
+    /// Runs the body. Afterwards records the time of the last write, the number of unties and any damage that the body found.
     private func noting<R>(_ ledger: LedgerFile, _ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
         defer {
             let (last, unties) = (ledger.lastWritten, ledger.unties)
@@ -80,14 +81,15 @@ public final class Registry: Sendable {
         }
     }
 
-    /// Rises with every id that is set apart from others: what was known of ties before may not be so any more.
+    /// The number of ids that were untied. If it has risen, ties that were known before may be gone.
     public var unties: Int { untieCount.withLock { $0 } }
 
-    /// What cannot be written holds in memory all the same, for the id and those tied to it, until something of theirs is written or the
-    /// router ends. The body makes it of what holds so far; nil: it stays.
+    /// Sets terms in memory alone, for the id and all ids tied to it, when the file cannot be written. They hold until something is written
+    /// for these ids or the router ends. The body computes the new terms from the current ones; nil leaves them unchanged. Returns the keys
+    /// that were changed.
     public func enforce(_ id: LedgerID, _ body: ([ConsentTerms]) -> [ConsentTerms]?) -> [SubjectKey] {
         file.withLock { ledger in
-            // The file does not know what memory holds then.
+            // The file does not have these terms, so it must from now on report every change.
             ledger.tellsAll = true
             let person: [SubjectKey]
             do throws(StorageFault) {
@@ -104,9 +106,9 @@ public final class Registry: Sendable {
         }
     }
 
-    // MARK: - Whether it counts
+    // MARK: - Damage, clock and changes
 
-    /// Tells what is wrong, if something is, and then whenever that changes.
+    /// Reports the current trouble, if there is any, and then each change of it.
     public func watch(_ tell: @escaping @Sendable (News) -> Void) {
         let news = watching.withLock { watch in
             watch.tell = tell
@@ -115,7 +117,7 @@ public final class Registry: Sendable {
         for news in news { tell(news) }
     }
 
-    /// What time it is, by the clock of whoever asks what is on record. While it is behind, nothing on record counts.
+    /// Compares a caller's clock with the last write. While the clock is behind, the records do not count.
     public func note(time: Int64) {
         let told = watching.withLock { watch -> (tell: (@Sendable (News) -> Void)?, news: News)? in
             let isBehind = time < watch.last - LedgerFile.tolerance
@@ -139,22 +141,22 @@ public final class Registry: Sendable {
         tell?(.damaged(damage))
     }
 
-    /// For those who change much at a time, and tell of it while they are at it.
+    /// Puts changes into the table and reports them. An import calls this after each transaction, while it has the file.
     public func publish(_ changes: [LedgerChange]) {
         for change in changes { records.set(SubjectKey(change.short), change.effective) }
         if !changes.isEmpty { tell(changes) }
     }
 
-    /// From now on `hear` is told what has changed, when it is in the table; of nothing, when what is on record can be told again. It may not
-    /// ask the registry.
+    /// From now on, calls `hear` with each list of changes after they are in the table. Calls it with an empty list when the clock is no
+    /// longer behind. `hear` must not call the registry.
     public func onChange(_ hear: @escaping @Sendable ([LedgerChange]) -> Void) { listener.withLock { $0 = hear } }
 
     private func tell(_ changes: [LedgerChange]) { listener.withLock { $0 }?(changes) }
 
-    /// The names of levels as they rise, when the configuration has others.
+    /// Sets the names of the levels, from lowest to highest, after a reload has changed them.
     public func adopt(levels: [String]) { file.withLock { $0.levels = levels } }
 
-    /// Looks whether the file is still where it was; what is told of it when it is not is known as soon as this returns.
+    /// Checks that the file is still at its path. If it is not, the fault is reported before this function returns.
     public func checkPlace() {
         file.withLock { ledger in
             do throws(StorageFault) {

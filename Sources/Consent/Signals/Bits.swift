@@ -1,14 +1,14 @@
-// The bits of a text in base64url, read where it lies: each character holds six of them, the highest first.
-// It promises to read nothing beyond its end: what is asked for there is 0, and the reading says that it overran.
+// Reads the bits of a base64url text in place: each character holds six bits, the highest first. It promises to read nothing beyond the end
+// of the text. A read beyond the end gives 0 and sets `isOverrun`.
 
 struct Bits: BitwiseCopyable {
     private let text: UnsafePointer<UInt8>
     let count: Int
     private(set) var position = 0
-    /// More was asked for than there is.
+    /// True if more bits were read than there are.
     private(set) var isOverrun = false
 
-    /// nil: the text is empty, or holds a character that stands for no bits; `=` is one.
+    /// Returns nil if the text is empty or holds a character that is not base64url, such as `=`.
     init?(_ text: UnsafeBufferPointer<UInt8>) {
         guard let base = text.baseAddress, !text.isEmpty else { return nil }
         for byte in text where Bits.value(of: byte) == nil { return nil }
@@ -46,14 +46,14 @@ struct Bits: BitwiseCopyable {
         position += width
     }
 
-    /// The flag that lies so many bits further on.
+    /// Returns the flag that is `distance` bits ahead.
     func flag(ahead distance: Int) -> Bool {
         var bits = self
         bits.skip(distance)
         return bits.takeFlag()
     }
 
-    /// Whether nothing but filling follows.
+    /// True if only zero bits follow.
     var endsInZeros: Bool {
         var bits = self
         while bits.position < bits.count {
@@ -74,7 +74,7 @@ struct Bits: BitwiseCopyable {
     }
 }
 
-/// Walks the parts of a text that a separator divides; also empty ones.
+/// Iterates over the parts of a text between separators, including empty parts.
 struct Parts {
     private var rest: UnsafeBufferPointer<UInt8>?
     private let separator: UInt8

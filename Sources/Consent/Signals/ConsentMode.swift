@@ -1,4 +1,4 @@
-// Google's consent mode: four names, each granted or denied. Other names of that mode, and of any other, say nothing here.
+// Google's consent mode: four signals, each granted or denied. All other names are ignored.
 
 public struct ConsentMode: BitwiseCopyable {
     public struct Signals: OptionSet, BitwiseCopyable, Sendable, Hashable {
@@ -9,7 +9,7 @@ public struct ConsentMode: BitwiseCopyable {
         public static let adUserData = Signals(rawValue: 4)
         public static let adPersonalization = Signals(rawValue: 8)
 
-        /// nil: none of the four.
+        /// Returns nil if the name is not one of the four signals.
         public init?(_ name: UnsafeBufferPointer<UInt8>) {
             switch name.count {
             case 10 where name.spells("ad_storage"): self = .adStorage
@@ -21,7 +21,7 @@ public struct ConsentMode: BitwiseCopyable {
         }
     }
 
-    /// What was said; a signal that was both granted and denied is denied.
+    /// The signals that were given. A signal that was both granted and denied is denied.
     public private(set) var said: Signals = []
     private var denied: Signals = []
 
@@ -29,7 +29,7 @@ public struct ConsentMode: BitwiseCopyable {
 
     public var granted: Signals { said.subtracting(denied) }
 
-    /// False: the value is neither granted nor denied.
+    /// Notes a signal. Returns false if the value is neither granted nor denied.
     public mutating func note(_ signal: Signals, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
         if value.spells("denied") {
             denied.formUnion(signal)

@@ -1,28 +1,28 @@
-// The string of IAB Tech Lab's Global Privacy Platform, version 1: a header that lists sections, and the sections. It answers
-// what a person opted out of in any section of the United States, and hands on the European one.
-// It promises: no string is taken whose header or whose known sections are broken; sections that it does not know are passed
-// over. Nothing is allocated, and the text must live as long as the value.
+// Reads the string of IAB Tech Lab's Global Privacy Platform, version 1: a header that lists sections, and the sections. It gives the
+// opt-outs of all United States sections, and the European section as a TC string.
+// A string with an invalid header or an invalid known section is refused; unknown sections are skipped. Nothing is allocated, and the text
+// must live as long as the value.
 
-/// What a person can opt out of.
+/// The things that a person can opt out of.
 public struct OptOuts: OptionSet, BitwiseCopyable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
     public static let sale = OptOuts(rawValue: 1)
     public static let sharing = OptOuts(rawValue: 2)
     public static let targetedAdvertising = OptOuts(rawValue: 4)
-    /// Of the processing of sensitive data of any kind.
+    /// The processing of sensitive data of any kind.
     public static let sensitiveData = OptOuts(rawValue: 8)
 }
 
 public struct GPPString: BitwiseCopyable {
-    /// In any of the sections.
+    /// The opt-outs of all sections together.
     public private(set) var optOuts: OptOuts = []
-    /// Global Privacy Control was on, as one of the sections says.
+    /// True if a section says that Global Privacy Control was on.
     public private(set) var isGlobalControl = false
-    /// The section of TCF, when there is one.
+    /// The section of TCF. It is nil if there is none.
     public private(set) var tcf: TCString?
 
-    /// nil: broken.
+    /// Returns nil if the string is broken.
     public init?(_ text: UnsafeBufferPointer<UInt8>) {
         var sections = Parts(of: text, at: UInt8(ascii: "~"))
         guard let header = sections.next(), var bits = Bits(header), bits.take(6) == 3, bits.take(6) == 1 else { return nil }
@@ -38,7 +38,7 @@ public struct GPPString: BitwiseCopyable {
             }
             id += step
             guard let first = sections.next(), take(id, first) else { return nil }
-            // As many turns as there are sections: a range that promises more ends here.
+            // The loop ends with the last section, even if the range claims more.
             for _ in 0..<more {
                 id += 1
                 guard let next = sections.next(), take(id, next) else { return nil }
@@ -47,7 +47,7 @@ public struct GPPString: BitwiseCopyable {
         guard !bits.isOverrun, bits.endsInZeros, sections.next() == nil else { return nil }
     }
 
-    /// False: the section is known and broken.
+    /// Reads a section. Returns false if it is a known section and broken.
     private mutating func take(_ id: Int, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         switch id {
         case 2:
@@ -65,7 +65,8 @@ public struct GPPString: BitwiseCopyable {
         return true
     }
 
-    /// The older US Privacy string: its version, then notice, opt-out of sale and coverage, each yes, no or not applicable.
+    /// Reads the older US Privacy string: its version, then notice, opt-out of sale and coverage, each yes, no or not applicable. Returns
+    /// nil if it is broken.
     private static func hasSaleOptOut(_ text: UnsafeBufferPointer<UInt8>) -> Bool? {
         guard text.count == 4, text[0] == UInt8(ascii: "1") else { return nil }
         for byte in text[1...] where byte != UInt8(ascii: "Y") && byte != UInt8(ascii: "N") && byte != UInt8(ascii: "-") { return nil }
@@ -74,7 +75,7 @@ public struct GPPString: BitwiseCopyable {
 }
 
 extension Bits {
-    /// A number in Fibonacci coding, which ends in two ones; nil when it does not end, or is beyond any section's.
+    /// Reads a number in Fibonacci coding, which ends in two ones. Returns nil if it does not end, or is larger than any section's number.
     mutating func takeFibonacci() -> Int? {
         var value = 0
         var (weight, next) = (1, 2)

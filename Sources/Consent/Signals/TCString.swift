@@ -1,7 +1,7 @@
-// The consent string of IAB Europe's Transparency and Consent Framework, version 2 (2.0 to 2.3): what a person allowed, by
-// purpose and by vendor. It answers whether a purpose may be used, and by which basis.
-// It promises: no string is taken that is cut off, of another version, or contradicts itself; nothing is allocated, and the
-// text must live as long as the value. It knows no list of vendors: which bases a vendor registered is the caller's to say.
+// Reads the consent string of IAB Europe's Transparency and Consent Framework, version 2 (2.0 to 2.3): what a person allowed, by purpose
+// and by vendor. It answers whether a purpose may be used, and on which legal basis.
+// A string that is cut off, has another version or contradicts itself is refused. Nothing is allocated, and the text must live as long as
+// the value. The reader has no vendor list: the caller must know the legal bases that a vendor registered.
 
 public struct TCString: BitwiseCopyable {
     public struct Bases: OptionSet, BitwiseCopyable, Sendable {
@@ -11,14 +11,14 @@ public struct TCString: BitwiseCopyable {
         public static let legitimateInterest = Bases(rawValue: 2)
     }
 
-    /// How many purposes and vendors a string can speak of.
+    /// The numbers of purposes and vendors that a string can contain.
     public static let purposes = 1...24
     public static let vendors = 1...65_535
 
-    /// In tenths of a second since 1970.
+    /// The time of creation, in tenths of a second since 1970.
     public let created: Int
     public let updated: Int
-    /// Which consent platform wrote it.
+    /// The id of the consent platform that wrote the string.
     public let cmp: Int
     public let policyVersion: Int
     private let specialFeatures: Int
@@ -27,10 +27,10 @@ public struct TCString: BitwiseCopyable {
     private let vendorConsents: VendorSet
     private let vendorInterests: VendorSet
     private let restrictions: Restrictions
-    /// nil: it does not say which vendors the person was shown.
+    /// The vendors that were shown to the person. It is nil if the string does not say.
     private let disclosed: VendorSet?
 
-    /// nil: broken.
+    /// Returns nil if the string is broken.
     public init?(_ text: UnsafeBufferPointer<UInt8>) {
         var segments = Parts(of: text, at: UInt8(ascii: "."))
         guard let core = segments.next(), var bits = Bits(core), bits.take(6) == 2 else { return nil }
@@ -57,8 +57,8 @@ public struct TCString: BitwiseCopyable {
         disclosed = others.disclosed
     }
 
-    /// Whether the purpose may be used by one of these bases; for a vendor, by a basis that the person and the publisher left
-    /// to that vendor.
+    /// Returns true if the purpose may be used on one of these bases. For a vendor, the basis must also be one that the person and the
+    /// publisher left to the vendor.
     public func allows(_ purpose: Int, vendor: Int? = nil, by bases: Bases) -> Bool {
         guard TCString.purposes.contains(purpose) else { return false }
         var left = bases
@@ -77,8 +77,8 @@ public struct TCString: BitwiseCopyable {
         (1...12).contains(specialFeature) && TCString.contains(specialFeatures, specialFeature, of: 12)
     }
 
-    /// Nobody has a legitimate interest in access to a device, nor, since policy version 4 (2.2), in profiles and what is
-    /// chosen by them: such a bit is a mistake of who wrote it.
+    /// Returns true if the purpose has a legitimate interest. There is none for purpose 1, and none for purposes 3 to 6 since policy
+    /// version 4 (2.2): such a bit is an error of the platform and is ignored.
     private func hasInterest(_ purpose: Int) -> Bool {
         if purpose == 1 || policyVersion >= 4 && (3...6).contains(purpose) { return false }
         return TCString.contains(interests, purpose, of: 24)
@@ -87,7 +87,7 @@ public struct TCString: BitwiseCopyable {
     private static func contains(_ field: Int, _ number: Int, of width: Int) -> Bool { field >> (width - number) & 1 == 1 }
 }
 
-/// What a publisher took from vendors, purpose by purpose.
+/// The publisher's restrictions, which take legal bases from vendors for single purposes.
 struct Restrictions: BitwiseCopyable {
     private let entries: Bits
     private let count: Int
@@ -114,7 +114,7 @@ struct Restrictions: BitwiseCopyable {
 
     private struct Entry {
         let purpose: Int
-        /// 0: not allowed; 1: by consent only; 2: by legitimate interest only.
+        /// The kind of restriction: 0 not allowed, 1 by consent only, 2 by legitimate interest only.
         let kind: Int
         let vendors: VendorRanges
 
@@ -127,11 +127,11 @@ struct Restrictions: BitwiseCopyable {
     }
 }
 
-/// What follows the core, each kind once and in any order.
+/// The segments after the core. Each kind occurs at most once, in any order.
 private struct Segments {
     private(set) var disclosed: VendorSet?
 
-    /// nil: one is broken, or of no known kind.
+    /// Returns nil if a segment is broken or of an unknown kind.
     init?(_ segments: inout Parts) {
         var seen = 0
         while let segment = segments.next() {
@@ -140,11 +140,11 @@ private struct Segments {
             guard seen & 1 << kind == 0 else { return nil }
             seen |= 1 << kind
             switch kind {
-            // Vendors that were shown; and those allowed out of band, which ended with 2.2.
+            // The vendors that were shown (1), and those allowed out of band (2), which ended with 2.2.
             case 1, 2:
                 guard let vendors = VendorSet(&bits) else { return nil }
                 if kind == 1 { disclosed = vendors }
-            // The publisher's own purposes: consents and interests, then as many of each as it has purposes of its own.
+            // The publisher's consents and interests for TCF's purposes, then as many of each as the publisher has custom purposes.
             case 3:
                 bits.skip(24 + 24)
                 bits.skip(2 * bits.take(6))

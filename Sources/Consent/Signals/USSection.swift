@@ -1,23 +1,23 @@
-// The sections of a GPP string for the United States: the national one and the states'. All are rows of fields of two bits,
-// notices first, then what the person opted out of, then sensitive data by its kinds; they differ in how many there are.
+// Reads the sections of a GPP string for the United States: the national section and those of the states. Each is a row of two-bit fields:
+// notices, then opt-outs, then kinds of sensitive data, then others. The sections differ in the number of fields.
 
-/// How many fields of each sort a section's core has.
+/// The number of fields of each sort in a section's core.
 struct USLayout: BitwiseCopyable {
-    /// The newest version that is known.
+    /// The newest known version of the section.
     var version = 1
     var notices = 3
     var hasSharing = false
     var hasTargeted = true
     var sensitive = 8
-    /// What stands between sensitive data and the end: known children, further consents, and the three about the agreement.
+    /// The fields after sensitive data: known children, further consents, and three about the agreement between companies.
     var others = 5
 
-    /// nil: no section of the United States, or one not known.
+    /// Returns nil if the id is not a known section of the United States.
     init?(section id: Int) {
         switch id {
-        // The nation: version 1 had fewer kinds of sensitive data.
+        // The national section. Version 1 has fewer kinds of sensitive data.
         case 7: (version, notices, hasSharing, sensitive, others) = (2, 6, true, 12, 6)
-        // California, whose sharing is what others call targeted advertising.
+        // California calls targeted advertising "sharing".
         case 8: (hasSharing, hasTargeted, sensitive, others) = (true, false, 9, 6)
         // Virginia.
         case 9: others = 4
@@ -50,7 +50,7 @@ struct USSection {
     private(set) var optOuts: OptOuts = []
     private(set) var isGlobalControl = false
 
-    /// nil: broken. Later fields may follow: they do not change what stands before them.
+    /// Returns nil if the section is broken. Additional fields may follow; they do not change the fields before them.
     init?(_ text: UnsafeBufferPointer<UInt8>, _ known: USLayout) {
         var segments = Parts(of: text, at: UInt8(ascii: "."))
         guard let core = segments.next(), var bits = Bits(core) else { return nil }
@@ -68,14 +68,14 @@ struct USSection {
         guard !bits.isOverrun, takeControl(&segments) else { return nil }
     }
 
-    /// 0: not applicable; 1: opted out, or not consented; 2: the contrary; 3 means nothing.
+    /// Reads a choice: 0 not applicable, 1 opted out or not consented, 2 the opposite. Returns false for 3, which is invalid.
     private mutating func takeChoice(_ bits: inout Bits, _ about: OptOuts) -> Bool {
         let choice = bits.take(2)
         if choice == 1 { optOuts.insert(about) }
         return choice < 3
     }
 
-    /// The one segment that may follow is about Global Privacy Control.
+    /// Reads the optional second segment, which holds Global Privacy Control.
     private mutating func takeControl(_ segments: inout Parts) -> Bool {
         guard let segment = segments.next() else { return true }
         guard var bits = Bits(segment), bits.take(2) == 1 else { return false }

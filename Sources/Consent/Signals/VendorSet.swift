@@ -1,12 +1,13 @@
-// Sets of vendors as a TC string writes them: a bit for each, or ranges. They are checked once, and then asked where they lie.
+// Reads sets of vendors as a TC string writes them: one bit for each vendor, or ranges. A set is checked once, and then read in place for
+// each question.
 
 /// Vendors as single ids and ranges of ids.
 struct VendorRanges: BitwiseCopyable {
-    /// At the first entry.
+    /// The bits, at the first entry.
     private let entries: Bits
     private let count: Int
 
-    /// Takes them off `bits`; nil when they are cut off, backwards, or name no vendor up to `last`.
+    /// Reads the ranges from `bits`. Returns nil if they are cut off, reversed, or contain a number outside 1 to `last`.
     init?(_ bits: inout Bits, upTo last: Int) {
         count = bits.take(12)
         entries = bits
@@ -42,7 +43,7 @@ struct VendorSet: BitwiseCopyable {
     private let last: Int
     private let coding: Coding
 
-    /// Takes it off `bits`; nil when it is broken.
+    /// Reads a set from `bits`. Returns nil if it is broken.
     init?(_ bits: inout Bits) {
         last = bits.take(16)
         if bits.takeFlag() {

@@ -1,5 +1,5 @@
-// What a person should know of consent while the router runs: why what is on record does not count, and which signals are broken. Each is
-// said once, with the way out and never with a value.
+// Tells the operator why the consent records do not count, and which consent signals are broken. It reports each change of the ledger's
+// state, and each broken member once. A message gives the remedy and never a value.
 
 public import ConsentGate
 public import Ledger
@@ -13,13 +13,13 @@ public struct ConsentReporter: Sendable {
 
     public func tell(_ news: Registry.News) {
         switch news {
-        case .damaged(let fault): say("\(fault); until the next start all of it is denied (denied_unreadable)")
+        case .damaged(let fault): say("\(fault); until the next start all events that need consent are denied (denied_unreadable)")
         case .clockBehind(let now, let last):
             say(
-                "the clock says \(timestamp(now)), and what is on record of consent was written up to \(timestamp(last)): nobody can tell "
-                    + "what was said last, so what needs consent is denied (denied_clock) until the clock is right; if it is, say "
+                "the clock says \(timestamp(now)), but consent was recorded up to \(timestamp(last)): the latest decision cannot be known, so "
+                    + "events that need consent are denied (denied_clock) until the clock is right; if it is right already, run "
                     + "switchyard consent clock --believe")
-        case .clockRight: say("the clock is no longer behind what is on record of consent, which counts again")
+        case .clockRight: say("the clock is no longer behind the consent records, which count again")
         }
     }
 

@@ -1,6 +1,6 @@
-// Consent that comes in the stream of events, in turn. It promises that what an event says holds for it and for every later line of its
-// stream, whoever worked on that meanwhile; that a block is not answered for before the ledger has what its events said; and that when
-// the ledger cannot be written what they refuse holds all the same, and nothing that they grant.
+// Writes the consent statements of the event stream to the ledger, in the order of the stream. It makes three promises. What an event
+// states holds for the event itself and for every later line of its stream, whichever worker judges it. A block is not answered before the
+// ledger has the statements of its events. If the ledger cannot be written, refusals hold in memory, and grants do not hold.
 
 internal import Admission
 internal import ConsentGate
@@ -13,16 +13,17 @@ public import Workers
 public final class ConsentWriter: Sendable {
     private struct Told {
         var remarks: Set<String> = []
-        /// The ledger could not be written the last time.
+        /// True if the last write of the ledger failed.
         var isFailing = false
     }
 
     private let registry: Registry
     private let changes = ConsentChanges()
     private let ties: KnownTies
-    /// When the last withdrawal of the stream was written down: what came in until then goes no more, what the stream brings behind it does.
+    /// The time of the last withdrawal that the stream brought. A later line of the stream gets a later arrival time, so that the
+    /// withdrawal does not destroy it.
     private let withdrawn = Monitor(Int64.min)
-    /// Destroys what waits of withdrawals that the ledger has.
+    /// Destroys the waiting events of withdrawals that are in the ledger, given the numbers of their receipts.
     private let destroy: @Sendable ([Int64]) -> Void
     private let say: @Sendable (String) -> Void
     private let told = Monitor(Told())
@@ -34,18 +35,18 @@ public final class ConsentWriter: Sendable {
         ties = KnownTies { registry.unties }
     }
 
-    /// Before the worker works on the block.
+    /// Prepares a worker. Call it before the worker works on its block.
     public func prepare(_ worker: inout Worker, _ ruleset: Ruleset) {
         worker.consentIntake = ConsentIntake(
             mayWrite: ruleset.mayWrite(source: worker.block.source, key: worker.block.key), epoch: changes.epoch, ties: ties,
             unties: registry.unties)
-        // Read behind the epoch: of a later withdrawal the block learns in turn.
+        // The time is read after the epoch. A withdrawal that comes later raises the epoch, and `settle` then notices it.
         let time = withdrawn.withLock { $0 }
         if time > .min { worker.comesAfter(time) }
     }
 
-    /// In turn, before what the worker made goes anywhere. False: the ledger could not be written, and what is in it is not what the
-    /// events of the block have granted.
+    /// Writes the statements of a block. Call it in turn, before the worker's parcels are handed over. Returns false if the ledger could
+    /// not be written. Then the ledger lacks what the events of the block granted.
     public func settle(_ worker: inout Worker, _ ruleset: Ruleset, source: String) -> Bool {
         guard let consentIntake = worker.consentIntake, let vocabulary = ruleset.consent?.vocabulary else { return true }
         if consentIntake.epoch != changes.epoch, changes.concern(worker.judge, since: consentIntake.epoch) || consentIntake.isOutdated {
@@ -75,7 +76,9 @@ public final class ConsentWriter: Sendable {
             { (file) throws(StorageFault) in
                 try worker.finish { (judge, event, statement) throws(StorageFault) in
                     let receipts = writes.receipts.count
-                    for change in try writes.carryOut(judge.action(event, statement), on: file) { judge.foresee(change.key, change.effective) }
+                    for change in try writes.carryOut(judge.action(event, statement), on: file) {
+                        judge.foresee(change.key, change.effective)
+                    }
                     if writes.receipts.count == receipts { return nil }
                     last = file.now
                     return last
@@ -85,7 +88,7 @@ public final class ConsentWriter: Sendable {
             took: { taken in
                 if let last { withdrawn.withLock { $0 = last } }
                 if !taken.isEmpty { changes.note(taken.map(\.key)) }
-                // Before another can set them apart.
+                // Another thread can untie them only after this.
                 for (one, other) in writes.ties { ties.learn(one, other) }
             })
         worker.judge.forgetForeseen()
@@ -94,7 +97,7 @@ public final class ConsentWriter: Sendable {
         for remark in writes.remarks { tell(remark, speaker.source) }
     }
 
-    /// Judges the block by what its events refuse, in memory alone.
+    /// Judges the block by the refusals of its events, which it sets in memory alone.
     private func enforce(_ worker: inout Worker, _ vocabulary: ConsentVocabulary) {
         var changed: [SubjectKey] = []
         var unwritten = 0
@@ -109,20 +112,20 @@ public final class ConsentWriter: Sendable {
         if !changed.isEmpty { changes.note(changed) }
     }
 
-    // MARK: - Words
+    // MARK: - Messages
 
     private func tell(_ remark: LedgerWrites.Remark, _ source: String) {
         let words =
             switch remark {
             case .forbidden:
-                "\(source): an event grants consent or ties ids, which only a source or key with \"consent\": \"write\" may; "
-                    + "such events are routed and counted, and what they refuse holds"
-            case .broken(let words): "\(source): an event of consent is passed over by the ledger: \(words); it is routed and counted"
+                "\(source): an event grants consent or ties ids, which only a source or key with \"consent\": \"write\" may do; "
+                    + "such events are routed and counted, and their refusals hold"
+            case .broken(let words): "\(source): the ledger skips a consent event: \(words); the event is routed and counted"
             }
         if told.withLock({ $0.remarks.insert(words).inserted }) { say(words) }
     }
 
-    /// nil: it could be written.
+    /// Reports that the ledger cannot be written, or that it can be written again. `fault` is nil if the last write succeeded.
     private func tell(failing fault: StorageFault?) {
         let isNews = told.withLock { told in
             defer { told.isFailing = fault != nil }
@@ -130,12 +133,12 @@ public final class ConsentWriter: Sendable {
         }
         guard isNews else { return }
         say(
-            fault.map { "the ledger cannot be written: \($0); what events refuse holds until the router ends, and they grant nothing" }
+            fault.map { "the ledger cannot be written: \($0); until the router ends, refusals in events hold and grants do not" }
                 ?? "the ledger can be written again")
     }
 }
 
 extension ConsentIntake {
-    /// Ids that it took to be tied may have been set apart.
+    /// True if the block relied on known ties, and ids were untied since then.
     fileprivate var isOutdated: Bool { trustedTies && unties != ties.unties() }
 }

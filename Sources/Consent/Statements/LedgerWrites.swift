@@ -1,5 +1,5 @@
-// What the events of one block do to the ledger: all of it in one transaction, each as far as its source may. From a source that may not
-// write only refusals count: they stop what is sent from now on, and destroy nothing.
+// Writes the statements of one block's events to the ledger, all in one transaction. From a source that may not write, only refusals count.
+// They deny later events, and destroy nothing.
 
 internal import Admission
 internal import ConsentGate
@@ -7,7 +7,7 @@ internal import Ledger
 internal import Platform
 internal import Workers
 
-/// Where the events of a block come from.
+/// The source of a block, and what it may do.
 struct Speaker {
     let source: String
     let mayWrite: Bool
@@ -17,7 +17,7 @@ struct Speaker {
 }
 
 struct LedgerWrites {
-    /// What a person should know of an event.
+    /// A remark for the operator about an event.
     enum Remark: Hashable {
         case forbidden
         case broken(String)
@@ -25,19 +25,19 @@ struct LedgerWrites {
 
     private let speaker: Speaker
     private(set) var changes: [LedgerChange] = []
-    /// Of withdrawals, whose events are destroyed once the ledger has them.
+    /// The receipts of withdrawals. Their events are destroyed after the commit.
     private(set) var receipts: [Int64] = []
-    /// Those that are tied at the end of the block, or some of them.
+    /// Pairs of ids that are tied at the end of the block. It may not list all of them.
     private(set) var ties: [(SubjectKey, SubjectKey)] = []
     private(set) var counts = ConsentCounts()
     private(set) var remarks: Set<Remark> = []
 
     init(_ speaker: Speaker) { self.speaker = speaker }
 
-    /// What it changes holds for the next event of the block.
+    /// Carries out what one event states, and returns its changes. They hold for the next event of the block.
     mutating func carryOut(_ action: ConsentAction, on file: LedgerFile) throws(StorageFault) -> [LedgerChange] {
         let before = changes.count
-        // Of two decisions of one block the later one holds.
+        // A later event of the block gets a later time, so that its decision holds.
         file.advance()
         let ids = action.ids.map(LedgerID.raw)
         switch action.act {
@@ -85,7 +85,7 @@ struct LedgerWrites {
         counts.taken += 1
     }
 
-    /// A receipt; nobody's who may not write.
+    /// Begins a receipt, unless the source may not write.
     private mutating func begin(of id: LedgerID, _ purposes: [String]?, _ file: LedgerFile) throws(StorageFault) {
         guard speaker.mayWrite else { return }
         receipts.append(try file.beginReceipt(of: id, purposes: purposes, origin: speaker.origin))
@@ -99,7 +99,7 @@ struct LedgerWrites {
         counts.taken += 1
     }
 
-    /// Only what the terms refuse.
+    /// Writes only what the terms refuse.
     private mutating func lower(_ action: ConsentAction, _ terms: ConsentTerms, _ file: LedgerFile) throws(StorageFault) {
         let vocabulary = speaker.vocabulary
         var asksForMore = false
@@ -112,8 +112,9 @@ struct LedgerWrites {
         noteForbidden()
     }
 
-    /// What is refused is taken from what was said, by whichever of the person's ids that was: for an id of its own it would grant nothing
-    /// else either. An unknown id is left unknown where one beside it is not and the unknown are denied anyway.
+    /// Takes the refused purposes away from the decisions of the ids. If an id has no decision, the decisions of the ids tied to it are
+    /// lowered instead. A new decision for the id alone would grant nothing, and would so revoke what the tied ids grant. An id without any
+    /// record gets a decision in two cases: if all ids of the event are unknown, or if the plan assumes a level for unknown subjects.
     private mutating func refuse(
         _ action: ConsentAction, destroying purposes: [String]?, _ file: LedgerFile, _ body: (ConsentTerms?) -> ConsentTerms?
     ) throws(StorageFault) {

@@ -1,5 +1,5 @@
-// What a withdrawal does to the ledger and the dead letters, step by step. On which thread a step is taken, and what the lanes do in
-// between, is for others to say, so that a simulation can stop between any two of them.
+// The steps of a withdrawal in the ledger and the dead letters. The caller chooses the thread for each step and lets the lanes run in
+// between, so that a simulation can stop between any two steps.
 
 public import Admission
 public import ConsentGate
@@ -14,7 +14,7 @@ public struct WithdrawalSteps: Sendable {
     public let names: RunNames
     public let clock: Clock
 
-    /// The receipts that an earlier run began and did not finish. From now on nothing goes of what they are about.
+    /// Returns the receipts that an earlier run did not finish. From now on, their events are not handed over.
     public func unfinished() throws(StorageFault) -> [Int64] {
         try registry.use { (file) throws(StorageFault) in
             let receipts = try file.unfinishedReceipts()
@@ -23,8 +23,9 @@ public struct WithdrawalSteps: Sendable {
         }
     }
 
-    /// When this returns the ledger has it for good, and no hand-over begins any more, also if the person consents again; whether it is on
-    /// record now, and the number of the receipt.
+    /// Records a withdrawal. When this returns, the ledger has it on disk, and no hand-over of its events begins, even if the person
+    /// consents again. Returns whether the withdrawal holds, and the number of its receipt. The number is nil if a later decision is on
+    /// record.
     public func record(_ id: LedgerID, purposes: [String]?, origin: String) throws(StorageFault) -> (holds: Bool, receipt: Int64?) {
         try registry.use { (file) throws(StorageFault) in
             let (outcome, receipt): (LedgerOutcome, Int64?) = try file.write { () throws(StorageFault) in
@@ -36,7 +37,7 @@ public struct WithdrawalSteps: Sendable {
         }
     }
 
-    /// From now on nothing goes of what these are about.
+    /// From now on, refuses the events that these receipts are about.
     func ban(_ receipts: [Int64]) throws(StorageFault) {
         try registry.use { (file) throws(StorageFault) in
             for number in receipts {
@@ -46,15 +47,16 @@ public struct WithdrawalSteps: Sendable {
         }
     }
 
-    /// Before it is acknowledged: how many events are in providers' hands, by place, which nobody could tell after a kill.
+    /// Records the number of events that providers are processing, by place. Call it before the withdrawal is acknowledged, because nobody
+    /// knows the number after a kill.
     public func note(inHands: [String: Int], _ receipt: Int64) throws(StorageFault) {
         let lines = inHands.filter { $0.value > 0 }
         if lines.isEmpty { return }
         try write(lines.mapValues { count in WithdrawalReceipt.Line(place: "", at: 0, events: 0, inHands: count) }, to: receipt)
     }
 
-    /// The last step, when the lanes have destroyed what waited in these places: the dead letters, and the receipt. False: a lane
-    /// ended before it had destroyed everything, and the next start goes on with it.
+    /// The last step, after the lanes have destroyed their events: sweeps the dead letters, and writes the receipt with the counts of all
+    /// places. Returns false if a lane ended before it had destroyed everything. Then the next start continues.
     public func finish(_ receipt: Int64, _ lanes: [String: Swept]) throws(StorageFault) -> Bool {
         var places = lanes
         places["dead letters"] = try deadLetters.sweep(check, names)
@@ -63,7 +65,7 @@ public struct WithdrawalSteps: Sendable {
             WithdrawalReceipt.Line(place: "", at: 0, events: swept.events, bytes: swept.bytes)
         }
         try write(lines, to: receipt, finishing: isWhole)
-        // What may still come back is told by the ban alone that it must not.
+        // Only the ban stops events that may still come back, so it then stays.
         if isWhole, !lanes.values.contains(where: \.isLoose) { check.lift(receipt) }
         return isWhole
     }

@@ -1,6 +1,6 @@
-// Withdrawals at work. A withdrawal is acknowledged when the ledger has it for good and the gate knows of it; from then on no hand-over
-// of the subject's events begins. What waits anywhere is destroyed after that by a thread of its own, while the lanes go on, and a
-// receipt says what was destroyed where. A receipt that is not finished when the router ends, however it ends, is finished by the next.
+// Runs withdrawals. A withdrawal is acknowledged when the ledger has it on disk and the gate knows it; from then on no hand-over of the
+// subject's events begins. After that, a separate thread destroys the events that wait anywhere, while the lanes continue. A receipt
+// records what was destroyed and where. If the router ends in any way before a receipt is finished, the next start finishes it.
 
 public import Admission
 public import ConsentGate
@@ -11,16 +11,16 @@ public import Platform
 
 public final class Withdrawals: Sendable {
     fileprivate struct State {
-        /// Receipts whose destruction is not done, in the order of their withdrawals.
+        /// The receipts whose destruction is not done, in the order of their withdrawals.
         var waiting: [Int64] = []
         var isWorking = false
     }
 
     private let steps: WithdrawalSteps
     private let lanes: @Sendable () -> [Lane]
-    /// nil: nothing is held.
+    /// The store of held events. It is nil if events are not held.
     private let heldStore: HeldStore?
-    /// Waits until every block has been handed over that was judged before.
+    /// Waits until every block that was already judged has been handed over.
     private let settle: @Sendable () -> Void
     private let say: @Sendable (String) -> Void
     private let state = Monitor(State())
@@ -36,14 +36,14 @@ public final class Withdrawals: Sendable {
         self.say = say
     }
 
-    /// Goes on with what an earlier run began.
+    /// Continues the withdrawals that an earlier run did not finish.
     public func resume() throws(StorageFault) {
         for receipt in try steps.unfinished() { enqueue(receipt) }
     }
 
-    /// Withdraws consent, all of it or to these purposes; whether it is on record now, and the number of the receipt.
+    /// Withdraws all consent, or consent to these purposes. Returns whether the withdrawal holds, and the number of its receipt.
     public func withdraw(_ id: LedgerID, purposes: [String]?, origin: String) throws(StorageFault) -> (holds: Bool, receipt: Int64?) {
-        // Until its receipt is in the queue nothing is released either.
+        // Nothing is released until the receipt is in the queue.
         heldStore?.beginWithdrawal()
         defer { heldStore?.endWithdrawal() }
         let (holds, receipt) = try steps.record(id, purposes: purposes, origin: origin)
@@ -52,13 +52,13 @@ public final class Withdrawals: Sendable {
         return (holds, receipt)
     }
 
-    /// Of withdrawals that the stream has brought, and the ledger has for good.
+    /// Begins the destruction for withdrawals that came in the stream and are in the ledger.
     public func adopt(_ receipts: [Int64]) {
         if receipts.isEmpty { return }
         do throws(StorageFault) {
             try steps.ban(receipts)
         } catch {
-            say("withdrawal \(receipts[0]): \(error); whoever consents again before the next start may get events of before back")
+            say("withdrawal \(receipts[0]): \(error); if the subject consents again before the next start, earlier events may be delivered")
         }
         begin(receipts)
     }
@@ -70,13 +70,13 @@ public final class Withdrawals: Sendable {
             do throws(StorageFault) {
                 try steps.note(inHands: inHands, receipt)
             } catch {
-                say("withdrawal \(receipt): what is in providers' hands could not be written down: \(error)")
+                say("withdrawal \(receipt): the number of events that providers are processing could not be recorded: \(error)")
             }
             enqueue(receipt)
         }
     }
 
-    /// What waits of these subjects in memory alone, by provider, with the names of the routes that it came by.
+    /// Returns the events of these subjects that wait in memory only, by provider, with the names of their routes.
     public func inMemory(of subjects: Set<SubjectKey>) -> [(provider: String, batch: Batch, routes: [String])] {
         let known = steps.names.all
         return lanes().flatMap { lane in
@@ -105,9 +105,9 @@ public final class Withdrawals: Sendable {
         do throws(StorageFault) {
             places["held events"] = try held.get()
             guard try !steps.finish(receipt, places) else { return }
-            say("withdrawal \(receipt): a lane ended before everything was destroyed; the next start goes on with it")
+            say("withdrawal \(receipt): a lane ended before everything was destroyed; the next start continues")
         } catch {
-            say("withdrawal \(receipt): not everything is destroyed yet: \(error); the next start goes on with it")
+            say("withdrawal \(receipt): not everything is destroyed yet: \(error); the next start continues")
         }
     }
 
@@ -118,7 +118,7 @@ public final class Withdrawals: Sendable {
 
     private static func place(_ lane: Lane) -> String { "queue of \(lane.name)" }
 
-    /// By place; waits until every lane has destroyed what it is to destroy.
+    /// Makes every lane destroy its events, and waits for all of them. Returns what was destroyed, by place.
     private func sweepLanes() -> [String: Swept] {
         let lanes = lanes()
         let results = Monitor((left: lanes.count, places: [String: Swept]()))

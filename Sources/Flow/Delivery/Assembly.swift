@@ -1,5 +1,5 @@
-// Where a lane's next batch grows: parcels go in, sealed batches come out when they are full, old or urgent.
-// It promises that no batch exceeds the limits, single events that do alone excepted, and that order is kept.
+// Builds a lane's next batch. Parcels go in, and sealed batches come out when they are full, old or urgent. No batch exceeds the limits,
+// except for a single event that exceeds them alone, and the order of events is kept.
 
 internal import Admission
 internal import Events
@@ -9,31 +9,31 @@ internal import Platform
 struct Assembly: ~Copyable {
     var limits: DeliveryPlan.Batch
     private var open = Parcel()
-    /// When the oldest event of the open batch came in.
+    /// The time at which the oldest event of the open batch came in.
     private var began: Instant?
     private var isUrgent = false
 
     init(_ limits: DeliveryPlan.Batch) { self.limits = limits }
 
-    /// When the first event of the open batch came in, in nanoseconds since 1970.
+    /// The arrival of the first event of the open batch, in nanoseconds since 1970.
     var oldest: Int64? { open.entries.first?.arrival }
     var byteCount: Int { open.bytes.count }
     var isEmpty: Bool { open.isEmpty }
 
-    /// When the open batch must leave for its age; nil while it is empty.
+    /// The time at which the open batch must leave because of its age. It is nil while the batch is empty.
     var deadline: Instant? { began.map { $0 + limits.wait } }
 
-    /// Whether the open batch must leave now, for its age or because it holds an event that does not wait.
+    /// Returns true if the open batch must leave now, because of its age or because it has an event that does not wait.
     func isDue(at now: Instant) -> Bool { deadline.map { isUrgent || $0 <= now } ?? false }
 
-    /// Takes everything out of the parcel, which is left empty and ready for use.
+    /// Takes all events out of the parcel and leaves it empty and ready for use.
     mutating func add(_ parcel: inout Parcel, at now: Instant, seal: (Batch) -> Void) {
         guard !parcel.isEmpty else { return }
         let urgent = parcel.entries.contains { $0.isImmediate }
         if !open.isEmpty, !fits(parcel.entries.count, parcel.bytes.count) { close(seal) }
         if open.isEmpty, parcel.entries.count <= limits.events, parcel.bytes.count <= limits.bytes {
-            // The usual case under load: the parcel becomes the batch and nothing is copied.
-            // It gets room for the parcels that may join it, since to grow a batch is to copy it.
+            // Under load the parcel usually becomes the batch, and nothing is copied. The caller gets a parcel with reserved space for
+            // others that may join it later, since growing a batch means copying it.
             let joining = min(limits.events / parcel.entries.count, limits.bytes / parcel.byteCount, 8)
             open = Parcel(roomFor: parcel, times: max(1, joining))
             swap(&open, &parcel)
@@ -46,7 +46,7 @@ struct Assembly: ~Copyable {
         if isFull { close(seal) }
     }
 
-    /// Seals the open batch if it is old or urgent, or in any case if asked to.
+    /// Seals the open batch if it is old or urgent, or if `always` is true.
     mutating func sealIfDue(at now: Instant, always: Bool = false, seal: (Batch) -> Void) {
         if always || isDue(at: now) { close(seal) }
     }
@@ -57,7 +57,7 @@ struct Assembly: ~Copyable {
         open.entries.count + events <= limits.events && open.bytes.count + bytes <= limits.bytes
     }
 
-    /// Copies the longest runs that fit, sealing in between.
+    /// Copies the longest runs of events that fit, and seals a batch between two runs.
     private mutating func addInRuns(_ parcel: borrowing Parcel, _ seal: (Batch) -> Void) {
         var first = 0
         while first < parcel.entries.count {
@@ -65,7 +65,7 @@ struct Assembly: ~Copyable {
             var next = first
             while next < parcel.entries.count, fits(next + 1 - first, Int(parcel.entries[next].end) - start) { next += 1 }
             if next == first {
-                // Not even one event fits: a batch of its own, when the way is free for it.
+                // Not even one event fits. It gets a batch of its own, after the open batch is sealed.
                 guard open.isEmpty else {
                     close(seal)
                     continue

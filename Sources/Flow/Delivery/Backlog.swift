@@ -1,9 +1,9 @@
-// What a durable lane has on disk, what is on its way there and what comes back, as a pure value: it calls no store, `Lane`
-// does. Events go to disk in rows, in the order in which they came; rows come back in that order and are put together to batches.
-// It promises that nothing is acknowledged that is not stored, and that a row stays until all of its events have their fate.
+// Tracks what a durable lane has on disk, what is on its way there and what comes back. It is a pure value: `Lane` calls the store. Events
+// go to disk in rows, in the order in which they came. Rows come back in that order and are joined to batches. It promises that `stored`
+// never passes an event that is neither stored nor destroyed, and that an event stays on disk until it is released or dropped.
 //
 //   parcels ──► forming ──► unstored ──commit──► rows on disk ──read──► gathering ──► batches for the provider
-//                                  └── stored, and memory has room: the row is not let go ──┘
+//                                  └── stored, and memory has space: the row stays there ───┘
 
 internal import Admission
 internal import ConsentGate
@@ -15,28 +15,28 @@ struct Backlog: ~Copyable {
     /// A row that waits to be stored.
     struct Unstored {
         var batch: Batch
-        /// Of the stream of all bytes that were taken: where the row ends.
+        /// The end of the row in the stream of all bytes that were taken.
         var position: UInt64
-        /// Its number, where the order asks for a certain one.
+        /// The row number, if the order demands a certain one.
         var id: Int64?
         var attempts = 0
         var firstTried: Int64?
         var mayHaveArrived = false
     }
 
-    /// A batch as it was made of rows. Its rows stay, or what is left of them, until every event has its fate.
+    /// A batch that was made of rows. The rows, or what is left of them, stay on disk until all events are released.
     struct Origin {
         var rows: [Int64]
-        /// How many events each of the rows has in the store.
+        /// The number of events of each row in the store.
         var counts: [Int]
         let batch: Batch
         var left: Int
-        /// By event; empty while all of them are waiting.
+        /// True for each event that is settled. It is empty while no event is settled.
         var isSettled: [Bool] = []
-        /// The same when it was last rewritten as one row; empty while it never was.
+        /// The value of `isSettled` when the batch was last rewritten as one row. It is empty if it was never rewritten.
         var wasSettled: [Bool] = []
 
-        /// Where these of its events stand in the store.
+        /// Returns the places of these events in the store.
         func places(of events: [Int]) -> [SpoolPlace] {
             var places: [SpoolPlace] = []
             var (row, start) = (0, 0)
@@ -58,10 +58,10 @@ struct Backlog: ~Copyable {
         }
     }
 
-    /// What of an origin a batch in the queue is.
+    /// The part of an origin that a batch in the queue consists of.
     struct Share {
         var origin: Int64
-        /// Indices into the origin's batch; nil: all of it.
+        /// The indices into the origin's batch. It is nil if the share is the whole batch.
         var members: [Int]?
     }
 
@@ -70,20 +70,20 @@ struct Backlog: ~Copyable {
     private var formed: UInt64 = 0
     private var unstored = Deque<Unstored>()
     private(set) var unstoredBytes = 0
-    /// Where the stream of bytes that were taken is, and how far it is stored.
+    /// The number of bytes that were taken so far, and the number of those that are stored.
     private(set) var taken: UInt64 = 0
     private(set) var stored: UInt64 = 0
 
-    /// Rows that are on disk only: behind the cursor.
+    /// The number of events that are only on disk, after the cursor, by route.
     private var away: [UInt16: Int] = [:]
     private(set) var awayBytes = 0
-    /// When the oldest event came in that an earlier run left, in nanoseconds since 1970.
+    /// The arrival of the oldest event that an earlier run left, in nanoseconds since 1970.
     let oldest: Int64?
     private var cursor: Int64
     private(set) var lastRow: Int64
-    /// Whether batches that are in memory only stand behind the last row, so that numbers are to be left free for them.
+    /// True if batches that are only in memory follow the last row, so that row numbers must be left free for them.
     private var isFloor = false
-    /// How many of them have been given a number.
+    /// The number of such batches that have got a row number.
     private var kept: Int64 = 0
     private(set) var diskBytes: Int
 
@@ -112,7 +112,7 @@ struct Backlog: ~Copyable {
         lastRow = contents.lastRow
     }
 
-    /// From now on rows and batches are made as these say.
+    /// Changes the limits of new rows and batches.
     mutating func adopt(_ limits: DeliveryPlan.Batch) {
         self.limits = limits
         var rows = limits
@@ -122,9 +122,9 @@ struct Backlog: ~Copyable {
 
     // MARK: - Towards the disk
 
-    /// Whether events are on disk, or on their way, that have not come back yet: what comes now must go behind them.
+    /// True if events are on disk, or on their way there, that have not come back. New events must go behind them.
     var isBehind: Bool { awayBytes > 0 || !away.isEmpty || !unstored.isEmpty || !forming.isEmpty || isStoring || !gathered.isEmpty }
-    /// Whether the commit under way stores new rows, and does not only record what became of others.
+    /// True if the commit under way stores new rows and does not only record outcomes.
     var isStoring: Bool { commit.map { !$0.rows.isEmpty } ?? false }
 
     mutating func take(_ parcel: inout Parcel, at now: Instant) {
@@ -135,11 +135,11 @@ struct Backlog: ~Copyable {
         form { forming, sealed in forming.add(&parcel, at: now) { sealed.append($0) } }
     }
 
-    /// Between what is in memory only and what comes behind it on disk numbers are left free, so that the former can be stored
-    /// in front of the latter when the lane ends. No row ever had one of them.
+    /// The quantity of row numbers that stay free between batches that are only in memory and the rows that follow them. When the lane
+    /// ends, the batches can be stored in front of those rows. No row ever had one of these numbers.
     private static let gap: Int64 = 1 << 20
 
-    /// The row behind which a batch stands that is in memory only.
+    /// Returns the number of the row that a new batch in memory follows.
     mutating func floor() -> Int64 {
         isFloor = true
         return lastRow
@@ -154,10 +154,10 @@ struct Backlog: ~Copyable {
         }
     }
 
-    /// Puts a batch that was in memory only where it belongs in the order: behind `floor`, the last row when it was sealed.
+    /// Stores a batch that was only in memory at its place in the order: after `floor`, the last row when it was sealed.
     mutating func store(_ batch: Batch, behind floor: Int64, attempts: Int, firstTried: Int64?, mayHaveArrived: Bool) {
         kept += 1
-        assert(kept < Backlog.gap, "more batches in memory than numbers were left for")
+        assert(kept < Backlog.gap, "more batches in memory than free row numbers")
         unstoredBytes += batch.bytes.count
         lastRow = max(lastRow, floor + kept)
         unstored.append(
@@ -167,25 +167,24 @@ struct Backlog: ~Copyable {
 
     // MARK: - What the store is to do
 
-    /// A commit under way.
     private struct Commit {
         var rows: [(id: Int64, row: Unstored)]
         var removals: [Int64]
         var removedBytes: Int
         var changed: Set<Int64>
         var tried: [Int64: (attempts: Int, first: Int64)]
-        /// Origins that are rewritten as one row, as they were before.
+        /// The origins that are rewritten as one row, as they were before.
         var merged: [Int64: Origin] = [:]
     }
     private var commit: Commit?
 
-    /// The most bytes that one commit stores.
+    /// The maximum number of bytes that one commit stores. A larger row is stored alone.
     private static let commitBytes = 4 << 20
 
     var hasWork: Bool { !forming.isEmpty || !unstored.isEmpty || hasRecords }
     var hasRecords: Bool { !removals.isEmpty || !changed.isEmpty || !tried.isEmpty }
 
-    /// Everything there is to store and to record; nil: there is nothing. While storing is not possible, `onlyRecords`.
+    /// Returns everything that must be stored and recorded, or nil if there is nothing. With `onlyRecords` it includes no new rows.
     mutating func work(at now: Instant, onlyRecords: Bool) -> SpoolWork? {
         guard commit == nil, onlyRecords ? hasRecords : hasWork else { return nil }
         var begun = Commit(rows: [], removals: removals, removedBytes: removedBytes, changed: changed, tried: tried)
@@ -221,7 +220,8 @@ struct Backlog: ~Copyable {
         return work
     }
 
-    /// The commit was done. Rows that may stay in memory are gathered for delivery; the others are let go. How many bytes were let go.
+    /// Finishes a successful commit. Rows that fit into memory are gathered for delivery; the others leave memory. Returns the number of
+    /// bytes that left memory.
     mutating func committed(roomFor room: Int, at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) -> Int {
         guard let done = commit else { return 0 }
         commit = nil
@@ -246,7 +246,7 @@ struct Backlog: ~Copyable {
         return letGo
     }
 
-    /// Nothing of the commit was done: it is all to be done yet.
+    /// Takes the work of a failed commit back. All of it is still to be done.
     mutating func failed() {
         guard let failed = commit else { return }
         commit = nil
@@ -273,7 +273,7 @@ struct Backlog: ~Copyable {
     var hasMore: Bool { awayBytes > 0 || !away.isEmpty }
     var position: Int64 { cursor }
 
-    /// Rows that were read behind the cursor; the bytes of their events.
+    /// Gathers rows that were read after the cursor. Returns the number of bytes of their events.
     mutating func came(_ rows: [SpoolRow], at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) -> Int {
         var bytes = 0
         for row in rows {
@@ -285,14 +285,14 @@ struct Backlog: ~Copyable {
         return bytes
     }
 
-    /// A row that is on disk only is not away any more.
+    /// Moves the cursor past a row that is no longer only on disk.
     mutating func leave(_ row: SpoolRow) {
         cursor = row.id
         awayBytes = max(0, awayBytes - row.batch.bytes.count)
         for entry in row.batch.entries { forget(entry.route, 1) }
     }
 
-    /// Events that are away turned out to be lost.
+    /// Records that events that were only on disk are lost.
     mutating func lose(_ loss: SpoolLoss) {
         awayBytes = max(0, awayBytes - loss.bytes)
         diskBytes = max(0, diskBytes - loss.bytes)
@@ -304,7 +304,7 @@ struct Backlog: ~Copyable {
         away[route] = left > 0 ? left : nil
     }
 
-    /// A row is removed that never became part of a batch.
+    /// Removes a row that never became part of a batch.
     mutating func drop(_ row: SpoolRow) {
         leave(row)
         removals.append(row.id)
@@ -313,13 +313,13 @@ struct Backlog: ~Copyable {
 
     // MARK: - Rows to batches
 
-    /// When what has been gathered must leave for its age.
+    /// The time at which the gathered rows must leave because of their age.
     var deadline: Instant? { began.map { isUrgent ? $0 : $0 + limits.wait } }
     var hasGathered: Bool { !gathered.isEmpty }
 
     private mutating func gather(_ row: SpoolRow, at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) {
         let fits = gatheredEvents + row.batch.count <= limits.events && gatheredBytes + row.batch.bytes.count <= limits.bytes
-        // What was tried before keeps to itself, so that its count and its time stay true.
+        // A row that was tried before gets a batch of its own, so that its number of attempts and its time stay true.
         let isTried = row.attempts > 0 || row.firstTried != nil
         if isTried || !fits { close(seal) }
         gathered.append(row)
@@ -347,7 +347,7 @@ struct Backlog: ~Copyable {
 
     // MARK: - Fates
 
-    /// These events of an origin have their fate and may leave the disk.
+    /// Releases these events of an origin, so that they leave the disk.
     mutating func release(_ share: Share) {
         guard var origin = origins[share.origin] else { return }
         if let members = share.members {
@@ -375,13 +375,14 @@ struct Backlog: ~Copyable {
         if origins[share.origin] != nil { tried[share.origin] = (attempts, first) }
     }
 
-    /// What was gathered stays on disk, where it is.
+    /// Leaves the gathered rows on disk.
     mutating func leaveGathered() {
         gathered = []
         began = nil
     }
 
-    /// Takes out what is to go of all that is not stored yet, and tells when the next of the rest is too old.
+    /// Removes the events that must go from the rows that are not stored yet. Returns them, and the time at which the next of the others is
+    /// too old.
     mutating func sweep(_ broom: RetentionSweep, at now: Instant) -> (gone: [(batch: Batch, isRefused: Bool)], due: Int64?) {
         form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
         var gone: [(batch: Batch, isRefused: Bool)] = []
@@ -394,7 +395,7 @@ struct Backlog: ~Copyable {
                 if !finds.aged.isEmpty { gone.append((next.batch.subset(finds.aged), false)) }
                 let left = finds.left(of: next.batch.count)
                 guard !left.isEmpty else {
-                    // Whoever waits for its end of the stream waits for what is in front of it.
+                    // The receipt of the destroyed events is settled as soon as everything in front of them is stored.
                     if kept.isEmpty { pass(next.position) } else { kept[kept.count - 1].position.raise(to: next.position) }
                     continue
                 }
@@ -412,13 +413,13 @@ struct Backlog: ~Copyable {
         if count > 0 { commit!.rows[count - 1].row.position.raise(to: position) } else { stored.raise(to: position) }
     }
 
-    /// What is not stored yet, or is being stored.
+    /// Returns the batches that are not stored yet or are being stored.
     mutating func unstoredBatches(at now: Instant) -> [Batch] {
         form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
         return (commit?.rows.map(\.row.batch) ?? []) + (0..<unstored.count).map { unstored[$0].batch }
     }
 
-    /// Everything that could not be stored.
+    /// Removes and returns all rows that could not be stored.
     mutating func takeUnstored(at now: Instant) -> [Unstored] {
         form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
         unstoredBytes = 0

@@ -1,14 +1,14 @@
-// How long to wait before a delivery is tried again: twice as long each time, with jitter, up to a most.
+// Computes the wait before a delivery is tried again. It is random below a bound that doubles each time, up to a maximum.
 
 internal import Plans
 internal import Platform
 
-/// A small generator of chance, seeded, so that a test knows what comes.
+/// A small random number generator with a seed, so that tests are reproducible.
 public struct RandomSource: Sendable {
     private var state: UInt64
     public init(seed: UInt64) { state = seed }
 
-    /// The next 64 bits (SplitMix64).
+    /// Returns the next 64 bits (SplitMix64).
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var z = state
@@ -21,8 +21,8 @@ public struct RandomSource: Sendable {
 struct Backoff {
     let plan: DeliveryPlan.Retry
 
-    /// The wait after the attempt of that number (from 1): anything up to the full wait, by chance, so that lanes that failed
-    /// together do not return together.
+    /// Returns the wait after this attempt, counted from 1. It is random up to the full wait, so that lanes that failed together do not
+    /// return together.
     func wait(after attempt: Int, _ random: inout RandomSource) -> Duration {
         let first = max(1, plan.first.nanoseconds)
         let doublings = min(attempt - 1, 62)

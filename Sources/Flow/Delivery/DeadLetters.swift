@@ -1,5 +1,5 @@
-// Where events go that are given up, with the provider's answer. The file is made, for its owner alone, when the first event
-// comes. It never holds settings or secrets.
+// Keeps events that are given up in the dead-letter file, with the provider's answer, and removes letters that a withdrawal or their age
+// demands. The file is created when the first event comes, and only its owner can read it. It never contains settings or secrets.
 
 public import Admission
 public import ConsentGate
@@ -17,34 +17,34 @@ public final class DeadLetters: Sendable {
 
     fileprivate struct State {
         var file: DeadLetterFile?
-        /// This run has had the file: where it is missing now a person has taken it away.
+        /// True if this run has had the file open. If the file is missing now, a person has removed it.
         var hasHadFile = false
-        /// Whether it was found damaged, and how many letters were lost by that.
+        /// True if the file was found damaged, and the number of letters that were lost.
         var damage: (isFound: Bool, lost: Int) = (false, 0)
-        /// Told when the oldest event came in of those that were buried, in nanoseconds since 1970.
+        /// Called after each burial with the arrival of its oldest event, in nanoseconds since 1970.
         var onBurial: (@Sendable (Int64) -> Void)?
-        /// Whether letters were removed that the file's log may still hold.
+        /// True if letters were removed that the file's log may still contain.
         var isUntidy = false
-        /// By provider, what was told last of events that cannot be kept; the same is not told again until some could be.
+        /// The trouble that was reported last, by provider. It is not reported again until events could be kept.
         var told: [String: Trouble] = [:]
-        /// Whether events may still be kept; nil: nobody asks.
+        /// The second check before events are kept. It is nil if no ledger is kept.
         var check: SecondCheck?
-        /// What was destroyed instead of being kept, since the last sweep.
+        /// The events that were destroyed instead of being kept, since the last sweep.
         var refused = Swept()
     }
 
     fileprivate struct Trouble {
         var kind: SpoolFault.Kind
         var isLoss: Bool
-        /// How many events were lost since it began.
+        /// The number of events that were lost since the trouble began.
         var lost = 0
     }
 
-    /// Takes what is given up instead of the file; how many could not be kept.
+    /// Takes events that are given up, instead of the file. Returns the number of events that could not be kept.
     public typealias Divert = @Sendable (Batch) -> Int
 
-    /// `warn` is told, in words for a person, when events cannot be kept.
-    /// `levels`: the names of the levels that events were admitted under.
+    /// `warn` gets a message for a person when events cannot be kept. `levels` has the names of the levels under which events were
+    /// admitted.
     public init(
         path: String, cipher: Cipher? = nil, levels: RunNames = RunNames(), clock: Clock, divert: Divert? = nil,
         warn: @escaping @Sendable (String) -> Void
@@ -57,11 +57,12 @@ public final class DeadLetters: Sendable {
         self.warn = warn
     }
 
-    /// From now on only what may still go is kept: who withdraws while an event is on its way here is asked for under the lock of the file,
-    /// so that the event is either swept or not written.
+    /// Does not keep events that the second check refuses from now on. The check and the write happen under the lock of the file. Thus an
+    /// event of a withdrawn subject either fails the check, or is written before the sweep, which then destroys it.
     public func guarded(by check: SecondCheck) { state.withLock { $0.check = check } }
 
-    /// Keeps the events of a batch; how many could not be kept, and why. `isLost`: they are lost then; otherwise the lane waits.
+    /// Keeps the events of a batch. Returns the number of events that could not be kept, and the fault. With `isLost` these events are
+    /// lost; otherwise the lane holds them.
     func bury(
         _ batch: Batch, provider: String, routes: [String], reason: LaneAccount.Fate, _ answer: Answer, attempts: Int, isLost: Bool
     ) -> (lost: Int, fault: SpoolFault?) {
@@ -79,7 +80,7 @@ public final class DeadLetters: Sendable {
                 if let oldest = batch.entries.map(\.arrival).min() { state.onBurial?(oldest) }
                 return (0, nil)
             } catch {
-                // It may have been moved away, or may be there again.
+                // The file may have been moved away, or may be back the next time.
                 state.file = nil
                 let before = state.told[provider]
                 if before?.kind != error.kind || before?.isLoss != isLost {
@@ -101,8 +102,8 @@ public final class DeadLetters: Sendable {
         return "dead letters of \(provider) can be kept again\(lost)"
     }
 
-    /// Does the body with the file, if there is one or `makes`. Where it turns out to be damaged, or is taken away meanwhile, another one takes
-    /// its place, and the body is done once more.
+    /// Runs the body with the file, if the file exists or `makes` is true. If the file turns out to be damaged or is removed meanwhile, a
+    /// new file takes its place and the body runs once more.
     @discardableResult
     private func use<R>(
         _ state: inout State, makes: Bool, _ body: (DeadLetterFile) throws(SpoolFault) -> R
@@ -116,7 +117,7 @@ public final class DeadLetters: Sendable {
                 state.damage.isFound = true
                 state.file?.closeKeepingLog()
                 state.file = nil
-            // In the middle of it; so does a replay that sets a damaged file aside.
+            // The file was removed during the body, either by a person or by a replay that set the damaged file aside.
             case .removed: break
             default: throw error
             }
@@ -126,7 +127,7 @@ public final class DeadLetters: Sendable {
     }
 
     private func open(_ state: inout State, _ makes: Bool) throws(SpoolFault) -> DeadLetterFile? {
-        // One that was removed is made anew: what a person takes away is meant to be gone.
+        // A file that was removed is created anew, since a person who removes letters wants them to be gone.
         if let file = state.file, !file.isInPlace { state.follow(file) }
         if let file = state.file { return file }
         if state.hasHadFile { try DeadLetterFile.forgetRemoved(path) }
@@ -147,27 +148,27 @@ public final class DeadLetters: Sendable {
         return file
     }
 
-    /// The run begins: what has become of the letters of earlier ones is told by this one.
+    /// Opens the file at the start of the run, so that this run reports what happened to the letters of earlier runs.
     public func begin() {
         guard divert == nil else { return }
         state.withLock { state in
             do throws(SpoolFault) {
                 _ = try open(&state, false)
             } catch {
-                // Whoever needs the file is told of any other fault.
+                // Any other fault is reported to the caller that needs the file.
                 if error.kind == .damaged { state.damage.isFound = true }
                 if error.kind == .damaged { warn("\(error)") }
             }
         }
     }
 
-    /// The run is over: what a person has taken away by now is no loss for the next one.
+    /// Closes the file at the end of the run. If a person has removed it by now, the next run does not treat this as a loss.
     public func end() {
         checkPlace()
         state.withLock { $0.file = nil }
     }
 
-    /// Notices that a person has taken the file away.
+    /// Checks if a person has removed the file, so that this does not count as a loss.
     public func checkPlace() {
         state.withLock { state in
             guard let file = state.file, !file.isInPlace else { return }
@@ -176,10 +177,11 @@ public final class DeadLetters: Sendable {
         }
     }
 
-    /// Whether the file was found damaged in this run, and how many letters were lost by that.
+    /// True if the file was found damaged in this run, and the number of letters that were lost.
     public var damage: (isFound: Bool, lost: Int) { state.withLock { $0.damage } }
 
-    /// Destroys what may not go any more by what is on record now.
+    /// Destroys the letters that may not be kept any more according to the ledger. Returns these and the events that were refused since the
+    /// last sweep.
     public func sweep(_ check: SecondCheck, _ routes: RunNames) throws(SpoolFault) -> Swept {
         guard divert == nil else { return Swept() }
         return try state.withLock { (state) throws(SpoolFault) in
@@ -193,11 +195,11 @@ public final class DeadLetters: Sendable {
         }
     }
 
-    /// From now on it is told of each burial when the oldest of its events came in.
+    /// Sets the handler that gets the arrival of the oldest event of each burial.
     public func onBurial(_ handler: @escaping @Sendable (Int64) -> Void) { state.withLock { $0.onBurial = handler } }
 
-    /// Removes letters that are too old, so that the file holds them no more; how many, and when the next is due, in nanoseconds
-    /// since 1970. `most`: how old those to a provider by a route may get.
+    /// Removes letters that are too old, so that the file no longer contains them. Returns their number, and the time at which the next
+    /// letter is too old, in nanoseconds since 1970. `most` returns the maximum age of letters of a provider and a route.
     public func expire(_ most: (_ provider: String, _ route: String) -> Int64?) throws(SpoolFault) -> (events: Int, due: Int64?) {
         guard divert == nil else { return (0, nil) }
         return try state.withLock { (state) throws(SpoolFault) in
@@ -211,7 +213,7 @@ public final class DeadLetters: Sendable {
                     try file.clearGaps()
                     state.isUntidy = false
                 } catch {
-                    // Somebody reads it, who will be done soon.
+                    // Another process is reading the file and will soon be done.
                     state.isUntidy = true
                     due = now
                 }
@@ -220,7 +222,7 @@ public final class DeadLetters: Sendable {
         }
     }
 
-    /// Opens the file anew with the next event, since it may have been moved away.
+    /// Opens the file again for the next event, since it may have been moved away.
     public func reopen() {
         state.withLock { state in
             if let file = state.file, !file.isInPlace { state.follow(file) }
@@ -235,7 +237,7 @@ extension DeadLetters.State {
         file = nil
     }
 
-    /// The batch, or what of it may be kept; nil: nothing.
+    /// Returns the part of the batch that may be kept, or nil if there is none.
     fileprivate mutating func allowed(of batch: Batch) -> Batch? {
         guard case .refused(let indices)? = check?.check(batch) else { return batch }
         let gone = batch.subset(indices)

@@ -1,4 +1,4 @@
-// A queue in one array: taking from the front and putting back to the front cost nothing, however long it is.
+// A queue in one array. Taking from the front and putting back to the front take constant time on average.
 
 struct Deque<Element> {
     private var storage: [Element?] = []
@@ -13,7 +13,7 @@ struct Deque<Element> {
 
     mutating func prepend(_ element: Element) {
         if head == 0 {
-            // Room in front, as much as there is behind, so that the next ones find it.
+            // Reserve as much space in front as there is behind, so that the next elements fit without a move.
             let room = max(4, storage.count)
             storage.insert(contentsOf: repeatElement(nil, count: room), at: 0)
             head = room

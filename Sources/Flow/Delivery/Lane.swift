@@ -1,5 +1,6 @@
-// One provider's queue and the thread that empties it. Lanes are independent: one that is slow or failing delays no
-// other. What it does next is decided by `LaneState`; this class holds the lock, tells the time and carries it out.
+// The queue of one provider and the threads that serve it: one delivers, one uses the store, and one watches deadlines. `LaneState` decides
+// what happens next; this class holds the lock, reads the clock and carries the decisions out. A slow or failing lane delays no other lane,
+// unless its queue is full and its plan makes the source wait.
 
 public import Admission
 public import ConsentGate
@@ -8,38 +9,37 @@ public import Platform
 public import Spool
 
 public final class Lane: Sendable {
-    /// What a store was asked for.
+    /// A kind of request to the store.
     public enum StoreAct: Sendable {
-        /// To store new rows.
+        /// Store new rows.
         case rows
-        /// To record what became of some.
+        /// Record the outcomes of stored events.
         case records
         case reads
-        /// To destroy what may not stay.
+        /// Destroy events that must not stay.
         case sweeps
     }
 
-    /// What a lane tells the one who runs it.
+    /// A change that a lane reports to its owner.
     public enum News: Sendable {
         case failing(Answer, again: Duration)
         case recovered(attempts: Int)
-        /// Events were given up and are in the dead-letter file (but for `lost` of them).
+        /// Events were given up and are in the dead-letter file, except for `lost` of them.
         case buried(count: Int, reason: LaneAccount.Fate, Answer, lost: Int)
-        /// The queue is full, and events are dropped as the plan says.
+        /// The queue is full, and events are dropped as the plan demands.
         case dropping
-        /// So many failures in a row have opened the breaker.
+        /// This number of failures in a row has opened the breaker.
         case opened(failures: Int)
-        /// The store cannot do it, or, without a fault, can again.
+        /// The store cannot carry out the act. Without a fault, it can carry it out again.
         case storing(SpoolFault?, StoreAct)
-        /// Events on disk were damaged.
         case damaged(SpoolLoss)
-        /// The files of its queue were removed or moved away; it takes nothing more.
+        /// The files of the queue were removed or moved away. The lane takes no more events.
         case gone(SpoolFault)
-        /// The lane ended, and so many events wait on disk for the next run.
+        /// The lane ended. This number of events waits on disk for the next run.
         case left(Int)
         /// The lane has ended because its destination is gone.
         case closed(Answer)
-        /// The lane has stopped because the provider does not end what it is called for. Its events are kept as dead letters.
+        /// The lane has stopped because the provider does not return from its calls. Its events are kept as dead letters, or on disk.
         case stopped(Answer)
     }
 
@@ -52,22 +52,22 @@ public final class Lane: Sendable {
     private let news: @Sendable (Lane, News) -> Void
     private let state: Monitor<LaneState>
     private let watching = Monitor(Watching())
-    /// How many wait for room.
+    /// The number of threads that wait until a parcel fits.
     private let waiting = Monitor(0)
-    /// Of the lane's own thread, and of the one that has the store.
+    /// The heartbeats of the lane's own thread and of the thread that has the store.
     private let heartbeat: Watchdog.Heartbeat
     private let diskHeartbeat: Watchdog.Heartbeat
 
-    /// Of the thread that looks after deadlines.
+    /// The state of the thread that watches deadlines.
     private struct Watching {
         var isRunning = false
-        /// Whether deadlines need no watching any more.
+        /// True if no deadline needs watching any more.
         var isOver = false
-        /// How often the plan has changed.
+        /// The number of changes of the plan.
         var changes = 0
     }
 
-    /// `store`: where the lane keeps its queue; nil: in memory.
+    /// `store` keeps the lane's queue. It is nil if the queue is in memory.
     public init(
         name: String, provider: any Provider, plan: DeliveryPlan, concurrency: Int, routes: RunNames, store: (any SpoolStore)? = nil,
         deadLetters: DeadLetters, clock: Clock, random: RandomSource, watchdog: Watchdog = Watchdog(), check: SecondCheck? = nil,
@@ -88,7 +88,7 @@ public final class Lane: Sendable {
                 epoch: clock.wall() - clock.now().nanoseconds, check: check))
     }
 
-    /// Starts the lane's threads, which end when the lane has ended.
+    /// Starts the lane's threads. They end when the lane has ended.
     public func start() {
         provider.onClosed { [weak self] answer in self?.destinationLeft(answer) }
         Thread.start("lane \(name)") { self.run() }.detach()
@@ -105,9 +105,8 @@ public final class Lane: Sendable {
         if isFirst { Thread.start("watch \(name)") { self.watch() }.detach() }
     }
 
-    /// From now on it goes by another plan, with what waits. `isNewProvider`: there is another provider at its place, too, which
-    /// owes nothing for what the old one failed at.
-    /// `concurrency`: nil leaves it to what the provider takes.
+    /// Applies another plan to the lane and its waiting events. `isNewProvider` says that another provider has replaced the old one; it is
+    /// not responsible for the old one's failures. If `concurrency` is nil, the number of batches at once stays the same.
     public func adopt(_ plan: DeliveryPlan, concurrency: Int?, isNewProvider: Bool) {
         state.withLock { $0.adopt(plan, concurrency: concurrency, isNewProvider: isNewProvider) }
         state.wake()
@@ -116,7 +115,7 @@ public final class Lane: Sendable {
         startWatch()
     }
 
-    /// How it does at the moment.
+    /// A snapshot of the lane's state.
     public var status: LaneStatus {
         let now = clock.now()
         return state.withLock { $0.status(at: now) }
@@ -124,9 +123,9 @@ public final class Lane: Sendable {
 
     // MARK: - Events come in
 
-    /// Takes what the parcel holds, if anything, and leaves it empty; false, with nothing taken, when the lane is full and the
-    /// source is to wait. A busy source calls this for every block, so that nothing gets too old while the lane's thread is left alone.
-    /// The receipt, which counts this lane already, is settled when every event is where the plan promises.
+    /// Takes the parcel's events, if there are any, and leaves it empty. Returns false and takes nothing if the lane is full and the source
+    /// must wait. A busy source calls this for every block, so that no batch gets too old while the lane's thread sleeps. The receipt
+    /// already counts this lane. It is settled when every event is safe as the plan promises.
     public func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil) -> Bool {
         let now = clock.now()
         let (effects, needsAttention): ([LaneState.Effect]?, Bool) = state.withLock { state in
@@ -140,7 +139,7 @@ public final class Lane: Sendable {
         return effects != nil
     }
 
-    /// Takes what the parcel holds, as soon as there is room for it.
+    /// Takes the parcel's events as soon as they fit.
     public func waitAndTake(_ parcel: inout Parcel, _ receipt: Receipt? = nil) {
         waiting.withLock { $0 += 1 }
         defer { waiting.withLock { $0 -= 1 } }
@@ -150,68 +149,68 @@ public final class Lane: Sendable {
         }
     }
 
-    /// Whether somebody waits for room in it.
+    /// True if a thread waits until its parcel fits.
     public var isFull: Bool { waiting.withLock { $0 > 0 } }
 
-    /// Told by the source when input flows, and when there is none at the moment.
+    /// Reports that input flows, or that there is none at the moment.
     public func sourceIs(busy: Bool) {
         state.withLock { $0.isSourceBusy = busy }
         if !busy { state.wake() }
     }
 
-    /// Events taken so far and what became of them.
+    /// The events that were taken so far and their fates.
     public var account: LaneAccount { state.withLock { $0.account } }
-    /// The answer that the lane is failing with at the moment.
+    /// The answer with which the lane is failing at the moment.
     public var failure: Answer? { state.withLock { $0.failure } }
 
-    /// Whether the destination went away.
+    /// True if the destination went away.
     public var isClosedByProvider: Bool { state.withLock { $0.isClosedByProvider } }
 
-    /// Whether what is left when the run ends waits on disk for the next one.
+    /// True if events that are left when the run ends wait on disk for the next run.
     public var isDurable: Bool { store != nil }
 
-    /// Whether what finds no room is dropped.
+    /// True if events that do not fit are dropped.
     public var drops: Bool { state.withLock { $0.drops } }
 
-    /// Opens anew what was moved away.
+    /// Tells the provider to reopen files that were moved away.
     public func reopen() { provider.reopen() }
 
     // MARK: - The end
 
-    /// No more events will come: what is here leaves at once.
+    /// Announces that no more events will come, so that open batches leave at once.
     public func drain() {
         state.withLock { $0.drain() }
         state.wake()
     }
 
-    /// Whether every event has its fate, and nothing more is to be done.
+    /// True if every event has its fate and nothing more is to be done.
     public var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Waits until the lane is over, which it is when it has ended by itself or was given up.
+    /// Waits until the lane is over, either because it ended or because it was given up.
     public func waitForEnd() { state.wait(while: { !$0.isOver }) }
 
-    /// The same, but no longer than that.
+    /// Waits until the lane is over, but not longer than the deadline.
     public func waitForEnd(until deadline: Instant) {
         state.waitUntilReady { state -> Readiness<Void> in
             state.isOver || clock.now() >= deadline ? .ready(()) : .notBefore(deadline)
         }
     }
 
-    /// Waits until the provider is closed, which a stuck one never is.
+    /// Waits until the provider is closed, but not longer than the deadline. A stuck provider never closes.
     public func waitForClose(until deadline: Instant) {
         state.waitUntilReady { state -> Readiness<Void> in
             state.isProviderClosed || clock.now() >= deadline ? .ready(()) : .notBefore(deadline)
         }
     }
 
-    /// Time is up: what still waits is given up and kept in the dead-letter file.
+    /// Gives up what still waits, because time is up. It stays on disk or goes to the dead-letter file.
     public func giveUp(_ answer: Answer) {
         carryOut(telling { $0.giveUp(answer) })
         endWatch()
     }
 
-    /// The provider does not come back from a call, and is not called again: what waits is given up. Where it was not in
-    /// a delivery, only a lane that has ended by itself is meant, so that its provider's end is not waited for.
+    /// Stops the lane because the provider does not return from a call. The provider is not called again, and the waiting events are given
+    /// up. If the call is not a delivery, this has an effect only on a lane that has ended: nobody waits for its provider to close.
     public func stop(for answer: Answer, isInDelivery: Bool) {
         carryOut(telling { isInDelivery || $0.phase == .ended ? $0.stop(for: answer) : [] })
         endWatch()
@@ -247,7 +246,7 @@ public final class Lane: Sendable {
                 state.withLock { $0.providerClosed() }
                 state.wake()
                 return
-            case .wait: preconditionFailure("nextStep waits by itself")
+            case .wait: preconditionFailure("nextStep never returns a wait")
             }
         }
     }
@@ -279,12 +278,12 @@ public final class Lane: Sendable {
                 carryOut(telling { $0.tidied(isDone: isDone, at: clock.now()) })
             case .check: carryOut(check(store))
             case .close:
-                // Also where there was nothing to ask it.
+                // Report a loss also if the lane has never used the store.
                 if let loss = store.takeLoss() { carryOut(telling { $0.lost(loss) }) }
                 store.close()
                 carryOut(telling { $0.storeClosed() })
                 return
-            case .wait: preconditionFailure("waits by itself")
+            case .wait: preconditionFailure("a wait is handled above")
             }
             if let loss = store.takeLoss() { carryOut(telling { $0.lost(loss) }) }
         }
@@ -329,36 +328,37 @@ public final class Lane: Sendable {
         }
     }
 
-    /// Something has happened in the folder where it keeps its queue: it looks whether its files are still there.
+    /// Checks whether the queue's files are still in their folder. It is called when something in that folder has changed.
     public func checkStore() {
         state.withLock { $0.checkPlace() }
         state.wake()
     }
 
-    /// Destroys what waits and may not go any more, by what is on record now; `done` is told when it is, from any thread.
+    /// Destroys waiting events that may not be delivered any more according to the ledger. Any thread may call `done` afterwards.
     public func sweep(_ done: @escaping @Sendable (Swept) -> Void) {
         carryOut(telling { $0.sweep(at: clock.now(), done: done) })
     }
 
-    /// How old events of a route may get, by its number; what waits and is older is destroyed.
+    /// Sets the maximum age of events by route number. Older waiting events are destroyed.
     public func adopt(routeRetention routes: [UInt16: Int64]) {
         state.withLock { $0.adopt(routeRetention: routes, at: clock.now()) }
         state.wake()
     }
 
-    /// The events of these subjects that it has in memory alone, in the provider's hands too.
+    /// Returns the events of these subjects that are only in memory, including those in flight.
     public func inMemory(of subjects: Set<SubjectKey>) -> [Batch] {
         let batches = state.withLock { $0.inMemory(at: clock.now()) }
         state.wake()
         return batches.map { $0.subset($0.events(of: subjects)) }.filter { $0.count > 0 }
     }
 
-    /// How many events are in the provider's hands that may not go any more by what is on record now.
+    /// The number of events in flight that may not be delivered any more according to the ledger.
     public var refusedInHands: Int { state.withLock { $0.refusedInHands } }
 
     // MARK: - Deadlines
 
-    /// A thread in a call that does not return cannot be cut, so another one looks at the time. It never enters the provider.
+    /// Watches the deadlines. A call that does not return cannot be interrupted, so this separate thread checks the time. It never calls
+    /// the provider.
     private func watch() {
         while true {
             let now = clock.now()
@@ -366,7 +366,7 @@ public final class Lane: Sendable {
             let (effects, next, isOver) = state.withLock { state in
                 let effects = state.expire(at: now)
                 state.telling += effects.isEmpty ? 0 : 1
-                // A delivery that begins from now on is due later than this, so that none has to wake the watch.
+                // A delivery that begins after this moment has a later deadline, so it does not have to wake this thread.
                 let next = state.nextDeadline ?? (state.plan.deadline > .zero ? now + state.plan.deadline : nil)
                 return (effects, next, state.phase == .ended || state.phase == .stopped)
             }
@@ -385,7 +385,7 @@ public final class Lane: Sendable {
         watching.wake()
     }
 
-    /// What it comes to is carried out next, and the lane is not over before.
+    /// Runs the body and returns the effects that the caller must carry out next. Until then the lane is not over.
     private func telling(_ body: (inout LaneState) -> [LaneState.Effect]) -> [LaneState.Effect] {
         state.withLock { state in
             let effects = body(&state)

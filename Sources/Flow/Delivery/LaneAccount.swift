@@ -1,44 +1,44 @@
-// What became of every event that a lane took, by route. It balances at any moment:
-// taken + resumed = delivered + rejected + expired + dropped + unknown + undelivered + damaged + withdrawn + aged + waiting. What waits when
-// the run ends waits on disk for the next one.
+// Counts the fates of all events that a lane took, by route. The account balances at any moment:
+// taken + resumed = delivered + rejected + expired + dropped + unknown + undelivered + damaged + withdrawn + aged + waiting.
+// Events that wait when the run ends wait on disk for the next run.
 
 public struct LaneAccount: Sendable, Equatable {
-    /// What can become of an event. The raw values are the words that accounts and metrics use.
+    /// The fate of an event. The raw values are the words that accounts and metrics use.
     public enum Fate: String, Sendable, CaseIterable {
         case delivered
-        /// Refused for good by the provider; in the dead-letter file.
+        /// The provider refused it for good. It is in the dead-letter file.
         case rejected
-        /// Tried for as long as `retry.for` allows, and not delivered; in the dead-letter file.
+        /// It was tried for as long as `retry.for` allows and not delivered. It is in the dead-letter file.
         case expired
-        /// Dropped because the queue was full, as `queue.full` asks.
+        /// It was dropped because the queue was full, as `queue.full` demands.
         case dropped
-        /// It may have been delivered: the lane ended while the provider had it in its hands, or it would be `expired` or `undelivered`
-        /// but for an attempt that came to an unknown end. In the dead-letter file, unless the provider closed the lane.
+        /// It may have been delivered. Either the lane ended while it was in flight, or it would be `expired` or `undelivered` but one
+        /// attempt had an unknown outcome. It is in the dead-letter file, unless the provider closed the lane.
         case unknown
-        /// Left over when the lane ended, and not delivered; in the dead-letter file, unless the provider closed the lane.
+        /// It was left over when the lane ended and not delivered. It is in the dead-letter file, unless the provider closed the lane.
         case undelivered
-        /// Its place on disk was damaged, or removed while it waited there.
+        /// Its place on disk was damaged, or was removed while it waited there.
         case damaged
-        /// Its subject refused while it waited: it was destroyed.
+        /// Its subject refused while it waited, so it was destroyed.
         case withdrawn
-        /// It waited for longer than `retention` allows: it was destroyed.
+        /// It waited for longer than `retention` allows, so it was destroyed.
         case aged
     }
 
-    /// Indexed by route.
+    /// The number of events that the lane took, by route.
     public private(set) var taken: [Int]
-    /// Those that an earlier run had left on disk.
+    /// The number of events that an earlier run left on disk, by route.
     public private(set) var resumed: [Int]
     private var settled: [[Int]]
-    /// Of those that belong into the dead-letter file: how many could not be kept there either.
+    /// The number of events that were given up and could not be kept anywhere.
     public var lost = 0
-    /// Of those that are undelivered or unknown: how many are in no dead-letter file, since the provider closed the lane.
+    /// The number of undelivered or unknown events that are in no dead-letter file, because the provider closed the lane.
     public var unkept = 0
-    /// Deliveries that did not succeed and were tried again.
+    /// The number of deliveries that did not succeed and were tried again.
     public var retries = 0
-    /// Deliveries that were given up as unknown because their deadline had passed.
+    /// The number of deliveries that were given up as unknown because their deadline had passed.
     public var abandoned = 0
-    /// Of those: how many the provider ended afterwards, which changed nothing.
+    /// The number of abandoned deliveries that the provider ended later. Such a late answer changes nothing.
     public var late = 0
 
     init(routes: Int) {
@@ -47,7 +47,7 @@ public struct LaneAccount: Sendable, Equatable {
         settled = Array(repeating: taken, count: Fate.allCases.count)
     }
 
-    /// Of a queue on disk that no lane took over, and of which so much turned out to be damaged, by route.
+    /// Creates the account of a queue on disk that no lane took over. `damaged` is the number of its damaged events by route.
     public init(damaged: [UInt16: Int]) {
         self.init(routes: 0)
         for (route, count) in damaged {
@@ -58,12 +58,12 @@ public struct LaneAccount: Sendable, Equatable {
 
     public subscript(fate: Fate) -> [Int] { settled[LaneAccount.index(fate)] }
     public func total(_ fate: Fate) -> Int { self[fate].reduce(0, +) }
-    /// How many it took of a route, also of one that came up later than its last event.
+    /// Returns the number of events that the lane took from a route. The route may be newer than the lane's last event.
     public func taken(route: Int) -> Int { route < taken.count ? taken[route] : 0 }
     public var totalTaken: Int { taken.reduce(0, +) }
     public var totalResumed: Int { resumed.reduce(0, +) }
 
-    /// Events of a route that are neither delivered nor given up.
+    /// Returns the number of events of a route that are neither delivered nor given up.
     public func waiting(route: Int) -> Int { settled.reduce(taken[route] + resumed[route]) { $0 - $1[route] } }
     public var totalWaiting: Int { taken.indices.reduce(0) { $0 + waiting(route: $1) } }
 
@@ -79,7 +79,7 @@ public struct LaneAccount: Sendable, Equatable {
 
     mutating func settle(_ route: UInt16, _ fate: Fate, _ count: Int = 1) { settled[LaneAccount.index(fate)][Int(route)] += count }
 
-    /// Routes come up that the plan did not have: of an earlier run, or of a plan that came later.
+    /// Adds routes that the plan did not have: those of an earlier run, or of a later plan.
     private mutating func makeRoom(for route: UInt16) {
         let more = Int(route) + 1 - taken.count
         guard more > 0 else { return }

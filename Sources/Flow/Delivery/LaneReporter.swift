@@ -1,4 +1,4 @@
-// Puts what lanes tell into words for a person: one line for each change, never one for each batch.
+// Turns the news of lanes into messages for a person: one line for each change, never one line for each batch.
 
 public import Platform
 internal import Spool
@@ -6,15 +6,15 @@ internal import Spool
 public struct LaneReporter: Sendable {
     let deadLetters: String
     let say: @Sendable (String) -> Void
-    /// Told when the files of a lane's queue were removed.
+    /// Called when the files of a lane's queue were removed.
     let storeGone: @Sendable (StorageFault) -> Void
-    /// Told when a lane has closed; how many are left.
+    /// Called when a lane has closed. Returns the number of lanes that are left.
     let laneClosed: @Sendable (Lane) -> Int
     private let told = Monitor(Told())
 
     private struct Told {
         var burials: Set<String> = []
-        /// By lane: how often it began to fail or to drop.
+        /// The number of times that a lane began to fail or to drop events, by lane.
         var troubles: [String: Int] = [:]
     }
 
@@ -37,7 +37,7 @@ public struct LaneReporter: Sendable {
             guard wasTold(lane) else { return }
             say("\(lane.name): delivers again after \(grouped(attempts)) failed \(attempts == 1 ? "attempt" : "attempts")")
         case .buried(let count, let reason, let answer, let lost):
-            // The first of its kind for each lane; the account at the end has the numbers.
+            // Only the first burial of its kind is reported for each lane. The account at the end has the numbers.
             let kind = "\(lane.name) \(reason.rawValue) \(answer.code)"
             guard told.withLock({ $0.burials.insert(kind).inserted }), lost < count else { return }
             let what = count == 1 ? "an event" : "\(grouped(count)) events"
@@ -48,13 +48,13 @@ public struct LaneReporter: Sendable {
         case .opened(let failures):
             guard isWorthTelling(lane) else { return }
             say("\(lane.name): \(failures) failures in a row, its breaker is open: one batch at a time probes")
-        // What is lost by damage is told by itself.
+        // The loss that damage causes is reported separately.
         case .storing(let fault?, let act):
             if fault.kind != .damaged { say("\(lane.name): \(failure(of: act)): \(fault); \(course(of: act, fault, lane))") }
-        case .storing(nil, .rows): say("\(lane.name): its events are kept on disk again")
-        case .storing(nil, .records): say("\(lane.name): what became of its events is recorded again")
-        case .storing(nil, .reads): say("\(lane.name): its events on disk are read again")
-        case .storing(nil, .sweeps): say("\(lane.name): what may not stay on disk is destroyed again")
+        case .storing(nil, .rows): say("\(lane.name): its events can be kept on disk again")
+        case .storing(nil, .records): say("\(lane.name): what became of its events can be recorded on disk again")
+        case .storing(nil, .reads): say("\(lane.name): its events on disk can be read again")
+        case .storing(nil, .sweeps): say("\(lane.name): events that must not stay on disk can be destroyed again")
         case .damaged(let loss): say("\(lane.name): \(loss.words)")
         case .gone(let fault): storeGone(fault)
         case .left(let count):
@@ -70,17 +70,17 @@ public struct LaneReporter: Sendable {
         case .rows: "its events cannot be kept on disk"
         case .records: "what became of its events cannot be recorded on disk"
         case .reads: "its events on disk cannot be read"
-        case .sweeps: "what may not stay on disk cannot be destroyed"
+        case .sweeps: "events that must not stay on disk cannot be destroyed"
         }
     }
 
     private func course(of act: Lane.StoreAct, _ fault: SpoolFault, _ lane: Lane) -> String {
         switch act {
-        case .rows: lane.drops ? "what finds no room in memory is dropped and counted" : "they wait in memory, nothing is lost"
-        case .records where fault.kind == .full: "nothing more of what waits is handed over until it can be"
-        case .records: "it is tried again; after a kill those that were delivered would come again"
-        case .reads: "they stay there, and it is tried again"
-        case .sweeps: "none of it is handed over, and it is tried again"
+        case .rows: lane.drops ? "events that do not fit into memory are dropped and counted" : "they wait in memory, nothing is lost"
+        case .records where fault.kind == .full: "no more events are handed over until it can be recorded"
+        case .records: "the router tries again; after a kill, events that were delivered would be delivered again"
+        case .reads: "they stay there, and the router tries again"
+        case .sweeps: "none of them is handed over, and the router tries again"
         }
     }
 
@@ -89,7 +89,8 @@ public struct LaneReporter: Sendable {
         say("\(lane.name): \(words(answer)); " + (left == 0 ? "no other provider is left, ending" : end))
     }
 
-    /// A lane that fails and recovers all the time is told of ten times, then each time the count has grown tenfold.
+    /// Returns true if the trouble is worth a message. A lane that fails and recovers all the time is reported ten times, and then each
+    /// time the count has grown tenfold.
     private func isWorthTelling(_ lane: Lane) -> Bool {
         told.withLock { told in
             told.troubles[lane.name, default: 0] += 1

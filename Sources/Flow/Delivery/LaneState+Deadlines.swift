@@ -1,15 +1,14 @@
-// A lane's deadlines: when a call has taken too long, what becomes of its batch, and when the lane stops for it. Pure, like
-// the rest of the state; a thread that never enters the provider asks it.
+// Decides when a call has taken too long, what happens to its batch, and when the lane stops because of such calls. A thread that never
+// calls the provider asks for this. This file is a part of the pure lane state.
 
 internal import Admission
-internal import Configuration
 internal import Plans
 internal import Platform
 
 extension LaneState {
     func due(from now: Instant) -> Instant? { plan.deadline > .zero ? now + plan.deadline : nil }
 
-    /// When `expire` is to be asked again; nil: nothing is under way.
+    /// The time at which `expire` must be called again. It is nil if no call is under way.
     var nextDeadline: Instant? {
         switch phase {
         case .stopped, .ended: nil
@@ -18,16 +17,16 @@ extension LaneState {
         }
     }
 
-    /// How many calls the provider still holds beyond their deadline. One that keeps the lane's thread counts again with each
-    /// further deadline: nothing else can be delivered meanwhile, since a module is called by one thread at a time.
+    /// The number of calls that the provider still holds after their deadline. A call that blocks the lane's thread counts again after each
+    /// further deadline. Nothing else can be delivered meanwhile, since only one thread at a time calls a module.
     private var overdue: Int {
         guard let calling else { return unanswered.count }
         let isCounted = calling.token.map(unanswered.contains) ?? false
         return unanswered.count + max(0, calling.passed - (isCounted ? 1 : 0))
     }
 
-    /// Gives up what is past its deadline: the batch is unknown and waits to be sent again, and the provider keeps its memory
-    /// until it ends the call after all. Asked by a thread that never enters the provider.
+    /// Gives up calls that are past their deadline. Their batches are unknown and wait to be sent again. The provider keeps the memory of
+    /// such a batch until it ends the call. Only a thread that never calls the provider uses this function.
     mutating func expire(at now: Instant) -> [Effect] {
         switch phase {
         case .stopped, .ended: return []
@@ -39,7 +38,7 @@ extension LaneState {
         case .open, .draining: break
         }
         var effects: [Effect] = []
-        // The latest first, since each is put back to the front of the queue.
+        // The latest delivery comes first, since each batch goes back to the front of the queue.
         for (token, waiting) in inFlight.sorted(by: { $0.key > $1.key }) where waiting.due.map({ $0 <= now }) ?? false {
             inFlight[token] = nil
             inFlightBytes -= waiting.batch.bytes.count
@@ -64,7 +63,7 @@ extension LaneState {
         return effects
     }
 
-    /// The provider is not called again, but for its end: it does not come back from what it was called for.
+    /// Stops the lane, because the provider does not return from a call. The provider is not called again, except to close it.
     mutating func stop(for answer: Answer) -> [Effect] {
         givenUpFor = answer
         guard phase != .ended, phase != .stopped else { return [] }

@@ -1,5 +1,6 @@
-// A lane that keeps its queue on disk: what goes there and when, and what the store is to do next. Pure, like the rest of the
-// state. With `spill` events go to disk only when memory is full, else always, before anything is acknowledged or delivered.
+// Decides for a lane with a spool which events go to disk, and what the store does next. With `spill`, events go to disk only when memory
+// is full or older events are still on disk, and they are acknowledged at once. Otherwise every event that the lane keeps is stored before
+// it is acknowledged or delivered. This file is a part of the pure lane state.
 
 internal import Admission
 internal import ConsentGate
@@ -8,25 +9,25 @@ internal import Platform
 internal import Spool
 
 extension LaneState {
-    /// What the thread that has the store is to do next.
+    /// The next task of the thread that has the store.
     enum DiskStep {
         case commit(SpoolWork)
         case read(after: Int64, most: Int)
-        /// It is to be looked at whether the files are where they were.
+        /// Check whether the files are in their place.
         case check
-        /// Rows behind that one are to be rid of what may not go any more, or is too old.
+        /// Destroy events in rows after this one that may not be delivered any more or are too old.
         case sweep(after: Int64, RetentionSweep)
-        /// Nothing else is to be done: space may be given back. `clearsGaps`: what was destroyed is to be gone from the file.
+        /// Give free space back. With `clearsGaps`, also remove the remains of destroyed events from the file.
         case tidy(clearsGaps: Bool)
         case wait(until: Instant?)
-        /// The lane is over: the store is to be closed and the thread ends.
+        /// The lane is over. Close the store and end the thread.
         case close
     }
 
     private var spills: Bool { plan.queue.full == .spill }
     private var diskLimit: Int { plan.queue.disk ?? .max }
 
-    /// Whether events must wait before they are taken: for room, or for the disk to keep up.
+    /// Returns true if events of this size must wait, either until there is free space or until the disk has caught up.
     func mustWait(for bytes: Int) -> Bool {
         if isStoreGone { return false }
         guard canStore else {
@@ -35,19 +36,19 @@ extension LaneState {
         guard goesToDisk(bytes) else { return false }
         if toDrop > 0 { return true }
         if storeFault == nil || !drops {
-            // What waits to be stored counts by itself, so that a full memory does not keep it from the disk.
+            // Events that wait to be stored have a limit of their own, so that a full memory does not keep them from the disk.
             let most = spills ? max(plan.queue.memory / 2, plan.batch.bytes) : plan.queue.memory
             if backlog.unstoredBytes > 0, backlog.unstoredBytes + bytes > most { return true }
         }
         return !drops && !hasDiskRoom(for: bytes)
     }
 
-    /// Whether events can still go to disk.
+    /// True if events can still go to disk.
     var canStore: Bool { isDurable && !isStoreGivenUp && !isStoreClosed && !isStoreGone }
 
     var drops: Bool { plan.queue.full == .dropNewest || plan.queue.full == .dropOldest }
 
-    /// An empty disk takes what is larger than its budget.
+    /// Returns true if the disk budget allows this many bytes more. An empty queue on disk takes a parcel of any size.
     private func hasDiskRoom(for bytes: Int) -> Bool {
         let held = backlog.diskBytes + backlog.unstoredBytes
         return held == 0 || held + bytes <= diskLimit
@@ -72,7 +73,7 @@ extension LaneState {
             isDropping = false
         }
         heldBytes += parcel.byteCount
-        // What is in memory only goes before it, however young its batch.
+        // Events that are only in memory go first, so their open batch is sealed now, whatever its age.
         sealAssembly(at: now, always: true)
         backlog.take(&parcel, at: now)
         guard let receipt else { return }
@@ -81,7 +82,8 @@ extension LaneState {
 
     private func roomBehindFault(_ bytes: Int) -> Bool { backlog.unstoredBytes + bytes <= plan.queue.memory }
 
-    /// Makes room on disk: first of what is in memory as well, then of what has to be read to be told by route.
+    /// Frees space on disk. It first drops batches that are also in memory. Then the store drops rows, which it must read to count their
+    /// events by route.
     private mutating func dropOldestStored(_ bytes: Int) {
         var missing = backlog.diskBytes + backlog.unstoredBytes + bytes - diskLimit
         while missing > 0, !queue.isEmpty {
@@ -94,7 +96,7 @@ extension LaneState {
 
     mutating func sealWhatIsDue(at now: Instant, always: Bool) {
         sealAssembly(at: now, always: always)
-        // What is still away comes behind what has been gathered, and may fill its batch.
+        // Rows that are still on disk follow the gathered rows and may fill their batch.
         if isDurable { sealGathered(at: now, always: always && !backlog.hasMore) }
     }
 
@@ -104,12 +106,12 @@ extension LaneState {
         for waiting in sealed { queue.append(waiting) }
     }
 
-    /// Whether everything that was on disk is in memory, and nothing waits to go there.
+    /// True if all events on disk are also in memory as batches, and no event waits to be stored.
     var isDiskEmpty: Bool { !backlog.hasMore && !backlog.hasGathered && backlog.unstoredBytes == 0 }
 
     // MARK: - The store
 
-    /// How often a lane that has ended tries to store what is left, and how long it waits in between.
+    /// The number of attempts to store the rest after the lane has ended, and the pause between them.
     private static let lastTries = 3
     private static let lastPause = Duration.milliseconds(100)
 
@@ -123,15 +125,15 @@ extension LaneState {
         let isEnding = phase == .ended
         let isFull = storeFault?.kind == .full
         let mayStore = storeAgain.map { $0 <= now } ?? true
-        // What makes room is done also while there is none, unless it has just failed for want of room itself.
+        // Acts that free space also run while the disk is full, unless such an act has just failed because the disk was full.
         let mayRecord = mayStore || isFull && recordAgain.map { $0 <= now } ?? true
-        // A deletion makes room.
+        // A deletion frees space.
         let maySweep = mayRecord && (sweepAgain.map { $0 <= now } ?? true) && !(isEnding && sweepFailures >= LaneState.lastTries)
         if maySweep, let sweeping, let row = sweeping.row {
             self.sweeping?.isAsked = true
             return .sweep(after: max(row, backlog.position), broom(sweeping.isForWithdrawal ? check : nil, at: now))
         }
-        // However much there is to do: somebody waits until what was destroyed has left the file.
+        // This comes before all other work, since a withdrawal waits until the destroyed events have left the file.
         if mayRecord, let sweeping, sweeping.row == nil, !sweeping.isStored {
             if let work = backlog.work(at: now, onlyRecords: !mayStore) { return .commit(work) }
             self.sweeping?.isStored = true
@@ -143,15 +145,15 @@ extension LaneState {
             let room = max(plan.batch.bytes, plan.queue.memory / 2 - heldBytes)
             return .read(after: backlog.position, most: min(room, 4 << 20))
         }
-        // On a full disk what was delivered is still removed, so that room comes back.
+        // Delivered events are removed also from a full disk, which frees space.
         if mayRecord, let work = backlog.work(at: now, onlyRecords: !mayStore) { return .commit(work) }
         if isEnding, isProviderClosed || givenUpFor != nil || isClosedByProvider, !backlog.hasWork, !isBurying {
-            // What is left is said to wait on disk, so its place is looked at last of all.
+            // The lane is about to report that the rest waits on disk, so it first checks that the files are still there.
             if account.totalWaiting == 0 || !canStore || isPlaceChecked { return .close }
             isPlaceChecked = true
             return .check
         }
-        // When the store may be asked again and there is nothing to ask it, there is nothing to wait for either.
+        // If the store may be used and has nothing to do, there is no time to wait for.
         var again = mayStore ? nil : storeAgain
         if isFull, !mayStore, backlog.hasRecords || sweeping != nil, let recordAgain { again = again.map { min($0, recordAgain) } }
         if sweeping?.row != nil, let sweepAgain, sweepFailures < LaneState.lastTries || !isEnding {
@@ -167,11 +169,11 @@ extension LaneState {
         return .wait(until: again)
     }
 
-    /// What was confirmed cannot be recorded, since there is no room even for that: what is handed over now would be handed over again
-    /// after a kill, so nothing is until it can be.
+    /// True if confirmed deliveries cannot be recorded because the disk is full. Events that are handed over now would be handed over again
+    /// after a kill, so nothing is handed over until recording works.
     var isUnrecorded: Bool { recordFailures > 0 && !isStoreGone }
 
-    /// Rows are read while what is in memory leaves room for them.
+    /// True if memory has space for more rows.
     private var wantsRows: Bool { heldBytes - backlog.unstoredBytes <= plan.queue.memory / 2 }
 
     mutating func committed(at now: Instant) -> [Effect] {
@@ -188,7 +190,7 @@ extension LaneState {
         (recordAgain, recordFailures) = (nil, 0)
         var effects: [Effect] = []
         if failedAct == .rows, !hasStored {
-            // There may be room now for what waits.
+            // The commit may have freed space for rows that wait.
             if let again = storeAgain { storeAgain = min(again, now + plan.retry.first) }
         } else if failedAct != .reads, failedAct != .sweeps {
             endFault(&effects)
@@ -199,7 +201,7 @@ extension LaneState {
         return effects
     }
 
-    /// What may not stay could be destroyed, as far as it was looked through.
+    /// Records that some rows were swept successfully.
     mutating func hasSwept(_ effects: inout [Effect]) {
         if sweepFailures > 0 { effects.append(.storing(nil, .sweeps)) }
         (sweepAgain, sweepFailures) = (nil, 0)
@@ -213,17 +215,17 @@ extension LaneState {
         (storeFault, failedAct) = (nil, nil)
     }
 
-    /// The store could not do it. It is asked again after a while; when the lane has ended there is little of it.
+    /// Handles a failed commit. The store is used again after a pause. A lane that has ended makes only a few attempts.
     mutating func storeFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
         let act: Lane.StoreAct = backlog.isStoring ? .rows : .records
         backlog.failed()
         return failed(act, fault, at: now)
     }
 
-    /// What may not stay could not be destroyed.
+    /// Handles a failed sweep.
     mutating func sweepFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
         guard fault.kind == .full else { return failed(.sweeps, fault, at: now) }
-        // The rest goes on, and makes room.
+        // The other acts continue and may free space.
         sweepFailures += 1
         sweepAgain = now + (phase == .ended ? LaneState.lastPause : backoff.wait(after: min(sweepFailures, 6), &random))
         return sweepFailures == 1 ? [.storing(fault, .sweeps)] : []
@@ -240,7 +242,7 @@ extension LaneState {
             storeFailures += 1
             storeAgain = now + backoff.wait(after: min(storeFailures, 6), &random)
         }
-        // Once nothing could be stored, that what makes room fails too is no other fault.
+        // After storing has failed, the same failure of an act that frees space is no new fault.
         if failedAct != .rows || storeFault?.kind != fault.kind { failedAct = act }
         var effects: [Effect] = storeFault?.kind == fault.kind || isStoreGone ? [] : [.storing(fault, act)]
         if !isStoreGone { storeFault = fault }
@@ -282,7 +284,7 @@ extension LaneState {
         return effects
     }
 
-    /// Rows could not be read; they stay where they are, and are asked for again after a while.
+    /// Handles a failed read. The rows stay on disk and are read again after a pause.
     mutating func readFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
         if fault.kind == .removed, !isStoreGone { return storeGone(fault, at: now) }
         readFailures += 1
@@ -300,7 +302,7 @@ extension LaneState {
         return [.damaged(loss)]
     }
 
-    /// What could not be given back now will be another time.
+    /// Records the end of tidying. A sweep needs it to succeed; otherwise the space is given back another time.
     mutating func tidied(isDone: Bool, at now: Instant) -> [Effect] {
         guard isDone || sweeping == nil else {
             tidyAt = now + .seconds(1)
@@ -315,7 +317,7 @@ extension LaneState {
         isStoreClosed = true
         var unswept: [Effect] = []
         if let sweeping {
-            // Some of it may be in the file still.
+            // Some destroyed events may still be in the file.
             var swept = told(sweeping.swept)
             swept.isCut = true
             unswept = [.swept(swept, sweeping.done)]
@@ -328,7 +330,7 @@ extension LaneState {
 
     // MARK: - The end
 
-    /// The events stay on disk, as they are there; those that are in memory only go there.
+    /// Leaves the events on disk, and stores those that are only in memory.
     mutating func keep(_ waiting: Waiting) {
         heldBytes -= waiting.batch.bytes.count
         if waiting.share == nil { keepInOrder([waiting]) }
@@ -348,7 +350,7 @@ extension LaneState {
         keepInOrder(all)
     }
 
-    /// Batches that are in memory only are stored in front of the rows that stand behind them.
+    /// Stores batches that are only in memory in front of the rows that follow them.
     private mutating func keepInOrder(_ all: [Waiting]) {
         for waiting in all where waiting.share == nil {
             heldBytes += waiting.batch.bytes.count
@@ -368,7 +370,7 @@ extension LaneState.Waiting {
         self.init(batch: batch, attempts: attempts, firstTried: firstTried.map { Instant(nanoseconds: $0 - epoch) }, share: share)
     }
 
-    /// Just these events of it.
+    /// Returns a copy that has only the events at these indices.
     func part(_ indices: [Int]) -> LaneState.Waiting {
         var part = self
         part.batch = batch.subset(indices)

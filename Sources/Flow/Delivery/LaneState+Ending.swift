@@ -1,11 +1,11 @@
-// How a lane ends: it delivers what it has, or its destination is gone, or its time is up. What waits then is kept on disk, buried or
-// settled; nothing is forgotten. Pure, like the rest of the state.
+// Ends a lane: it has delivered everything, its destination is gone, or its time is up. Events that still wait stay on disk, become dead
+// letters or are settled; none is forgotten. This file is a part of the pure lane state.
 
 internal import Admission
 internal import Platform
 
 extension LaneState {
-    /// No more events will come: what is here leaves without waiting for its batch to fill.
+    /// Announces that no more events will come. Waiting events leave without waiting until their batch is full.
     mutating func drain() {
         if phase == .open { phase = .draining }
         if phase == .stopped { phase = .ended }
@@ -20,8 +20,8 @@ extension LaneState {
         return outcome.answer.map { [.failing($0, again: .zero)] } ?? []
     }
 
-    /// The destination is gone for good, as the provider said of itself or of a batch. Nothing more is handed over, and what is in its
-    /// hands ends first, since its reader may have had that before it left.
+    /// Ends the lane because its destination is gone for good. The provider reports this for itself or for a batch. Nothing more is handed
+    /// over. Deliveries in flight end first, since the reader may have received them before it left.
     mutating func leave(_ answer: Answer) -> [Effect] {
         guard inFlight.isEmpty else {
             leaving = leaving ?? answer
@@ -30,11 +30,11 @@ extension LaneState {
         return close(leaving ?? answer)
     }
 
-    /// Something that was in the provider's hands has ended: perhaps the last that was waited for.
+    /// Continues to leave after a delivery in flight has ended. It may have been the last one.
     mutating func goOnLeaving() -> [Effect] { leaving.map { leave($0) } ?? [] }
 
-    /// Nothing is in the hands of a provider whose destination is gone. What is in memory only has nowhere to go and is not kept, since
-    /// its reader chose to leave: it counts as undelivered, or as unknown where it may have arrived. What is on disk stays there.
+    /// Closes the lane when its destination is gone and nothing is in flight. Events that are only in memory are not kept, since their
+    /// reader chose to leave. They count as undelivered, or as unknown if they may have arrived. Events on disk stay there.
     private mutating func close(_ answer: Answer) -> [Effect] {
         guard phase != .ended, phase != .stopped else { return [] }
         isClosedByProvider = true
@@ -46,7 +46,7 @@ extension LaneState {
         return buryLast() + [.closed(answer)]
     }
 
-    /// Time is up: what waits is given up and kept in the dead-letter file.
+    /// Gives up what waits, because time is up. It stays on disk or becomes dead letters.
     mutating func giveUp(_ answer: Answer) -> [Effect] {
         givenUpFor = answer
         guard phase != .ended else { return [] }
@@ -66,7 +66,8 @@ extension LaneState {
             }
     }
 
-    /// Ends or stops the lane and settles everything that it holds. What is in the provider's hands may arrive, or may have.
+    /// Ends or stops the lane and settles everything that it holds. Events in flight become unknown: they may have arrived, or may still
+    /// arrive.
     private mutating func takeAll(_ phase: Phase) -> [(waiting: Waiting, fate: LaneAccount.Fate)] {
         self.phase = phase
         sealAssembly(at: Instant(nanoseconds: .max), always: true)

@@ -1,39 +1,39 @@
-// A lane whose spool was removed or moved away while it runs. It takes nothing more and acknowledges nothing; what it has still leaves, also
-// from the open files, for as long as the router gives it. What is left then is lost with them, and is told so. Pure, like the rest of the
-// state.
+// Handles a spool that is removed or moved away while its lane runs. The lane takes no more events and acknowledges nothing. It still
+// delivers what it has, also from the open files, for as long as the router allows. The rest is lost with the files, and the lane reports
+// this. This file is a part of the pure lane state.
 
 internal import Admission
 internal import Platform
 internal import Spool
 
 extension LaneState {
-    /// Where its files are is to be looked at, by the thread that has the store.
+    /// Asks the thread that has the store to check whether the files are in their place.
     mutating func checkPlace() { mustCheckPlace = canStore }
 
     mutating func storeGone(_ fault: SpoolFault, at now: Instant) -> [Effect] {
         guard !isStoreGone else { return [] }
         isStoreGone = true
         (storeFault, storeAgain, storeFailures) = (fault, nil, 0)
-        // Whoever waits for these is not told that they are safe, and can send them again.
+        // The senders of these events get no acknowledgement and can send them again.
         _ = receipts.removeAll()
         for row in backlog.takeUnstored(at: now) { lose(row.batch, mayHaveArrived: row.mayHaveArrived) }
         toDrop = 0
         return [.gone(fault)]
     }
 
-    /// What comes in is not taken: it has no receipt, and is nowhere.
+    /// Refuses a parcel. Its events are counted as lost, and their receipt is not settled.
     mutating func refuse(_ parcel: inout Parcel) {
         account.lost += parcel.entries.count
         settle(&parcel, .undelivered)
     }
 
-    /// What is in memory only has no place any more.
+    /// Counts events as lost that are only in memory and cannot be stored any more.
     mutating func lose(_ batch: Batch, mayHaveArrived: Bool) {
         account.lost += batch.count
         settle(batch, mayHaveArrived ? .unknown : .undelivered)
     }
 
-    /// The store is closed: whatever still waits was in it.
+    /// Reports everything that still waits as lost, because it was in the store that is now closed.
     mutating func loseRest() -> [Effect] {
         let left = account.totalWaiting
         guard left > 0 else { return [] }

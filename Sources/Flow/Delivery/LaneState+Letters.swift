@@ -1,18 +1,19 @@
-// How events that are given up become dead letters. What cannot be kept is lost, counted and told; or, with `dead_letters: block`, the lane
-// holds: nothing is handed over until it could be kept, which is tried again and again. What is held so is waiting: it has no fate yet, it
-// stays on disk where it was there, and it is not handed over again. Pure, like the rest of the state.
+// Turns events that are given up into dead letters. Events that cannot be kept are lost, counted and reported. With `dead_letters: block`
+// the lane holds them instead: it hands nothing over until they are kept, and it tries again and again. These letters have no fate yet,
+// stay on disk if they were stored, and are never handed over again. This file is a part of the pure lane state.
 
 internal import Admission
 internal import Plans
 internal import Platform
 internal import Spool
 
-/// Events that were given up, on their way to the dead-letter file.
+/// Events that were given up and are being written to the dead-letter file.
 struct Burial {
     var waiting: LaneState.Waiting
     let reason: LaneAccount.Fate
     let answer: Answer
-    /// They have their fate already, so that what cannot be kept is lost. Otherwise they get it when they are kept.
+    /// True if the events already have their fate, so that those that cannot be kept are lost. Otherwise they get their fate when they are
+    /// kept.
     var isSettled: Bool
 
     var batch: Batch { waiting.batch }
@@ -21,7 +22,7 @@ struct Burial {
 }
 
 extension LaneState {
-    /// A lane that has ended or was stopped hands nothing over, so there is nothing that it could hold.
+    /// True if letters that cannot be kept stop the lane. A lane that has ended or was stopped hands nothing over, so it holds no letters.
     private var holdsLetters: Bool { plan.deadLetters == .block && (phase == .open || phase == .draining) }
 
     mutating func bury(_ waiting: Waiting, _ fate: LaneAccount.Fate, _ answer: Answer, _ effects: inout [Effect]) {
@@ -39,7 +40,8 @@ extension LaneState {
         effects.append(.bury(burial))
     }
 
-    /// A burial has been carried out; `lost` events could not be kept, because of the fault. Only what is kept may leave the disk.
+    /// Records that a burial was carried out. Because of the fault, `lost` events could not be kept. Only events that were kept may leave
+    /// the disk.
     mutating func buried(_ burial: Burial, lost: Int, _ fault: SpoolFault? = nil, at now: Instant) {
         unburied -= 1
         if !burial.isSettled { unsettled -= 1 }
@@ -55,7 +57,7 @@ extension LaneState {
             lettersAgain = now + backoff.wait(after: min(letterFailures, 6), &random)
             letters.append(burial)
         } else if isDurable, burial.share != nil || canStore {
-            // The lane has ended meanwhile.
+            // The lane has ended since the burial began.
             keep(burial.waiting)
         } else {
             settle(burial.batch, burial.reason)
@@ -63,14 +65,14 @@ extension LaneState {
         }
     }
 
-    /// What could not be kept so far, once more.
+    /// Tries once more to bury the letters that could not be kept so far.
     mutating func buryAgain() -> [Effect] {
         var effects: [Effect] = []
         for burial in letters.removeAll() { bury(burial, &effects) }
         return effects
     }
 
-    /// The same when the lane has ended, in memory alone: for the last time.
+    /// Tries for the last time, after a lane in memory has ended.
     mutating func buryLast() -> [Effect] {
         var effects: [Effect] = []
         for burial in letters.removeAll() {

@@ -1,4 +1,5 @@
-// What becomes of a batch once its delivery has ended: settled, tried again, halved, or given up. Pure, like the rest of the state.
+// Applies the outcome of a delivery to its batch: the batch is settled, tried again, halved or given up. This file is a part of the pure
+// lane state.
 
 internal import Admission
 internal import Plans
@@ -11,7 +12,7 @@ extension LaneState {
             return []
         }
         inFlightBytes -= waiting.batch.bytes.count
-        // How long a provider wants to be left alone says nothing of the one that has taken its place.
+        // A pause that the old provider asks for does not concern the provider that replaced it.
         let outcome = token < firstToken ? outcome.withoutTimes : outcome
         var effects: [Effect] = []
         if outcome.events.isEmpty {
@@ -20,15 +21,16 @@ extension LaneState {
         } else {
             applyEach(outcome, to: waiting, at: now, &effects)
         }
-        // Afterwards, since what ends while the lane is paused is no further failure.
+        // The pause begins last, since a failure during a pause does not count, but this one does.
         if case .retry(_, let after?) = outcome.batch { pause(for: after, at: now) }
         return effects + goOnLeaving()
     }
 
-    /// Of a batch in which some events have an outcome of their own. The others are its rest, which is treated as any batch.
+    /// Applies an outcome in which some events have an outcome of their own. The other events are the rest, which is treated like any
+    /// batch.
     private mutating func applyEach(_ outcome: BatchOutcome, to waiting: Waiting, at now: Instant, _ effects: inout [Effect]) {
-        // Events that fared alike go on together, in the order in which they stand in the batch. A refusal of the rest is not one of
-        // each of its events, so it never joins with theirs.
+        // Events with the same outcome continue together, in their order in the batch. A refusal of the rest is not a refusal of each of
+        // its events, so the rest never joins events that were refused individually.
         var groups: [(outcome: Outcome, isRefusedRest: Bool, indices: [Int])] = []
         for index in 0..<waiting.batch.count {
             let own = outcome.events[index]
@@ -44,7 +46,7 @@ extension LaneState {
             var part = waiting
             if groups.count > 1 { part = waiting.part(group.indices) }
             if outcome.batch.isClosed, !group.outcome.isSettled {
-                // It goes with what waits, below.
+                // The lane closes below and treats this part like the events that wait.
                 if case .unknown = group.outcome { part.mayHaveArrived = true }
                 queue.prepend(part)
             } else {
@@ -57,10 +59,10 @@ extension LaneState {
 
     // MARK: - A pause
 
-    /// The longest time for which a provider can ask to be left alone: none may put a lane to sleep for years.
+    /// The maximum pause that a provider can ask for, so that no provider stops a lane for years.
     static let longestPause = Duration.seconds(3600)
 
-    /// Nothing is handed over until then, whatever else the provider has in its hands says meanwhile.
+    /// Hands nothing over until the pause ends, whatever other deliveries in flight answer meanwhile.
     private mutating func pause(for time: Duration, at now: Instant) {
         let until = now + min(time, LaneState.longestPause)
         pausedUntil = pausedUntil.map { max($0, until) } ?? until
@@ -73,7 +75,7 @@ extension LaneState {
     private mutating func noteDelivery(of batch: Batch, at now: Instant) {
         rate.note(batch.count, at: now)
         sizes.note(Int64(batch.count))
-        // Events of one block came in together.
+        // The events of one block have the same arrival.
         let wall = epoch + now.nanoseconds
         var first = 0
         for index in 1...batch.count where index == batch.count || batch.arrivals[index] != batch.arrivals[first] {
@@ -82,7 +84,7 @@ extension LaneState {
         }
     }
 
-    /// `isVerdictOnEvents`: a rejection is of these very events, so there is no need to halve them.
+    /// `isVerdictOnEvents` says that a rejection concerns these very events, so that halving is not necessary.
     private mutating func apply(
         _ outcome: Outcome, to waiting: Waiting, isVerdictOnEvents: Bool = false, at now: Instant, _ effects: inout [Effect]
     ) {
@@ -90,7 +92,7 @@ extension LaneState {
             noteDelivery(of: waiting.batch, at: now)
             return settle(waiting, .delivered)
         }
-        // What the provider did not take may not wait on if its subject has refused meanwhile.
+        // Events that the provider did not take must not wait again if their subject has refused meanwhile.
         guard let waiting = rest(of: waiting) else {
             if case .closed(let answer) = outcome { effects += leave(answer) }
             return
@@ -142,7 +144,7 @@ extension LaneState {
             return
         }
         account.retries += 1
-        // What was under way when the provider asked to be left alone fails for the same reason.
+        // A delivery that was in flight when the provider asked for a pause fails for the same reason.
         if !isPaused(at: now) { failedAttempts += 1 }
         let wait = after ?? backoff.wait(after: waiting.attempts, &random)
         if failedAttempts >= plan.breaker {
@@ -173,7 +175,7 @@ extension LaneState {
 }
 
 extension Outcome {
-    /// Whether the provider has done its part, whether it took the events or not.
+    /// True if the provider has finished with the events, whether it took them or not.
     fileprivate var isSettled: Bool {
         switch self {
         case .delivered, .rejected: true
@@ -189,7 +191,7 @@ extension Outcome {
         return self
     }
 
-    /// The provider's words, where it had any.
+    /// The provider's answer. It is nil for a delivery.
     var answer: Answer? {
         switch self {
         case .delivered: nil

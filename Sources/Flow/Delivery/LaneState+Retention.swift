@@ -1,5 +1,5 @@
-// What a lane destroys for its age: every event that waits longer than `retention` allows, in memory and on disk, when the lane begins and
-// at the moment when the next of them falls due. What is in the provider's hands stays there. Pure, like the rest of the state.
+// Destroys events that wait longer than `retention` allows, in memory and on disk. It does so when the lane begins and each time the next
+// event is due. Deliveries in flight continue. This file is a part of the pure lane state.
 
 internal import ConsentGate
 internal import Plans
@@ -8,7 +8,7 @@ internal import Platform
 extension LaneState {
     var retention: Retention { Retention(all: plan.retention?.nanoseconds, routes: routeRetention) }
 
-    /// From now on events of these routes may get so old; whatever waits is looked through.
+    /// Sets the maximum age of events by route, and checks everything that waits.
     mutating func adopt(routeRetention routes: [UInt16: Int64], at now: Instant) {
         routeRetention = routes
         lookForAged(at: now)
@@ -22,12 +22,12 @@ extension LaneState {
         if sweeping == nil {
             sweeping = Sweeping(row: backlog.position, swept: Swept(), done: [])
         } else {
-            // A withdrawal has been looking through the disk for a while, with the time of day; it tells what falls due next.
+            // A withdrawal is already sweeping the disk and checked its first rows at an earlier time, so another search follows soon.
             noteDue(wall(now), at: now)
         }
     }
 
-    /// Events come in: none of them is too old before this.
+    /// Schedules a search for events that come in now. None of them is too old before that search.
     mutating func noteArrival(at now: Instant) {
         if plan.retention == nil, routeRetention.isEmpty { return }
         guard let shortest = retention.shortest else { return }
@@ -35,8 +35,8 @@ extension LaneState {
         ageDue = ageDue.map { min($0, due) } ?? due
     }
 
-    /// Looks are apart by a hundredth of the shortest time, a minute at most, so that a stream that falls due event by event is not
-    /// looked through for each.
+    /// Schedules a search at the time `due`. Two searches are at least a hundredth of the shortest maximum age apart, but never forced to
+    /// be more than a minute apart. Thus a stream whose events are due one by one is not searched for each of them.
     mutating func noteDue(_ due: Int64?, at now: Instant) {
         guard let due, let shortest = retention.shortest else { return }
         let next = now + .nanoseconds(min(max(1_000_000, shortest / 100), 60_000_000_000))

@@ -1,10 +1,10 @@
-// What a lane holds of some subjects in memory alone: what is on disk is looked for there.
+// Lists the events that a lane has only in memory, for an inquiry about a subject. The inquiry searches the spool separately.
 
 internal import Admission
 internal import Platform
 
 extension LaneState {
-    /// Whole batches, of which no row on disk is left or is there yet.
+    /// Returns whole batches that have no row on disk, or no row yet.
     mutating func inMemory(at now: Instant) -> [Batch] {
         sealAssembly(at: now, always: true)
         var waiting = inFlight.sorted { $0.key < $1.key }.map(\.value)

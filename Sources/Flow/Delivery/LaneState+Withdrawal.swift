@@ -1,37 +1,39 @@
-// What a withdrawal destroys of a lane: every event that waits and may not go any more, in memory at once, on disk step by step while
-// the lane goes on. What is in the provider's hands stays there and is counted. Pure, like the rest of the state.
+// Destroys the waiting events of a lane that may not be delivered any more. In memory it does so at once, on disk step by step while the
+// lane continues. Deliveries in flight are only counted. The same sweep destroys events that are too old. This file is a part of the pure
+// lane state.
 
 internal import Admission
 internal import ConsentGate
 internal import Platform
 internal import Spool
 
-/// What became of a lane's events by a withdrawal.
+/// The result of a sweep for a withdrawal.
 public struct Swept: Sendable, Equatable {
-    /// Destroyed, in memory and on disk.
+    /// The number of events that were destroyed, in memory and on disk, and the number of their bytes.
     public var events = 0
     public var bytes = 0
-    /// In the provider's hands when it began: they may have been delivered.
+    /// The number of events that were in flight when the sweep began. They may have been delivered.
     public var inHands = 0
-    /// It did not come to its end: something may be left.
+    /// True if the sweep did not finish, so that something may be left.
     public var isCut = false
-    /// Something may still come back from where it is: from the provider's hands, or from its way to the dead letters.
+    /// True if events may still come back from the provider, or are on their way to the dead letters.
     public var isLoose = false
     public init() {}
 }
 
 extension LaneState {
-    /// A sweep under way on disk.
+    /// A sweep of the disk that is under way.
     struct Sweeping {
-        /// The rows up to here are done; nil: all are, and what was destroyed in memory is yet to leave the disk.
+        /// The row up to which the sweep is done. It is nil if all rows are done and the destroyed events still have to leave the disk.
         var row: Int64?
         var swept: Swept
         var done: [@Sendable (Swept) -> Void]
-        /// The store was asked since it began: what it was asked before says nothing of what this one is about.
+        /// True if the store was asked since this sweep began. An answer to an earlier request says nothing about this sweep.
         var isAsked = false
-        /// The rows are done, and so is what there was to record then: what comes later is of others, and need not be waited for.
+        /// True if the rows are done and the records of that time are committed. The sweep does not wait for later records, which belong to
+        /// other events.
         var isStored = false
-        /// Somebody waits for it; nobody waits for one that looks at ages alone.
+        /// True if a caller waits for the sweep. Nobody waits for a sweep that looks only for old events.
         var isForWithdrawal: Bool { !done.isEmpty }
     }
 
@@ -49,14 +51,14 @@ extension LaneState {
         return []
     }
 
-    /// How many events are in the provider's hands that may not go any more.
+    /// The number of events in flight that may not be delivered any more.
     var refusedInHands: Int {
         inFlight.values.reduce(0) { count, waiting in
             if case .refused(let indices)? = check?.check(waiting.batch) { count + indices.count } else { count }
         }
     }
 
-    /// The thread that has the store went through some rows. `next`: where it goes on; nil: there are no more.
+    /// Records that the store has swept some rows. `rows.next` is the row after which it continues, or nil if there are no more rows.
     mutating func swept(_ rows: SpoolSwept, at now: Instant) -> [Effect] {
         var effects: [Effect] = []
         hasSwept(&effects)
@@ -79,7 +81,7 @@ extension LaneState {
             self.sweeping = sweeping
             return effects
         }
-        // What came back from disk meanwhile, or was on its way there.
+        // During the sweep, rows may have come back from disk or may have been on their way to it.
         sweepMemory(broom(sweeping.isForWithdrawal ? check : nil, at: now), at: now)
         sweeping.row = nil
         tidyAt = now
@@ -87,14 +89,14 @@ extension LaneState {
         return effects
     }
 
-    /// Nothing that was destroyed is in the file or its log any more.
+    /// Ends the sweep when neither the file nor its log contains a destroyed event.
     mutating func finishSweep() -> [Effect] {
         guard let sweeping, sweeping.row == nil, sweeping.isStored || !backlog.hasWork else { return [] }
         self.sweeping = nil
         return sweeping.isForWithdrawal ? [.swept(told(sweeping.swept), sweeping.done)] : []
     }
 
-    /// With all that was destroyed in memory, or on its way, since the last time.
+    /// Adds the events that were destroyed in memory, or on their way, since the last report.
     mutating func told(_ swept: Swept) -> Swept {
         var whole = swept
         whole.events += untold.events
@@ -104,7 +106,7 @@ extension LaneState {
         return whole
     }
 
-    /// What of a batch may wait on. Events whose subject has refused are destroyed; nil: all of them.
+    /// Returns the part of a batch that may continue to wait, or nil if there is none. Events whose subject has refused are destroyed.
     mutating func rest(of waiting: Waiting) -> Waiting? {
         guard let finds = RetentionSweep(check).finds(in: waiting.batch), !finds.isEmpty else { return waiting }
         return destroy(finds, of: waiting)
@@ -116,7 +118,7 @@ extension LaneState {
         for waiting in inFlight.values {
             guard let finds = broom.finds(in: waiting.batch) else { continue }
             noteDue(finds.aged.isEmpty ? finds.due : .min, at: now)
-            // What is in the provider's hands never waits again, whatever comes of it, so that it need not stay on disk.
+            // A refused event in flight never waits again, whatever its outcome is, so it need not stay on disk.
             if !finds.refused.isEmpty, let share = waiting.part(finds.refused).share { backlog.release(share) }
         }
         for waiting in queue.removeAll() {
@@ -144,7 +146,7 @@ extension LaneState {
         }
     }
 
-    /// What is left of it; nil: nothing.
+    /// Destroys these events of a batch. Returns the rest, or nil if nothing is left.
     mutating func destroy(_ finds: RetentionSweep.Finds, of waiting: Waiting) -> Waiting? {
         if !finds.refused.isEmpty {
             let refused = waiting.part(finds.refused)

@@ -1,10 +1,13 @@
-// A lane as a pure value: what happens goes in, what is to be done comes out. It reads no clock, takes no lock and
-// calls no one, so that every order of events can be tested as a table. `Lane` carries it out.
+// The state of a lane as a value. Callers report what happens, and it returns what is to be done next. It starts no thread, reads no clock
+// and performs no input or output, so that tests can check every order of events as a table. The only object that it calls is the second
+// check, which takes its own lock. `Lane` carries out what this value decides.
 //
 //   open ──drain──► draining ──all settled──► flushing ──flushed──► ended
-//     │               │                             │
-//     ├───────────────┴── closed by the provider, or out of time ──────┘
+//     │               │                          │                    ▲
+//     ├───────────────┴──────────────────────────┴─ closed or given up ┘
 //     └── too many calls past their deadline ──► stopped ──drain──► ended
+//
+// While the lane drains, too many calls past their deadline end it. A stopped lane also ends when it is given up.
 
 internal import Admission
 internal import ConsentGate
@@ -16,106 +19,104 @@ internal import Spool
 struct LaneState: ~Copyable {
     enum Phase: Equatable { case open, draining, flushing, stopped, ended }
 
-    /// What the lane's thread is to do next.
+    /// The next task of the lane's thread.
     enum Step {
         case deliver(token: UInt64, Batch, attempt: Int)
-        /// Events are to be kept as dead letters: one that the module cannot take, or those that could not be kept so far.
+        /// Keep these events as dead letters. Either the module cannot take them, or an earlier attempt to keep them failed.
         case bury([Effect])
-        /// Nothing to do until something happens, or until then.
+        /// Wait until something happens, or until this time if it is not nil.
         case wait(until: Instant?)
         case flush
-        /// The lane has ended: the provider is to be closed and the thread ends.
+        /// The lane has ended. Close the provider and end the thread.
         case end
     }
 
-    /// What is to be done outside the lock after an event was taken in.
+    /// A task that a thread carries out outside the lock after the state has changed.
     enum Effect {
-        /// Events that are given up, for the dead-letter file.
+        /// Write events that were given up to the dead-letter file.
         case bury(Burial)
-        /// The provider refuses or fails where it worked before, or for another reason than before.
+        /// The provider refuses or fails. It worked before, or it failed for another reason.
         case failing(Answer, again: Duration)
-        /// It works again.
+        /// The provider works again.
         case recovered(attempts: Int)
-        /// The queue is full, and events are dropped as the plan says.
+        /// The queue is full, and events are dropped as the plan demands.
         case dropping
-        /// So many failures in a row have opened the breaker: one batch at a time probes.
+        /// This number of failures in a row has opened the breaker. Only one batch at a time is sent as a probe.
         case opened(failures: Int)
-        /// Every event that came with these is where the plan promises.
+        /// Every event that belongs to these receipts is safe as the plan promises.
         case acknowledge([Receipt])
-        /// Events cannot be stored, or can be again.
+        /// Events cannot be stored. Without a fault, they can be stored again.
         case storing(SpoolFault?, Lane.StoreAct)
-        /// Events on disk were damaged.
         case damaged(SpoolLoss)
-        /// The files of the spool were removed or moved away: nothing is taken any more.
+        /// The files of the spool were removed or moved away. The lane takes no more events.
         case gone(SpoolFault)
-        /// The lane ended; so many events wait on disk for the next run.
+        /// The lane ended. This number of events waits on disk for the next run.
         case left(Int)
-        /// The provider closed the lane.
         case closed(Answer)
-        /// The provider does not end what it is called for; it is not called again.
+        /// The provider does not return from its calls. It is not called again.
         case stopped(Answer)
-        /// A withdrawal has been carried out.
+        /// A withdrawal has been carried out in this lane.
         case swept(Swept, [@Sendable (Swept) -> Void])
     }
 
-    /// A batch that waits, with what happened to it so far.
+    /// A batch that waits or is in flight, with the history of its attempts.
     struct Waiting {
         var batch: Batch
         var attempts = 0
         var firstTried: Instant?
         var notBefore: Instant?
-        /// One of its attempts came to an unknown end, so that it may have arrived. Later attempts do not change that.
+        /// True if an attempt had an unknown outcome, so that the batch may have arrived. Later attempts do not change this.
         var mayHaveArrived = false
-        /// What becomes of it when it is given up.
+        /// Returns the fate of the batch when it is given up.
         func fate(otherwise fate: LaneAccount.Fate) -> LaneAccount.Fate { mayHaveArrived ? .unknown : fate }
-        /// When its delivery must have ended; nil while it waits.
+        /// The deadline of its delivery. It is nil while the batch waits.
         var due: Instant?
-        /// What of the rows on disk it is; nil: it is in memory only.
+        /// The part of the rows on disk that this batch consists of. It is nil if the batch is only in memory.
         var share: Backlog.Share?
-        /// The last row there was when it was sealed: what comes behind it on disk has a higher number.
+        /// The number of the last row when the batch was sealed. Events that come later have higher row numbers on disk.
         var floor: Int64 = 0
     }
 
-    /// The call of the provider in which the lane's thread is.
+    /// A call of the provider that the lane's thread is making.
     struct Call {
-        /// nil: a flush.
+        /// The token of the delivery.
         var token: UInt64?
         var due: Instant
-        /// How many deadlines it has let pass.
+        /// The number of deadlines that the call has missed.
         var passed = 0
     }
 
     var phase = Phase.open
     var account: LaneAccount
-    /// The answer that the lane is failing with; nil while it works.
+    /// The answer with which the lane is failing. It is nil while the lane works.
     var failure: Answer?
-    /// Whether the destination went away: what was left had nowhere to go.
+    /// True if the destination went away. The events that were left could not be delivered.
     var isClosedByProvider = false
-    /// The provider's destination is gone, while something is in its hands: the lane ends with that.
+    /// The provider's answer that its destination is gone, while deliveries are still in flight. The lane ends after them.
     var leaving: Answer?
-    /// Bytes of events that are neither settled nor given up.
+    /// The number of bytes of events in memory that are neither settled nor given up.
     var heldBytes = 0
 
-    /// Whether events that were given up are not yet in the dead-letter file.
+    /// True if events that were given up are not yet in the dead-letter file.
     var isBurying: Bool { unburied > 0 }
-    /// How many threads carry out effects at the moment.
+    /// The number of threads that are carrying out effects.
     var telling = 0
-    /// Whether every event has its fate, which was told, and the provider is closed or was given up on.
+    /// True if every event has its fate, all effects are carried out, and the provider is closed or was given up.
     var isOver: Bool { (isProviderClosed || givenUpFor != nil) && !isBurying && telling == 0 && (!isDurable || isStoreClosed) }
     var isProviderClosed = false
-    /// Why the lane was given up before its provider had everything.
+    /// The reason why the lane was given up before its provider had everything.
     var givenUpFor: Answer?
     var isDropping = false
 
-    /// While the source is busy, and looks in at every block, small batches are left to gather: to wake the lane's thread for
-    /// each would cost more than the batches.
+    /// True while input flows. The source then calls the lane with every block, so that small batches can gather. To wake the lane's thread
+    /// for each of them would cost more than to deliver them.
     var isSourceBusy = false
 
     var inFlightBytes = 0
     private var queuedBytes: Int { heldBytes - inFlightBytes - assembly.byteCount }
     private(set) var plan: DeliveryPlan
     private(set) var concurrency: Int
-    /// How many batches the provider takes at once.
+    /// The number of batches that the provider takes at once.
     private var offered: Int
     private(set) var backoff: Backoff
     var random: RandomSource
@@ -123,32 +124,33 @@ struct LaneState: ~Copyable {
     var queue = Deque<Waiting>()
     var inFlight: [UInt64: Waiting] = [:]
     private var lastToken: UInt64 = 0
-    /// The first delivery of the present provider: one with a lower token was handed to a provider that has been replaced.
+    /// The first token of the current provider. A delivery with a lower token went to a provider that has been replaced.
     private(set) var firstToken: UInt64 = 1
     var calling: Call?
     var isBreakerOpen = false
-    /// While the breaker is open: when the next batch may probe.
+    /// The time at which the next batch may probe while the breaker is open.
     var breakerUntil: Instant?
-    /// The provider asked to be left alone until then: nothing is handed over.
+    /// The provider asked for a pause until this time. Nothing is handed over before it.
     var pausedUntil: Instant?
-    /// Deliveries that were given up at their deadline and not ended since: the provider may still be reading their events.
+    /// The deliveries that were given up at their deadline and have not ended since. The provider may still be reading their events.
     var unanswered: Set<UInt64> = []
     var unburied = 0
-    /// How many of these burials settle their events only when they are done.
+    /// The number of these burials that settle their events only when they are done.
     var unsettled = 0
-    /// Events that were given up and cannot be kept as dead letters, with `dead_letters: block`: nothing is handed over until they are.
+    /// Events that were given up and cannot be kept as dead letters, with `dead_letters: block`. Nothing is handed over until they are
+    /// kept.
     var letters = Deque<Burial>()
-    /// Why that is, when it is tried again, and how often in a row it failed.
+    /// The fault that prevents it, the time of the next attempt, and the number of failures in a row.
     var letterFault: SpoolFault?
     var lettersAgain: Instant?
     var letterFailures = 0
     var failedAttempts = 0
     var rate = Rate()
-    /// How old events were when they were delivered.
+    /// The ages of events at their delivery.
     var ages = Histogram.times
-    /// How many events a delivered batch had.
+    /// The numbers of events in delivered batches.
     var sizes = Histogram.sizes
-    /// The last answer of the provider that was not good, and when it came, where that is known.
+    /// The last answer of the provider that reported a failure, and its time. It is nil if there was none.
     var lastFailure: (answer: Answer, at: Instant)?
     var flushDue: Instant?
 
@@ -160,44 +162,44 @@ struct LaneState: ~Copyable {
     var storeFault: SpoolFault?
     var storeFailures = 0
     var storeAgain: Instant?
-    /// What it was that failed: the fault is over when that succeeds.
+    /// The act that failed. The fault is over when this act succeeds.
     var failedAct: Lane.StoreAct?
-    /// While there is no room to store: when what became of stored events may be recorded again, and how often in a row that failed.
+    /// The time at which outcomes may be recorded again while the disk is full, and the number of failures in a row.
     var recordAgain: Instant?
     var recordFailures = 0
-    /// When rows may be read again, and how often in a row that failed.
+    /// The time at which rows may be read again, and the number of failures in a row.
     var readAgain: Instant?
     var readFailures = 0
-    /// When it may be tried again to destroy what may not stay, and how often in a row there was no room for that.
+    /// The time at which the sweep may be tried again, and the number of times in a row that it failed because the disk was full.
     var sweepAgain: Instant?
     var sweepFailures = 0
     var isStoreClosed = false
-    /// Its files were removed or moved away.
+    /// True if the files of the spool were removed or moved away.
     var isStoreGone = false
-    /// Whether the store is to look whether they are where they were.
+    /// True if the store must check whether its files are still in their place.
     var mustCheckPlace = false
-    /// Whether it has looked at the very end.
+    /// True if the last check, at the very end, has been made.
     var isPlaceChecked = false
-    /// The lane ended while nothing could be stored: the store is only to be closed.
+    /// True if the lane ended while nothing could be stored. The store then only has to be closed.
     var isStoreGivenUp = false
-    /// Whether something was removed since the spool was tidied up.
+    /// True if rows may have been removed since the spool was last tidied.
     var isUntidy = false
     var tidyAt: Instant?
-    /// How many bytes of the oldest events on disk are to be dropped.
+    /// The number of bytes of the oldest events on disk that must be dropped.
     var toDrop = 0
-    /// Whether what waited may still go; nil: nobody asks.
+    /// The second check at hand-over. It is nil if no ledger is kept.
     let check: SecondCheck?
     var sweeping: Sweeping?
-    /// How old events of a route may get, by its number, besides what the plan says of all.
+    /// The maximum age of events by route number, in addition to the plan's limit for all events.
     var routeRetention: [UInt16: Int64] = [:]
-    /// When to look for events that are too old; nil: none is here, or any age will do.
+    /// The time of the next search for events that are too old. It is nil if no such search is needed.
     var ageDue: Instant?
-    /// What was destroyed since a receipt was told.
+    /// Events that were destroyed since the last sweep was reported.
     var untold = Swept()
-    /// Nanoseconds since 1970 at the instant 0, to keep the time of a first try.
+    /// Nanoseconds since 1970 at instant 0. It converts the time of a first attempt.
     let epoch: Int64
 
-    /// `contents`: what the lane's spool holds; nil: it has none.
+    /// `contents` is what the lane's spool holds. It is nil if the lane has no spool.
     init(
         _ plan: DeliveryPlan, concurrency: Int, routes: Int, random: RandomSource, contents: SpoolContents? = nil, epoch: Int64 = 0,
         check: SecondCheck? = nil
@@ -218,8 +220,8 @@ struct LaneState: ~Copyable {
 
     private static func concurrency(_ plan: DeliveryPlan, _ most: Int) -> Int { plan.ordered ? 1 : max(1, most) }
 
-    /// The plan has changed, or the provider has: what waits goes on under the new one. A new provider owes nothing for what the
-    /// old one failed at, so it is tried at once.
+    /// Applies a changed plan or a changed provider. Waiting events continue under the new plan. A new provider is tried at once, since it
+    /// is not responsible for the old provider's failures.
     mutating func adopt(_ plan: DeliveryPlan, concurrency: Int?, isNewProvider: Bool) {
         let keptBefore = self.plan.retention
         self.plan = plan
@@ -246,13 +248,13 @@ struct LaneState: ~Copyable {
 
     // MARK: - Events come in
 
-    /// Whether a parcel of that size may come in now; a lane that holds nothing takes any.
+    /// Returns true if a parcel of this size fits now. A lane that holds nothing takes a parcel of any size.
     func hasRoom(for bytes: Int) -> Bool {
         phase == .ended || phase == .stopped || heldBytes == 0 || heldBytes + bytes <= plan.queue.memory
     }
 
-    /// Takes a parcel, which is left empty. When the queue is full it is settled as the plan says; one that is to wait for room
-    /// is asked `mustWait` before. The receipt is settled when every event is where the plan promises.
+    /// Takes a parcel and leaves it empty. If the queue is full, the events are treated as the plan demands. A caller that must wait for
+    /// free memory calls `mustWait` first. The receipt is settled when every event is safe as the plan promises.
     @discardableResult
     mutating func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil, at now: Instant) -> [Effect] {
         for entry in parcel.entries { account.take(entry.route) }
@@ -267,7 +269,7 @@ struct LaneState: ~Copyable {
             return effects
         }
         let acknowledgement = receipt.map { [Effect.acknowledge([$0])] } ?? []
-        // What is kept as dead letters is acknowledged when it is.
+        // The burial comes first, so that the events are kept as dead letters before they are acknowledged.
         if phase == .ended || phase == .stopped { return effects + takeTooLate(&parcel) + acknowledgement }
         effects += acknowledgement
         if !hasRoom(for: parcel.bytes.count), plan.queue.full == .dropNewest || plan.queue.full == .dropOldest {
@@ -287,9 +289,9 @@ struct LaneState: ~Copyable {
         return effects
     }
 
-    /// The lane has ended or stopped, but a worker still had events for it: they fare like those that were left in the queue.
+    /// The lane has ended or stopped, but a worker still had events for it. They are treated like the events that were left in the queue.
     private mutating func takeTooLate(_ parcel: inout Parcel) -> [Effect] {
-        // What was promised to be kept is kept, if no longer in the spool.
+        // Events that the lane must keep become dead letters, since its spool takes no more events.
         guard let reason = givenUpFor ?? (isDurable ? Answer("its spool is closed") : nil) else {
             account.unkept += parcel.entries.count
             settle(&parcel, .undelivered)
@@ -308,13 +310,13 @@ struct LaneState: ~Copyable {
         parcel.removeAll()
     }
 
-    /// Drops waiting batches, oldest first; those in a provider's hands stay.
+    /// Drops waiting batches, oldest first. Batches in flight stay.
     private mutating func dropOldest(until bytes: Int, at now: Instant) {
         sealAssembly(at: now, always: true)
         while heldBytes > max(0, bytes), !queue.isEmpty { settle(queue.removeFirst(), .dropped) }
     }
 
-    /// The events have their fate: they are accounted for, and leave the disk.
+    /// Counts the fate of the events and releases them from the disk.
     mutating func settle(_ waiting: Waiting, _ fate: LaneAccount.Fate) {
         settle(waiting.batch, fate)
         if let share = waiting.share { backlog.release(share) }
@@ -331,7 +333,7 @@ struct LaneState: ~Copyable {
         assembly.sealIfDue(at: now, always: always) { queue.append(Waiting(batch: $0, floor: floor)) }
     }
 
-    /// Whether the lane's thread must be woken now, rather than when the source looks in again.
+    /// Returns true if the lane's thread must be woken now and not at the next call of the source.
     func needsAttention(at now: Instant) -> Bool {
         guard isSourceBusy else { return true }
         return queuedBytes >= worthWaking || assembly.isDue(at: now) || isDurable
@@ -341,12 +343,12 @@ struct LaneState: ~Copyable {
 
     // MARK: - What to do next
 
-    /// Asked by the lane's thread, which is therefore in no call of the provider.
+    /// Returns the next step. Only the lane's thread calls this, so at that moment it is in no call of the provider.
     mutating func next(at now: Instant) -> Step {
         calling = nil
         switch phase {
         case .ended:
-            // Closing the provider ends what it holds; that is not its answer.
+            // Closing the provider ends the deliveries that it still holds. Such an end is no late answer.
             unanswered = []
             return .end
         case .flushing, .stopped: return .wait(until: nil)
@@ -388,11 +390,12 @@ struct LaneState: ~Copyable {
         return .wait(until: nextInstant())
     }
 
-    /// How long what nobody can tell of waits until it is asked about again.
+    /// The pause before the second check is repeated when it cannot decide.
     private static let unreadablePause = Duration.seconds(1)
 
-    /// The second check, in the same breath with the hand-over: whoever has the lane's lock sees a batch either in the provider's
-    /// hands or checked later. Events that may not go any more, or are too old, are destroyed; false: nothing is left to go now.
+    /// Makes the second check and destroys events that may not be delivered any more or are too old. It returns false if nothing is left to
+    /// hand over now. The check and the hand-over happen under one lock, so that another thread sees a batch either in flight or before its
+    /// check.
     private mutating func stillMay(_ waiting: inout Waiting, at now: Instant) -> Bool {
         guard let finds = broom(check, at: now).finds(in: waiting.batch) else {
             waiting.notBefore = now + LaneState.unreadablePause
@@ -405,28 +408,28 @@ struct LaneState: ~Copyable {
         return true
     }
 
-    /// A batch was cut to what a plan allowed that has been replaced since.
+    /// Returns true if the batch was cut to the limits of a plan that has since been replaced.
     private func isOverLimits(_ batch: Batch) -> Bool {
         batch.count > 1 && (batch.count > plan.batch.events || batch.bytes.count > plan.batch.bytes)
     }
 
-    /// Only an event that stands alone can be over what the module takes; batches are cut to it.
+    /// Returns a refusal if a single event exceeds the size that the module takes. Larger batches are cut to that size.
     private func tooLarge(_ batch: Batch) -> Answer? {
         guard let most = plan.batch.largest, batch.bytes.count > most, batch.count == 1 else { return nil }
         return Answer("the event has \(batch.bytes.count) bytes, and the module takes \(most) at most")
     }
 
-    /// Where in the queue a batch may be taken from: only the very front where order is kept.
+    /// The positions in the queue from which a batch may be taken. An ordered lane takes only the first.
     private var candidates: Range<Int> { 0..<(plan.ordered ? min(1, queue.count) : queue.count) }
 
-    /// How many batches may be under way: while the breaker is open just one, to see whether the provider is back.
+    /// The maximum number of batches in flight. While the breaker is open it is one, to find out whether the provider works again.
     private var mostInFlight: Int { isBreakerOpen ? 1 : concurrency }
 
-    /// Whether nothing is handed over until something else has come to its end, which wakes the lane: a record of what was confirmed; or a
-    /// dead letter which, if it cannot be kept, stays in front of all others.
+    /// True if nothing may be handed over until an act ends that wakes the lane. The act is either a commit that records confirmed
+    /// deliveries or, in an ordered lane, a burial. A dead letter that cannot be kept stays in front of all other events.
     private var isHeldBack: Bool { isUnrecorded || plan.ordered && unsettled > 0 }
 
-    /// The first batch that may leave now.
+    /// Returns the index of the first batch that may leave now.
     private func firstReady(at now: Instant) -> Int? {
         guard inFlight.count < mostInFlight else { return nil }
         if let probe = breakerUntil, now < probe { return nil }
@@ -440,7 +443,7 @@ struct LaneState: ~Copyable {
         for due in [backlog.deadline, ageDue].compactMap(\.self) { soonest = soonest.map { min($0, due) } ?? due }
         guard inFlight.count < mostInFlight, !isHeldBack else { return soonest }
         for index in candidates {
-            // A breaker or a pause holds back what waits; when nothing does, there is nothing to wake up for.
+            // A breaker or a pause delays only batches that wait. Without such a batch there is no reason to wake up.
             let times = [queue[index].notBefore, breakerUntil, pausedUntil].compactMap(\.self)
             if let then = times.max(), soonest.map({ then < $0 }) ?? true { soonest = then }
         }

@@ -1,4 +1,4 @@
-// How a lane does at the moment, for who asks. It changes nothing, and what it says was true at one instant.
+// A snapshot of a lane for status requests. Taking it changes nothing, and all its values belong to one instant.
 
 internal import Admission
 public import Platform
@@ -10,36 +10,36 @@ public struct LaneStatus: Sendable, Equatable {
         case closed
         /// Nothing is sent for a while.
         case open
-        /// One batch is under way or may leave, to see whether the provider is back.
+        /// One batch is in flight or may leave, to find out whether the provider works again.
         case probing = "half_open"
     }
 
     public var phase: Phase
-    /// Events that have no fate yet.
+    /// The number of events that have no fate yet.
     public var events: Int
-    /// Of those: the bytes that are in memory, and those that are on disk or on their way.
+    /// The number of bytes of these events that are in memory, and of those that are on disk or on their way there.
     public var memory: Int
     public var disk: Int
-    /// When the oldest of them came in, in nanoseconds since 1970; nil: none waits, or that is not known yet.
+    /// The arrival of the oldest of these events, in nanoseconds since 1970. It is nil if none waits or it is not known yet.
     public var oldest: Int64?
-    /// Events delivered for each second, over the last ten.
+    /// The number of events delivered per second, over the last ten seconds.
     public var rate: Double
-    /// Batches in the provider's hands.
+    /// The number of batches in flight.
     public var underWay: Int
     public var breaker: Breaker
-    /// For how long nothing is sent because the provider asked for it; nil: it did not, or the time is over.
+    /// The remaining time of a pause that the provider asked for. It is nil if there is no pause.
     public var paused: Duration?
-    /// How many attempts in a row have failed.
+    /// The number of attempts in a row that failed.
     public var attempts: Int
-    /// The answer that it fails with, or failed with last.
+    /// The answer with which the lane fails, or failed last.
     public var lastError: Answer?
-    /// How long ago that was.
+    /// The time since that answer.
     public var lastErrorAge: Duration?
-    /// Why events cannot be stored at the moment, or dead letters cannot be kept that the lane waits for.
+    /// The reason why events cannot be stored, or why dead letters cannot be kept for which the lane waits.
     public var storeFault: String?
-    /// Events that took another end than delivery, by their fate.
+    /// The numbers of events by fate.
     public var account: LaneAccount
-    /// How old events were when they were delivered, in nanoseconds; and how many of them a batch had.
+    /// The ages of events at delivery, in nanoseconds, and the numbers of events in delivered batches.
     public var ages: Histogram
     public var sizes: Histogram
 }
@@ -63,23 +63,23 @@ extension LaneState {
             storeFault: (storeFault ?? letterFault)?.description, account: account, ages: ages, sizes: sizes)
     }
 
-    /// Events are in order within a batch, so that the first of each tells.
+    /// Events are in order within a batch, so the first event of each batch is its oldest.
     private var oldest: Int64? {
         var oldest = (0..<queue.count).compactMap { queue[$0].batch.arrivals.first }
         oldest += (0..<letters.count).compactMap { letters[$0].batch.arrivals.first }
         oldest += inFlight.values.compactMap { $0.batch.arrivals.first }
         oldest += backlog.gathered.compactMap { $0.batch.arrivals.first }
         if let first = assembly.oldest { oldest.append(first) }
-        // What is on disk only is younger than what is in memory; where nothing is, what an earlier run left counts.
+        // Events that are only on disk are younger than those in memory. If memory is empty, the oldest event of an earlier run counts.
         return oldest.min() ?? backlog.oldest
     }
 }
 
-/// How many events were delivered in the last ten seconds, in boxes of a second each.
+/// Counts the events that were delivered in the last ten seconds, in one box for each second.
 struct Rate {
     private static let seconds = 10
     private var boxes = Array(repeating: 0, count: Rate.seconds)
-    /// The second that the newest box stands for.
+    /// The second that belongs to the newest box.
     private var newest: Int64?
 
     mutating func note(_ count: Int, at now: Instant) {
@@ -90,7 +90,7 @@ struct Rate {
         boxes[Rate.box(second)] += count
     }
 
-    /// Of the whole seconds of which there are figures.
+    /// Returns the average over the last ten seconds, including the current one.
     func perSecond(at now: Instant) -> Double {
         guard let newest else { return 0 }
         let second = now.nanoseconds / 1_000_000_000

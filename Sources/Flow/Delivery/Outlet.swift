@@ -1,13 +1,13 @@
-// A provider and what its lane must know of it.
+// A provider together with the settings that its lane needs.
 
 public import Spool
 
-/// A provider of the plan, ready to be delivered to.
+/// A provider of the plan that is ready to take deliveries.
 public struct Outlet: Sendable {
     public var provider: any Provider
-    /// The most batches it takes at once.
+    /// The maximum number of batches that the provider takes at once.
     public var concurrency: Int
-    /// Where its lane keeps its queue; nil: in memory.
+    /// The store for the lane's queue. It is nil if the queue is in memory.
     public var store: (any SpoolStore)?
     public init(provider: any Provider, concurrency: Int, store: (any SpoolStore)? = nil) {
         self.provider = provider

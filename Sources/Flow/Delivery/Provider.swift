@@ -1,23 +1,23 @@
-// What a lane asks of a provider. The plugin host is one; tests are others.
+// The interface through which a lane uses a provider. The plugin host implements it, and so do tests.
 
 public import Admission
 
 public enum Outcome: Sendable, Equatable {
     case delivered
-    /// Refused for good. A whole batch is halved until the bad event stands alone.
+    /// Refused for good. A refused batch is halved until the bad event is alone in its batch.
     case rejected(Answer)
-    /// Not taken now; to be sent again, after that time if the provider named one. Of a whole batch the time is the provider's own:
-    /// nothing at all is handed over until then. Of single events it is theirs.
+    /// Not taken now. It is sent again, after the given time if the provider named one. A time for the whole batch pauses the lane: nothing
+    /// is handed over before it. A time for single events delays only these events.
     case retry(Answer, after: Duration?)
-    /// It may have been delivered: it is sent again with the same message ids.
+    /// It may have been delivered. It is sent again with the same message ids.
     case unknown(Answer)
-    /// The configuration is at fault, not the events: they are kept, and the lane probes until it is mended.
+    /// The configuration is wrong, not the events. They are kept, and the lane probes until the configuration works.
     case fault(Answer)
-    /// The destination is gone for good: the lane ends.
+    /// The destination is gone for good. The lane ends.
     case closed(Answer)
 }
 
-/// The provider's own words.
+/// The provider's code and message for an outcome.
 public struct Answer: Sendable, Equatable {
     public var code: Int
     public var message: String
@@ -27,10 +27,10 @@ public struct Answer: Sendable, Equatable {
     }
 }
 
-/// The outcome of a batch, and of the events in it that fared otherwise.
+/// The outcome of a batch, and the outcomes of single events that differ from it.
 public struct BatchOutcome: Sendable, Equatable {
     public var batch: Outcome
-    /// By index; every index lies within the batch.
+    /// The outcomes by event index. Every index is within the batch.
     public var events: [Int: Outcome]
     public init(_ batch: Outcome, events: [Int: Outcome] = [:]) {
         self.batch = batch
@@ -39,14 +39,14 @@ public struct BatchOutcome: Sendable, Equatable {
 }
 
 public protocol Provider: AnyObject, Sendable {
-    /// Begins to deliver the batch; `done` is called once, from any thread, also before this returns.
+    /// Begins to deliver the batch. `done` is called once, from any thread, perhaps before this function returns.
     func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void)
-    /// Everything delivered so far is to be where it belongs.
+    /// Asks the provider to bring everything that was delivered so far to its destination.
     func flush(_ done: @escaping @Sendable (Outcome) -> Void)
-    /// Opens anew what was moved away.
+    /// Reopens files that were moved away.
     func reopen()
-    /// Calls `handler` when the destination is found to be gone for good while nothing is being delivered.
+    /// Registers a handler that is called when the destination is found to be gone for good while nothing is being delivered.
     func onClosed(_ handler: @escaping @Sendable (Answer) -> Void)
-    /// Ends the provider; after it nothing is called.
+    /// Closes the provider. Nothing is called after it.
     func close()
 }

@@ -1,5 +1,5 @@
-// Tells a source when every event of a block is where the configuration promises: stored by lanes that store, taken by the
-// others, or settled already. It tells once, whatever the order in which the lanes are done.
+// Tells a source when every event of a block is safe as the configuration promises. Lanes with a store have then stored it, other lanes
+// have taken it, or it is already settled. The receipt tells this exactly once, in whatever order the lanes finish.
 
 internal import Platform
 
@@ -7,7 +7,7 @@ public final class Receipt: Sendable {
     private let open: Monitor<Int>
     private let done: @Sendable () -> Void
 
-    /// It waits for one settlement of its maker's; each lane that takes part adds one.
+    /// Creates a receipt that waits for one settlement by its creator. Each lane that takes part adds one more.
     public init(_ done: @escaping @Sendable () -> Void) {
         open = Monitor(1)
         self.done = done

@@ -1,18 +1,18 @@
-// Finds the end of a value in text that nobody has proved to be JSON, so that one bad event does not cost its neighbours.
-// It knows strings and brackets and nothing else, reads each byte once, and never reads beyond its limit.
+// Finds the end of a value in text that may be invalid JSON, so that one bad event does not affect its neighbours. It recognises only
+// strings and brackets, reads each byte once, and never reads beyond its limit.
 
 internal import Events
 
-/// Where a value ends that may be broken.
+/// The end of a value that may be malformed.
 struct Extent {
-    /// One past its last byte.
+    /// The place after its last byte.
     var end: Int
-    /// False when the text, or what encloses the value, ends before it.
+    /// False if the text, or the enclosing value, ends before the end of the value.
     var isClosed: Bool
 }
 
 struct Brackets: ~Copyable, @unchecked Sendable {
-    /// One bit for each open bracket: whether it is a list's.
+    /// One bit for each open bracket. It is 1 for a list.
     private var kinds: UnsafeMutablePointer<UInt64>
     private var capacity = 8
 
@@ -23,7 +23,7 @@ struct Brackets: ~Copyable, @unchecked Sendable {
 
     deinit { kinds.deallocate() }
 
-    /// The extent of the value at `start`, which is no blank.
+    /// Returns the extent of the value at `start`, which is not a blank.
     mutating func value(_ text: Bytes, _ start: Int, _ limit: Int) -> Extent {
         switch text[start] {
         case UInt8(ascii: "\""):
@@ -31,15 +31,15 @@ struct Brackets: ~Copyable, @unchecked Sendable {
             return Extent(end: end ?? limit, isClosed: end != nil)
         case UInt8(ascii: "{"), UInt8(ascii: "["): return container(text, start, limit)
         default:
-            // A number, a literal or nonsense: up to the next byte that has a meaning of its own.
+            // A number, a literal or invalid text extends to the next blank, quote, comma or bracket.
             var i = start + 1
             while i < limit, !isBlank(text[i]), !isMark(text[i]) { i += 1 }
             return Extent(end: i, isClosed: true)
         }
     }
 
-    /// The extent of the object or list that opens at `start`. A closing bracket of the wrong kind closes what was left open
-    /// in between; one that nothing in the value opened belongs to what encloses it.
+    /// Returns the extent of the object or list that opens at `start`. A closing bracket of the other kind also closes the brackets that
+    /// were left open in between. If nothing in the value opened it, it belongs to the enclosing value.
     mutating func container(_ text: Bytes, _ start: Int, _ limit: Int) -> Extent {
         var level = 0
         var i = start
@@ -85,13 +85,13 @@ struct Brackets: ~Copyable, @unchecked Sendable {
 
 private let ones: UInt64 = 0x0101_0101_0101_0101
 
-/// The lowest set bit is the top bit of the first byte of `word` that equals `byte`.
+/// Returns a word whose lowest set bit is the top bit of the first byte of `word` that equals `byte`.
 @inline(__always) private func matches(_ word: UInt64, _ byte: UInt8) -> UInt64 {
     let difference = word ^ (ones &* UInt64(byte))
     return (difference &- ones) & ~difference & (ones &* 0x80)
 }
 
-/// One past the closing quote of the string that opens at `start`; nil when the text ends inside it.
+/// Returns the place after the closing quote of the string that opens at `start`, or nil if the text ends inside it.
 func stringEnd(_ text: Bytes, _ start: Int, _ limit: Int) -> Int? {
     var i = start &+ 1
     while i < limit {
@@ -114,12 +114,12 @@ func stringEnd(_ text: Bytes, _ start: Int, _ limit: Int) -> Int? {
     return nil
 }
 
-/// The first quote or bracket at or behind `start`, or the limit.
+/// Returns the place of the first quote or bracket at or after `start`, or the limit.
 @inline(__always) private func nextMark(_ text: Bytes, _ start: Int, _ limit: Int) -> Int {
     var i = start
     while i &+ 8 <= limit {
         let word = UnsafeRawPointer(text + i).loadUnaligned(as: UInt64.self)
-        // '[' and ']' are '{' and '}' without this bit.
+        // With this bit set, '[' and ']' become '{' and '}'.
         let folded = word | (ones &* 0x20)
         let found =
             matches(word, UInt8(ascii: "\"")) | matches(folded, UInt8(ascii: "{")) | matches(folded, UInt8(ascii: "}"))

@@ -1,13 +1,13 @@
-// Walks the members of an object, or the elements of a list, that may be broken: what can be told apart comes out.
-// Built on `Brackets`; nothing is proved, and whoever takes a value proves it.
+// Iterates over the members of an object or the elements of a list that may be malformed, and returns those that can be separated. It uses
+// `Brackets` and validates nothing; the caller must validate each value.
 
 internal import Events
 
-/// The elements of a list. Superfluous and missing commas are passed over.
+/// The elements of a list. Extra and missing commas are ignored.
 struct ListCursor {
     private(set) var at: Int
     private let limit: Int
-    /// Whether the closing bracket has been passed.
+    /// True if the closing bracket was passed.
     private(set) var isClosed = false
 
     /// `start` is the opening bracket.
@@ -34,14 +34,14 @@ struct ListCursor {
 /// The members of an object.
 struct MemberCursor {
     struct Member {
-        /// What stands between the key's quotes, still escaped.
+        /// The text between the quotes of the key, still escaped.
         var key: Range<Int>
         var value: Range<Int>
     }
 
     private(set) var at: Int
     private let limit: Int
-    /// Whether the closing bracket has been passed. If not, and there is no next member, `at` is where it goes wrong.
+    /// True if the closing bracket was passed. If it is false and there is no next member, `at` is the place of the error.
     private(set) var isClosed = false
 
     /// `start` is the opening bracket.
@@ -77,7 +77,7 @@ struct MemberCursor {
     }
 }
 
-/// Whether a key is this word, written plainly. Envelopes are written by programs, which escape no letters.
+/// Returns true if a key is this word, written without escapes. Programs write the envelopes, and they do not escape letters.
 @inline(__always) func isKey(_ text: Bytes, _ key: Range<Int>, _ word: StaticString) -> Bool {
     guard key.count == word.utf8CodeUnitCount else { return false }
     for i in 0..<key.count where text[key.lowerBound + i] != word.utf8Start[i] { return false }

@@ -1,16 +1,16 @@
-// Removes members whose key comes again in the same object: the last one wins, as in the parsers of the client libraries.
-// Only events in which a wanted member is there twice come here.
+// Removes members whose key occurs again in the same object. The last one wins, as in the parsers of the client libraries. It receives only
+// events in which a wanted member occurs twice.
 
 internal import Events
 
 enum Duplicates {
     private struct Frame {
         var isList: Bool
-        /// Its first member in `keys`.
+        /// The index of its first member in `keys`.
         var first: Int
     }
 
-    /// Appends the valid JSON [start, end) to `out` without the members that are overruled.
+    /// Appends the valid JSON [start, end) to `out` without the members that a later one overrides.
     static func remove(_ text: Bytes, _ start: Int, _ end: Int, into out: inout ByteBuffer) {
         var frames: [Frame] = []
         var keys: [(key: [UInt8], start: Int)] = []
@@ -41,7 +41,7 @@ enum Duplicates {
             }
             i += 1
         }
-        // A member that goes takes those within it along.
+        // A removed member contains its inner members, so their ranges are skipped.
         overruled.sort { $0.lowerBound < $1.lowerBound }
         var done = start
         for range in overruled where range.lowerBound >= done {
@@ -51,7 +51,7 @@ enum Duplicates {
         out.append(text + done, end - done)
     }
 
-    /// From the key of each member that comes again to the key of the next member.
+    /// Returns the ranges of the overridden members. Each reaches from its key to the key of the next member.
     private static func overruledMembers(_ members: ArraySlice<(key: [UInt8], start: Int)>) -> [Range<Int>] {
         var ranges: [Range<Int>] = []
         var last: [[UInt8]: Int] = [:]
@@ -62,7 +62,7 @@ enum Duplicates {
         return ranges
     }
 
-    /// The text of a key; as it is written when it is no text.
+    /// Returns the decoded text of a key, or its bytes unchanged if it cannot be decoded.
     static func decoded(_ text: Bytes, _ start: Int, _ end: Int) -> [UInt8] {
         let body = UnsafeBufferPointer(start: text + start, count: end - start)
         return Text.withText(body) { $0.map(Array.init) ?? Array(body) }

@@ -1,4 +1,4 @@
-// Edits of one scanned event as splices: what no edit names is copied byte for byte. The result is valid JSON if the texts are.
+// Edits of one scanned event as splices. Everything that no edit names is copied byte for byte. The result is valid JSON if the texts are.
 
 internal import Events
 
@@ -6,10 +6,10 @@ struct Edits {
     private struct Edit {
         enum Kind { case replace, remove, insert }
         var kind: Kind
-        /// The bytes of the event that it is about, as offsets into its block.
+        /// The bytes of the event that the edit replaces, as offsets into its block.
         var start: Int
         var end: Int
-        /// Its text in `parts`.
+        /// The place of its text in `parts`.
         var text: Range<Int>
     }
 
@@ -19,7 +19,7 @@ struct Edits {
 
     mutating func removeAll() { list.removeAll(keepingCapacity: true) }
 
-    /// The value of a member that is there becomes this text.
+    /// Replaces the value of an existing member with this text.
     mutating func replace(_ slot: Slot, by text: Range<Int>) {
         list.append(Edit(kind: .replace, start: Int(slot.start), end: Int(slot.end), text: text))
     }
@@ -28,14 +28,14 @@ struct Edits {
         list.append(Edit(kind: .remove, start: Int(slot.key), end: Int(slot.end), text: 0..<0))
     }
 
-    /// The object gets this member, as `"key":value`, behind all others.
+    /// Adds this member, written as `"key":value`, at the end of the object.
     mutating func insert(_ member: Range<Int>, into object: Slot) {
         list.append(Edit(kind: .insert, start: Int(object.end) - 1, end: Int(object.end) - 1, text: member))
     }
 
     /// Appends the edited event to `out`.
     mutating func apply(_ event: borrowing ScannedEvent, _ parts: borrowing ByteBuffer, into out: inout ByteBuffer) {
-        // Few and nearly in order; those of one place stay in the order they were asked for.
+        // The edits are few and almost sorted. Edits at the same place keep the order in which they were added.
         for i in list.indices.dropFirst() {
             var at = i
             while at > 0, list[at - 1].start > list[at].start {
@@ -57,7 +57,7 @@ struct Edits {
                 if text[next] == UInt8(ascii: ",") {
                     done = skipBlanks(text, next + 1, end)
                 } else {
-                    // It was the last member: the comma before it goes.
+                    // It was the last member, so the comma before it is removed.
                     let last = lastMark(out, begin)
                     if out.base[last] == UInt8(ascii: ",") { out.truncate(to: last) }
                 }
@@ -73,7 +73,7 @@ struct Edits {
         out.append(text + done, end - done)
     }
 
-    /// Where the last byte stands that is no blank; the object's bracket is always before it.
+    /// Returns the place of the last byte that is not a blank. The object's bracket always comes before it.
     private func lastMark(_ out: borrowing ByteBuffer, _ begin: Int) -> Int {
         var i = out.count - 1
         while i > begin, isBlank(out.base[i]) { i -= 1 }

@@ -1,17 +1,17 @@
-// Takes one event out of a body: copies it to a line, proves it with the scanner, and mends it if need be and possible.
-// It promises that what it returns is one event to the scanner, in one line.
+// Takes one event out of a body: copies it to a line, checks it with the scanner, and repairs it if necessary and possible. It promises
+// that the result is one event to the scanner, on one line.
 
 internal import Events
 
 struct EventReader: ~Copyable, Sendable {
     /// Finds the members that rules and dialects name.
     private var scanner: Scanner
-    /// Finds none, so that it judges the text alone.
+    /// Finds no members, so it checks only the syntax.
     private var prover: Scanner
     private var spare = ByteBuffer()
     private let limits: TranslationLimits
 
-    /// Why the last event was refused, and where in the body.
+    /// The reason for which the last event was refused, and its place in the body.
     private(set) var reason = EventFault.Reason.unclosed
     private(set) var offset = 0
 
@@ -21,8 +21,8 @@ struct EventReader: ~Copyable, Sendable {
         self.limits = limits
     }
 
-    /// Appends the event [start, end) of the body to `line`, without a newline. nil with `reason` set, and nothing appended, when it
-    /// is none. What it returns points into `line` and lives until either changes.
+    /// Appends the event [start, end) of the body to `line`, without a newline. If the text is not an event, it returns nil, sets `reason`
+    /// and appends nothing. The result points into `line` and is valid until `line` or the reader changes.
     mutating func read(_ text: Bytes, _ start: Int, _ end: Int, into line: inout ByteBuffer) -> ScannedEvent? {
         let count = end - start
         guard count <= limits.line, line.count + count < Block.most else { return refuse(.tooLarge(limits.line), at: start) }
@@ -33,7 +33,8 @@ struct EventReader: ~Copyable, Sendable {
         return readBroken(text, start, end, into: &line, begin)
     }
 
-    /// Proves a line that was written here. A key that is there twice is mended too.
+    /// Checks a line that this module has written, and removes duplicate keys if necessary. Returns false and removes the line if it is not
+    /// an event.
     mutating func prove(_ line: inout ByteBuffer, from begin: Int) -> Bool {
         if scan(&line, begin) != nil { return true }
         if scanner.fault.kind == .duplicate, removeDuplicates(&line, begin) != nil { return true }
@@ -51,7 +52,7 @@ struct EventReader: ~Copyable, Sendable {
         if prover.scan(line.base, UInt32(begin)) == nil || Int(prover.lineEnd) != line.count {
             var fault = prover.fault
             line.truncate(to: begin)
-            // Mended text is longer than what came, so the place is found by mending again up to it.
+            // Repaired text is longer than the received text, so the place is found by repairing again up to it.
             spare.removeAll()
             let place = Mender.mend(text, start, end, into: &spare, until: Int(fault.offset) - begin)
             fault.offset = UInt32(truncatingIfNeeded: place)
@@ -77,7 +78,7 @@ struct EventReader: ~Copyable, Sendable {
         return event
     }
 
-    /// What the scanner wants behind a line, beyond the buffer's count.
+    /// Writes the padding that the scanner needs after a line. It lies beyond the buffer's count.
     private func seal(_ line: inout ByteBuffer) {
         line.reserve(Block.padding + 1)
         (line.base + line.count).update(repeating: UInt8(ascii: "\n"), count: Block.padding + 1)
@@ -89,7 +90,7 @@ struct EventReader: ~Copyable, Sendable {
         return nil
     }
 
-    /// Makes spaces of the newlines between tokens. Those in strings stay, and make the scanner refuse the line.
+    /// Replaces the newlines between tokens with spaces. Those in strings stay, and make the scanner refuse the line.
     private func flatten(_ text: UnsafeMutablePointer<UInt8>, _ count: Int) {
         guard UnsafeBufferPointer(start: text, count: count).hasNewline else { return }
         var i = 0

@@ -1,5 +1,5 @@
-// ExportLogsServiceRequest as the JSON of protocol buffers: lowerCamelCase or original names, 64-bit integers as strings or numbers,
-// ids in hexadecimal, bytes in base64. Strings are copied as they are written, escapes included.
+// Reads ExportLogsServiceRequest as the JSON of protocol buffers: lowerCamelCase or original names, 64-bit integers as strings or numbers,
+// ids in hexadecimal, bytes in base64. Strings are copied as they are written, including escapes.
 
 internal import Events
 
@@ -27,7 +27,7 @@ struct JSONLogs {
         }
     }
 
-    /// Calls `use` with each object of a list. False when the body is refused from here on.
+    /// Calls `use` with each element of a list. Returns false if the body is refused from here on.
     private func each(
         _ list: Range<Int>, _ translator: inout Translator, into translation: inout Translation,
         _ use: (Range<Int>, inout Translator, inout Translation) -> Bool
@@ -61,7 +61,7 @@ struct JSONLogs {
         }
     }
 
-    /// A resource or a scope and the logs that it describes, in whichever order they stand.
+    /// Reads a resource or a scope and the logs that it describes, in either order.
     private func group(
         _ range: Range<Int>, _ name: StaticString, _ list: StaticString, _ otherList: StaticString, _ translator: inout Translator,
         _ translation: inout Translation, _ use: (Range<Int>?, Range<Int>, inout Translator, inout Translation) -> Bool
@@ -89,7 +89,8 @@ struct JSONLogs {
         return use(common.isEmpty ? nil : common, logs, &translator, &translation)
     }
 
-    /// Writes a resource or scope as an object into `Translator.common`; empty when there is nothing, nil when it cannot be read.
+    /// Writes a resource or scope as an object into `Translator.common`. The result is empty if there is nothing to write, and nil if it
+    /// cannot be read.
     private func describe(
         _ description: Range<Int>?, _ schema: Range<Int>?, _ translator: inout Translator, _ translation: inout Translation
     ) -> Range<Int>? {
@@ -154,7 +155,7 @@ struct JSONLogs {
 
 private func isNull(_ text: Bytes, _ value: Range<Int>) -> Bool { text[value.lowerBound] == UInt8(ascii: "n") }
 
-/// The values of OTLP in JSON that has been proved.
+/// The values of OTLP in JSON that has been validated.
 private struct JSONValues {
     let text: Bytes
 
@@ -182,7 +183,7 @@ private struct JSONValues {
             } else if isNamed("observedTimeUnixNano", "observed_time_unix_nano") {
                 record.observedTime = try unsigned(value, "observedTimeUnixNano must be an integer of 64 bits")
             } else if isNamed("severityNumber", "severity_number") {
-                // A name, as protocol buffers allow; what follows is then said by severityText.
+                // It may be a name, as protocol buffers allow. severityText then carries the rest of the information.
                 if let number = Int64(digits(value)) { record.severityNumber = number } else { record.severityNumber = try severity(value) }
             } else if isNamed("flags", "flags") {
                 record.flags = try unsigned(value, "flags must be an integer")
@@ -231,7 +232,7 @@ private struct JSONValues {
         out.append("}")
     }
 
-    /// Writes an AnyValue; whether it is a text.
+    /// Writes an AnyValue. Returns true if it is a text.
     @discardableResult
     func any(_ range: Range<Int>, _ depth: Int, _ brackets: inout Brackets, _ out: inout ByteBuffer) throws(FormFault) -> Bool {
         guard depth < OTLPLogs.deepest else { throw FormFault(what: "a value nests deeper than 32 levels") }
@@ -256,7 +257,7 @@ private struct JSONValues {
                 || isNamed("doubleValue", "double_value") || isNamed("arrayValue", "array_value")
                 || isNamed("kvlistValue", "kvlist_value") || isNamed("bytesValue", "bytes_value")
             guard isKnown else { continue }
-            // One of them is set; of several the last one counts.
+            // Only one of them may be set. If several are, the last one counts.
             out.truncate(to: begin)
             isText = false
             switch text[member.key.lowerBound] {
@@ -316,7 +317,7 @@ private struct JSONValues {
         return found
     }
 
-    /// A number, or a string that holds one, without its quotes.
+    /// Returns the text of a number, or of a string that contains one, without its quotes.
     private func digits(_ value: Range<Int>) -> String {
         let isQuoted = text[value.lowerBound] == UInt8(ascii: "\"")
         let body = isQuoted ? value.lowerBound + 1..<value.upperBound - 1 : value
@@ -329,7 +330,7 @@ private struct JSONValues {
     }
 
     private func double(_ value: Range<Int>, _ out: inout ByteBuffer) throws(FormFault) {
-        // A number is copied as it is written; in quotes it may also be what JSON lacks.
+        // A number is copied as it is written. A string may also contain a value that JSON cannot represent.
         if text[value.lowerBound] != UInt8(ascii: "\"") {
             guard text[value.lowerBound] == UInt8(ascii: "-") || text[value.lowerBound] &- 0x30 < 10 else {
                 throw FormFault(what: "doubleValue must be a number")
@@ -355,14 +356,14 @@ private struct JSONValues {
         out.append(text + value.lowerBound, value.count)
     }
 
-    /// nil for an empty one, which is how an absent one is written.
+    /// Writes a string. Returns nil for an empty one, which means an absent one.
     private func string(_ value: Range<Int>, _ out: inout ByteBuffer, _ what: StaticText) throws(FormFault) -> Range<Int>? {
         let begin = out.count
         try copyString(value, &out, what)
         return value.count > 2 ? begin..<out.count : nil
     }
 
-    /// A comma, unless this is the first member or element of what opened at `begin`.
+    /// Appends a comma unless this is the first member or element of the object or list that opened at `begin`.
     func separate(from begin: Int, _ out: inout ByteBuffer) {
         if out.count > begin + 1 { out.append(UInt8(ascii: ",")) }
     }

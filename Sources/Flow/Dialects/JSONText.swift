@@ -1,4 +1,4 @@
-// Writes JSON: strings from UTF-8 of any quality, numbers, and the few marks between them.
+// Writes JSON texts: strings from bytes that may be ill-formed UTF-8, numbers, base64 and hexadecimal digits.
 
 internal import Events
 
@@ -67,7 +67,7 @@ enum JSONText {
 
     static func integer(_ value: some FixedWidthInteger, into out: inout ByteBuffer) { out.append(String(value)) }
 
-    /// A number that is read back as the same double; those that JSON lacks become strings.
+    /// Appends a number that is read back as the same double. Values that JSON cannot represent become strings.
     static func double(_ value: Double, into out: inout ByteBuffer) {
         if value.isNaN {
             out.append("\"NaN\"")
@@ -102,7 +102,8 @@ enum JSONText {
         out.append(UInt8(ascii: "\""))
     }
 
-    /// The UTF-8 sequence at i (table 3-7 of the Unicode standard), or how much of an ill-formed one belongs together.
+    /// Returns the length of the UTF-8 sequence at i (table 3-7 of the Unicode standard). If it is ill-formed, the length is that of the
+    /// bytes that one U+FFFD replaces.
     static func sequence(_ text: Bytes, _ i: Int, _ end: Int) -> (length: Int, isValid: Bool) {
         let lead = text[i]
         let second: ClosedRange<UInt8>

@@ -1,9 +1,9 @@
-// Where lines end.
+// Finds the ends of lines.
 
 internal import Events
 internal import Glibc
 
-/// Where the line that `start` is in ends: its newline, or the limit.
+/// Returns the end of the line that contains `start`: the place of its newline, or the limit.
 @inline(__always) func lineEnd(_ text: Bytes, _ start: Int, _ limit: Int) -> Int {
     guard start < limit, let found = memchr(text + start, 0x0a, limit - start) else { return limit }
     return UnsafeRawPointer(found) - UnsafeRawPointer(text)

@@ -1,8 +1,8 @@
-// Puts a log record together as a canonical event, whichever encoding it came in. The mapping is in OTLPLogs.swift.
+// Composes a canonical event from a log record of either encoding. The mapping is in OTLPLogs.swift.
 
 internal import Events
 
-/// A record, its values as JSON texts in `Translator.parts`.
+/// A record. Its values are JSON texts in `Translator.parts`.
 struct LogRecord {
     var time: UInt64 = 0
     var observedTime: UInt64 = 0
@@ -14,7 +14,7 @@ struct LogRecord {
     var traceID: Range<Int>?
     var spanID: Range<Int>?
     var body: Range<Int>?
-    /// The attributes' object.
+    /// The object of the attributes.
     var attributes: Range<Int>?
     var named = NamedAttributes()
 }
@@ -27,7 +27,7 @@ struct NamedAttributes {
     var endUserID: Range<Int>?
     var pseudonym: Range<Int>?
 
-    /// Notes the attribute if it is one of them. `value` is its text, a string in quotes; an empty one names nobody.
+    /// Notes the attribute if it is one of them. `value` is its text, a string in quotes. An empty string identifies nobody and is ignored.
     mutating func note(_ text: Bytes, _ key: Range<Int>, _ value: Range<Int>) {
         guard value.count > 2 else { return }
         if isKey(text, key, "event.name") { eventName = value }
@@ -40,10 +40,10 @@ struct NamedAttributes {
 
 struct LogWriter {
     let receivedAt: Int64
-    /// The client's address, if it is asked for.
+    /// The client's address. It is nil unless the configuration asks for it.
     let ip: String?
 
-    /// Appends the event to the translation, or its fault. `offset` is where the record came from; `resource` and `scope` are
+    /// Appends the event or its fault to the translation. `offset` is the place of the record in the body. `resource` and `scope` are
     /// objects in `Translator.common`.
     func write(
         _ record: LogRecord, resource: Range<Int>?, scope: Range<Int>?, at offset: Int, _ translator: inout Translator,
@@ -83,7 +83,7 @@ struct LogWriter {
             out.append(",")
         }
         out.append("\"otlp\":{")
-        // As the JSON of protocol buffers has them: 64-bit integers are strings.
+        // As in the JSON of protocol buffers, 64-bit integers are strings.
         if record.time != 0 { put(",\"timeUnixNano\":", "\"\(record.time)\"", into: &out) }
         if record.observedTime != 0 { put(",\"observedTimeUnixNano\":", "\"\(record.observedTime)\"", into: &out) }
         if record.severityNumber != 0 { put(",\"severityNumber\":", String(record.severityNumber), into: &out) }
@@ -108,12 +108,12 @@ struct LogWriter {
         out.append(value)
     }
 
-    /// Begins a member, without its comma when it is the first of its object.
+    /// Begins a member. The comma is omitted for the first member of an object.
     private func put(_ key: StaticString, into out: inout ByteBuffer) {
         let comma = out.base[out.count - 1] == UInt8(ascii: "{") ? 1 : 0
         out.append(key.utf8Start + comma, key.utf8CodeUnitCount - comma)
     }
 
-    /// 0 is how an unknown time is written.
+    /// Returns the time, or nil for 0, which means an unknown time.
     private func time(_ time: UInt64) -> Int64? { time == 0 ? nil : Int64(exactly: time) }
 }

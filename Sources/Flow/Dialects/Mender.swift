@@ -1,16 +1,18 @@
-// Makes JSON of what client libraries send for JSON, where there is no doubt what they meant. Only text that the scanner has
-// refused comes here.
+// Repairs text that client libraries send as JSON, where their intention is beyond doubt. It receives only text that the scanner has
+// refused.
 //
-// - NaN, Infinity and -Infinity become the strings "NaN", "Infinity" and "-Infinity", as in the JSON of protocol buffers: null
-//   would lose which it was.
+// - NaN, Infinity and -Infinity become the strings "NaN", "Infinity" and "-Infinity", as in the JSON of protocol buffers. null would lose
+//   the difference.
 // - Control characters in strings are escaped, newlines included.
 // - Ill-formed UTF-8 in strings becomes U+FFFD, one for each sequence that was begun.
-// - Everything else is copied: escapes of lone surrogates and of NUL, and numbers of any length. What is no JSON then stays none.
+// - Everything else is copied, including escapes of lone surrogates and of NUL, and numbers of any length. Other invalid JSON stays
+//   invalid.
 
 internal import Events
 
 enum Mender {
-    /// Appends the value [start, end) to `out`, mended, until so many bytes have been appended. Returns where it stopped.
+    /// Appends the value [start, end) to `out` and repairs it, until `most` bytes have been appended. Returns the place in the text where
+    /// it stopped.
     @discardableResult
     static func mend(_ text: Bytes, _ start: Int, _ end: Int, into out: inout ByteBuffer, until most: Int = .max) -> Int {
         let begin = out.count
@@ -42,7 +44,7 @@ enum Mender {
         return i
     }
 
-    /// The length of the NaN or infinity at i that stands where a value does; nil when there is none.
+    /// Returns the length of the NaN or infinity at i if it is at the place of a value, or nil otherwise.
     private static func nonNumber(_ text: Bytes, _ i: Int, _ end: Int) -> Int? {
         func isHere(_ word: StaticString) -> Bool {
             let n = word.utf8CodeUnitCount
@@ -54,7 +56,7 @@ enum Mender {
         return isHere("NaN") ? 3 : isHere("Infinity") ? 8 : isHere("-Infinity") ? 9 : nil
     }
 
-    /// Appends the rest of a string, its closing quote included, and returns what is behind it.
+    /// Appends the rest of a string with its closing quote. Returns the place after it.
     private static func mendString(
         _ text: Bytes, _ start: Int, _ end: Int, into out: inout ByteBuffer, until most: Int, from begin: Int
     ) -> Int {
@@ -68,7 +70,7 @@ enum Mender {
             if c == UInt8(ascii: "\\") {
                 out.append(c)
                 if out.count - begin >= most { return i + 1 }
-                // What cannot be escaped is left to be refused, but a newline would end the line.
+                // An invalid escape stays and is refused later, but a newline would end the line.
                 if i + 1 < end { out.append(text[i + 1] < 0x20 ? UInt8(ascii: " ") : text[i + 1]) }
                 i += 2
             } else if c < 0x20 {

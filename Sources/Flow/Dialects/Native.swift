@@ -1,11 +1,11 @@
-// The router's own dialect: NDJSON, a JSON array of objects, or one object, told by their first bytes.
-// Events leave byte for byte as they came, but for newlines between their tokens, which become spaces, and for what is asked for:
-// `receivedAt` and `context.ip`, where they have none.
+// The router's own dialect: NDJSON, a JSON array of objects, or one object, recognised by their first bytes. Valid events stay byte for
+// byte as they were received, except that newlines between tokens become spaces. `receivedAt` and `context.ip` are added if they are
+// configured and missing. Events that need repair are repaired as in Mender.swift.
 
 internal import Events
 
 public struct Native: Dialect {
-    /// Whether an event without `receivedAt` gets one.
+    /// True if an event without `receivedAt` gets one.
     public let addsReceivedAt: Bool
 
     public init(addsReceivedAt: Bool = false) { self.addsReceivedAt = addsReceivedAt }
@@ -26,14 +26,14 @@ public struct Native: Dialect {
         }
     }
 
-    /// How many blanks stand before the first event on its line: they are its own.
+    /// Returns the number of blanks before the first event on its line. They belong to the event.
     private func indent(_ text: Bytes, _ start: Int) -> Int {
         var n = 0
         while n < start, text[start - n - 1] != 0x0a, isBlank(text[start - n - 1]) { n += 1 }
         return n
     }
 
-    /// One event a line, whatever the lines before it were.
+    /// Translates one event per line, independently of the lines before it.
     private func lines(
         _ text: Bytes, _ start: Int, _ count: Int, _ stamper: inout Stamper, _ translator: inout Translator,
         into translation: inout Translation
@@ -42,7 +42,7 @@ public struct Native: Dialect {
         while i < count {
             let newline = lineEnd(text, i, count)
             let next = newline + 1
-            // A line of blanks is no event.
+            // A line of blanks is not an event.
             if skipBlanks(text, i, newline) < newline {
                 guard translation.hasRoom(translator.limits, at: i) else { return }
                 let end = text[newline - 1] == UInt8(ascii: "\r") ? newline - 1 : newline
@@ -52,8 +52,8 @@ public struct Native: Dialect {
         }
     }
 
-    /// Objects that are written over several lines, if the first one is. Returns where lines begin: at once when the first line is
-    /// an event of its own, or what begins there does not make one over several lines either.
+    /// Translates objects that are written over several lines, if the first one is. Returns the place from which each line is read as one
+    /// event. It is `start` if the first line is an event of its own, or if the object that begins there is not an event either.
     private func objects(
         _ text: Bytes, _ start: Int, _ count: Int, _ stamper: inout Stamper, _ translator: inout Translator,
         into translation: inout Translation
@@ -67,7 +67,7 @@ public struct Native: Dialect {
             let extent = text[i] == UInt8(ascii: "{") ? translator.brackets.container(text, i, count) : Extent(end: i, isClosed: false)
             guard extent.isClosed else { return i }
             guard translation.hasRoom(translator.limits, at: i) else { return count }
-            // A first line that was cut off would draw the lines behind it in.
+            // If the first line was cut off, the object would include the lines after it.
             if i == start, !translator.isEvent(text, i, extent.end) { return start }
             stamper.event(text, i, extent.end, &translator, into: &translation)
             i = skipBlanks(text, extent.end, count)
@@ -93,7 +93,7 @@ public struct Native: Dialect {
     }
 }
 
-/// Appends an event as it came, or with what is asked for.
+/// Appends an event as it was received, or with the configured members.
 private struct Stamper {
     var editor: SegmentEditor?
     let addsReceivedAt: Bool

@@ -3,7 +3,7 @@
 public import Events
 
 extension OTLPLogs {
-    /// The body of a 200. With rejected records it says how many and why; without, it is empty (`{}` in JSON).
+    /// Appends the body of a 200. If records were rejected, it says how many and why. Otherwise it is empty (`{}` in JSON).
     public func success(rejected: Int = 0, message: String = "", into answer: inout ByteBuffer) {
         let isWhole = rejected == 0 && message.isEmpty
         switch encoding {
@@ -22,7 +22,8 @@ extension OTLPLogs {
         }
     }
 
-    /// The body of any other status. `code` is google.rpc.Code: 3 for a bad request, 8 or 14 for one to send again, 16 for a bad key.
+    /// Appends the body of any other status. `code` is a google.rpc.Code: 3 for a bad request, 8 or 14 if the client should send again, 16
+    /// for a bad key.
     public func failure(code: Int, message: String, into answer: inout ByteBuffer) {
         switch encoding {
         case .json:

@@ -2,28 +2,28 @@
 //
 // | event                      | log record                                                                                  |
 // |----------------------------|---------------------------------------------------------------------------------------------|
-// | `type`                     | "track" when it has a name, else "log"                                                      |
+// | `type`                     | "track" if it has a name, else "log"                                                        |
 // | `event`                    | `event_name`, else the attribute `event.name`                                               |
 // | `messageId`                | the attribute `log.record.uid`                                                              |
 // | `userId`                   | the attribute `user.id`, else `enduser.id`                                                  |
 // | `anonymousId`              | the attribute `enduser.pseudo.id`                                                           |
-// | `timestamp`                | `time_unix_nano`, else `observed_time_unix_nano`, else when it was received                 |
+// | `timestamp`                | `time_unix_nano`, else `observed_time_unix_nano`, else the time of receipt                  |
 // | `properties`               | all attributes, those above too: a rule that hides an id must name both places              |
 // | `body`                     | the body                                                                                    |
-// | `context.ip`               | the client's address, if it is asked for                                                    |
+// | `context.ip`               | the client's address, if it is configured                                                   |
 // | `context.otlp`             | `timeUnixNano`, `observedTimeUnixNano`, `severityNumber`, `severityText`, `traceId`,        |
-// |                            | `spanId`, `flags`, `droppedAttributesCount`, and `resource` and `scope` with theirs         |
+// |                            | `spanId`, `flags`, `droppedAttributesCount`, `resource`, `scope`                            |
 //
-// Values: integers are written exactly, doubles so that they are read back as the same, bytes as base64, no value as null; NaN and
-// the infinities are strings, and so is all that OpenTelemetry asks of those who write its values in other formats. Fields that
-// nobody knows are passed over. A record that is broken is refused alone; the rest of a body whose frame is broken is refused.
+// Integers are written exactly, and doubles so that the same double is read back. Bytes become base64, and a missing value becomes null.
+// NaN and the infinities become strings. OpenTelemetry defines these rules for values in other formats. Unknown fields are skipped. An
+// invalid record is refused alone. If the frame of a body is invalid, the rest of the body is refused.
 
 internal import Events
 
 public struct OTLPLogs: Dialect {
     public enum Encoding: Sendable { case protobuf, json }
 
-    /// How deep lists and maps may nest in a value: as deep as the libraries of protocol buffers read them.
+    /// The number of levels of lists and maps that a value may have. Protocol buffer libraries read no more levels.
     static let deepest = 32
 
     public let encoding: Encoding

@@ -1,9 +1,9 @@
-// Reads and writes the wire format of protocol buffers: fields one by one, nothing built. Every length is held against what is
-// there before it is believed.
+// Reads and writes the wire format of protocol buffers field by field, and builds no message objects. Every length is checked against the
+// available bytes before it is used.
 
 internal import Events
 
-/// Bytes that are no protocol buffer, and where.
+/// The reason why bytes are not a valid protocol buffer, and the place.
 struct ProtobufFault: Error {
     var what: StaticText
     var offset: Int
@@ -14,14 +14,14 @@ struct ProtobufReader {
         case varint(UInt64)
         case fixed64(UInt64)
         case fixed32(UInt32)
-        /// A text, bytes or a message: where they lie.
+        /// The place of a text, of bytes or of a message.
         case bytes(Range<Int>)
     }
 
     struct Field {
         var number: UInt64
         var value: Value
-        /// Where its tag stands.
+        /// The place of its tag.
         var offset: Int
     }
 
@@ -35,14 +35,14 @@ struct ProtobufReader {
         end = range.upperBound
     }
 
-    /// The next field; groups, which nobody writes any more, are passed over. nil at the end.
+    /// Returns the next field, or nil at the end. It skips groups, which are obsolete.
     mutating func next() throws(ProtobufFault) -> Field? {
         var groups = 0
         while at < end {
             let offset = at
             let tag = try varint()
             guard tag >> 3 != 0, tag >> 3 < 1 << 29 else {
-                throw ProtobufFault(what: "a field has a number that there is not", offset: offset)
+                throw ProtobufFault(what: "a field has an invalid number", offset: offset)
             }
             let value: Value
             switch tag & 7 {
@@ -53,7 +53,7 @@ struct ProtobufReader {
                 let start = at
                 let length = try varint()
                 guard length <= UInt64(end - at) else {
-                    throw ProtobufFault(what: "a field is longer than what encloses it", offset: start)
+                    throw ProtobufFault(what: "a field is longer than its message", offset: start)
                 }
                 let first = try skip(Int(length))
                 value = .bytes(first..<at)
@@ -61,10 +61,10 @@ struct ProtobufReader {
                 groups += 1
                 continue
             case 4:
-                guard groups > 0 else { throw ProtobufFault(what: "a group ends that did not begin", offset: offset) }
+                guard groups > 0 else { throw ProtobufFault(what: "a group ends without a beginning", offset: offset) }
                 groups -= 1
                 continue
-            default: throw ProtobufFault(what: "a field has a type that there is not", offset: offset)
+            default: throw ProtobufFault(what: "a field has an unknown type", offset: offset)
             }
             if groups == 0 { return Field(number: tag >> 3, value: value, offset: offset) }
         }
@@ -88,7 +88,7 @@ struct ProtobufReader {
         throw ProtobufFault(what: at == end ? "the message ends inside a number" : "a number has more than 64 bits", offset: start)
     }
 
-    /// Passes over n bytes and returns where they begin.
+    /// Skips n bytes and returns the place where they begin.
     private mutating func skip(_ n: Int) throws(ProtobufFault) -> Int {
         guard n <= end - at else { throw ProtobufFault(what: "the message ends inside a field", offset: at) }
         let start = at

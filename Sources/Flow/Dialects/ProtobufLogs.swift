@@ -1,4 +1,4 @@
-// ExportLogsServiceRequest as a protocol buffer. Field numbers are those of opentelemetry/proto/{logs,common,resource}/v1.
+// Reads ExportLogsServiceRequest as a protocol buffer. Field numbers are those of opentelemetry/proto/{logs,common,resource}/v1.
 
 internal import Events
 
@@ -18,12 +18,12 @@ struct ProtobufLogs {
         }
     }
 
-    /// False when the body is refused from here on.
+    /// Returns false if the body is refused from here on.
     private func resourceLogs(
         _ range: Range<Int>, _ translator: inout Translator, into translation: inout Translation
     ) throws(ProtobufFault) -> Bool {
         translator.common.removeAll()
-        // A resource may stand behind what it describes.
+        // A resource may come after the logs that it describes.
         let resource = try described(range, by: 1, &translator.common, resourceFields)
         let end = translator.common.count
         var fields = ProtobufReader(text, range)
@@ -48,7 +48,7 @@ struct ProtobufLogs {
         return true
     }
 
-    /// Writes what describes a group of logs, a resource or a scope with its schema's URL, as an object; nil when there is nothing.
+    /// Writes a resource or a scope with the URL of its schema as an object. Returns nil if there is nothing to write.
     private func described(
         _ logs: Range<Int>, by number: UInt64, _ out: inout ByteBuffer,
         _ write: (Range<Int>, inout ByteBuffer) throws(ProtobufFault) -> Void
@@ -198,7 +198,7 @@ struct ProtobufLogs {
         if try self.value(value, depth, &out), depth == 0 { named.note(text, key, begin..<out.count) }
     }
 
-    /// Writes an AnyValue; whether it is a text.
+    /// Writes an AnyValue. Returns true if it is a text.
     @discardableResult
     private func value(_ range: Range<Int>, _ depth: Int, _ out: inout ByteBuffer) throws(ProtobufFault) -> Bool {
         guard depth < OTLPLogs.deepest else { throw ProtobufFault(what: "a value nests deeper than 32 levels", offset: range.lowerBound) }
@@ -207,7 +207,7 @@ struct ProtobufLogs {
         var fields = ProtobufReader(text, range)
         while let field = try fields.next() {
             guard (1...7).contains(field.number) else { continue }
-            // One of them is set; of several the last one counts.
+            // Only one of them may be set. If several are, the last one counts.
             out.truncate(to: begin)
             isText = false
             switch (field.number, field.value) {
@@ -237,17 +237,17 @@ struct ProtobufLogs {
                 }
                 out.append("}")
             case (7, .bytes(let range)): JSONText.base64(text + range.lowerBound, range.count, into: &out)
-            default: throw ProtobufFault(what: "a value has another type than its field", offset: field.offset)
+            default: throw ProtobufFault(what: "a value has the wrong type for its field", offset: field.offset)
             }
         }
         if out.count == begin { out.append("null") }
         return isText
     }
 
-    /// The bytes of a field that must be a text or a message.
+    /// Returns the bytes of a field that must be a text or a message.
     private func message(_ field: ProtobufReader.Field) throws(ProtobufFault) -> Range<Int> {
         guard case .bytes(let range) = field.value else {
-            throw ProtobufFault(what: "a field has another type than its number", offset: field.offset)
+            throw ProtobufFault(what: "a field has the wrong type for its number", offset: field.offset)
         }
         return range
     }
@@ -270,7 +270,7 @@ struct ProtobufLogs {
         JSONText.string(text + range.lowerBound, range.count, into: &out)
     }
 
-    /// The text of a field; nil for an empty one, which is how an absent one is written.
+    /// Writes the text of a field. Returns nil for an empty text, which means an absent one.
     private func string(_ range: Range<Int>, _ out: inout ByteBuffer) -> Range<Int>? {
         guard !range.isEmpty else { return nil }
         let begin = out.count

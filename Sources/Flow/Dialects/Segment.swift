@@ -1,17 +1,17 @@
 // The HTTP API of Segment and RudderStack: single calls, `batch` and `import`.
 //
-// - A single call without a `type` takes it from the path. A batch is an object with a list `batch`; the members of its `context`
-//   and `integrations` go to the events that lack them, and its other members to none.
-// - `writeKey` is taken out, of the batch and of each event. `receivedAt` is ours, whatever came.
-// - `timestamp` becomes receivedAt - (sentAt - timestamp), which corrects the client's clock, and `originalTimestamp` what it was;
-//   then an event's own `sentAt` goes, so that nobody corrects it again. Where `sentAt` says nothing it stays as it is; where there
-//   are both a timestamp and an original one, someone has corrected it already; where there is none it is `receivedAt`.
-// - `context.ip` is the client's address if it is asked for and the client has not said otherwise.
+// - A single call without a `type` takes it from the path. A batch is an object with a list `batch`. The members of its `context` and
+//   `integrations` are added to the events that lack them. Its other members are not added to events.
+// - `writeKey` is removed from the batch and from each event. The router always sets `receivedAt` itself.
+// - `timestamp` becomes receivedAt - (sentAt - timestamp), which corrects the client's clock, and `originalTimestamp` keeps the old value.
+//   Then the event's own `sentAt` is removed, so that nobody corrects it again. Without a readable `sentAt` the timestamp stays as it is.
+//   If an event has both a timestamp and an original one, it was corrected before. If it has neither, `timestamp` becomes `receivedAt`.
+// - `context.ip` becomes the client's address if that is configured and the client has set no other.
 
 internal import Events
 
 public struct Segment: Dialect {
-    /// The last part of the request's path.
+    /// The last part of the path of the request.
     public enum Call: String, Sendable, CaseIterable {
         case track, identify, page, screen, group, alias, batch, `import`
     }
@@ -39,7 +39,7 @@ public struct Segment: Dialect {
         }
     }
 
-    /// The batch's own members may stand before or behind its events, so that they are found first.
+    /// Translates a batch. Its own members may come before or after its events, so they are read first.
     private func batch(
         _ text: Bytes, _ start: Int, _ count: Int, _ editor: inout SegmentEditor, _ translator: inout Translator,
         into translation: inout Translation
@@ -58,13 +58,13 @@ public struct Segment: Dialect {
             } else if isKey(text, member.key, "writeKey") {
                 translation.writeKey = SegmentEditor.text(text, value)
             } else if isKey(text, member.key, "context") || isKey(text, member.key, "integrations") {
-                // Consent can stand in what is common: without it no event may go.
+                // The common members can contain consent. Without them no event may be sent.
                 if let problem = editor.share(text, member, &translator) {
                     return translation.refuse(problem, at: translator.reader.offset)
                 }
             }
         }
-        // A batch that is cut off, or broken by one of its events, still has those before that.
+        // A batch that is cut off, or made unreadable by one of its events, still has the events before that place.
         if !envelope.isClosed, events == nil, let list = openList(text, start, count, &translator.brackets) { events = list }
         guard let events else { return translation.refuse(.expected("a list named batch"), at: envelope.at) }
         var list = ListCursor(events, limit: count)
@@ -81,7 +81,7 @@ public struct Segment: Dialect {
         }
     }
 
-    /// Where the list `batch` opens that does not end.
+    /// Returns the start of the list `batch` that is not closed.
     private func openList(_ text: Bytes, _ start: Int, _ count: Int, _ brackets: inout Brackets) -> Int? {
         var envelope = MemberCursor(start, limit: count)
         var at = start + 1

@@ -1,8 +1,8 @@
-// What the HTTP API of Segment promises of each event, as splices of the event that came.
+// Edits each event as the HTTP API of Segment promises. The edits are splices of the received event.
 
 internal import Events
 
-/// Where the members lie that the API has a say in.
+/// The slots of the members that the API may change.
 struct SegmentMembers {
     static let paths =
         [
@@ -18,11 +18,11 @@ struct SegmentMembers {
     }
 }
 
-/// What a batch has for all its events under one key.
+/// The members that a batch gives to all its events under one key.
 private struct Shared {
     struct Member {
         var key: [UInt8]
-        /// Where it stands in `Translator.common`, key and value.
+        /// The place of key and value in `Translator.common`.
         var range: Range<Int>
     }
 
@@ -33,12 +33,12 @@ private struct Shared {
 struct SegmentEditor {
     /// The type of events without one.
     var type: Segment.Call?
-    /// When the client sent the body, by its own clock.
+    /// The time at which the client sent the body, by its own clock.
     var sentAt: Int64?
     private let receivedAt: Int64
     private var context = Shared()
     private var integrations = Shared()
-    // Texts of this body, in `Translator.parts`.
+    // Texts of this body in `Translator.parts`.
     private var receivedAtText: Range<Int>
     private var ipText: Range<Int>?
     private let firstPart: Int
@@ -46,7 +46,7 @@ struct SegmentEditor {
     init(_ context: RequestContext, _ translator: inout Translator) {
         translator.common.removeAll()
         translator.parts.removeAll()
-        // To the millisecond, as clients write theirs.
+        // It is rounded down to milliseconds, the precision that clients use.
         receivedAt = context.time - context.time % 1_000_000
         Times.write(receivedAt, into: &translator.parts)
         receivedAtText = 0..<translator.parts.count
@@ -58,7 +58,7 @@ struct SegmentEditor {
         firstPart = translator.parts.count
     }
 
-    /// Keeps what all events have in common; the fault when it is not an object that can be read.
+    /// Stores the members that all events have in common. Returns the fault if the value is not a readable object.
     mutating func share(_ text: Bytes, _ member: MemberCursor.Member, _ translator: inout Translator) -> EventFault.Reason? {
         var shared = Shared()
         let begin = translator.common.count
@@ -76,7 +76,7 @@ struct SegmentEditor {
         return nil
     }
 
-    /// Appends the canonical event to the translation, or its fault.
+    /// Appends the canonical event or its fault to the translation.
     mutating func event(
         _ text: Bytes, _ start: Int, _ end: Int, _ translator: inout Translator, into translation: inout Translation
     ) {
@@ -87,7 +87,7 @@ struct SegmentEditor {
             return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
         }
         let begin = translation.lines.count
-        // What is common is looked through for each event: only while there is room for it.
+        // The common members are searched for each event, so this is done only while the output is below its limit.
         guard translation.lines.count + translator.scratch.count + translator.common.count <= translator.limits.output else {
             return translation.refuseEvent(.tooMuch(translator.limits.output), at: start)
         }
@@ -110,7 +110,7 @@ struct SegmentEditor {
         translation.endLine(from: begin, translator.limits, at: start)
     }
 
-    /// Appends the event as it came but for `receivedAt`, where it has none and it is asked for, and the client's address.
+    /// Appends the event as it was received, plus `receivedAt` if it is wanted and missing, and the client's address.
     mutating func stamp(
         _ text: Bytes, _ start: Int, _ end: Int, receivedAt isWanted: Bool, _ translator: inout Translator,
         into translation: inout Translation
@@ -128,7 +128,7 @@ struct SegmentEditor {
                 Times.write(receivedAt, into: &$0)
             }
         }
-        // A context that is no object has no room for the address.
+        // The address cannot be added to a context that is not an object.
         _ = merge("context", context, ipText, event, event.slots[members.context], &translator)
         translator.edits.apply(event, translator.parts, into: &translation.lines)
         translation.endLine(from: begin, translator.limits, at: start)
@@ -167,7 +167,7 @@ struct SegmentEditor {
         }
     }
 
-    /// Gives the event a member of its own, in the place of one that is there.
+    /// Sets a member of the event. It replaces an existing one.
     private func put(
         _ key: StaticString, _ event: ScannedEvent, _ slot: Slot, _ object: Slot, _ translator: inout Translator,
         _ write: (inout ByteBuffer) -> Void
@@ -179,8 +179,8 @@ struct SegmentEditor {
         if slot.isPresent { translator.edits.replace(slot, by: text) } else { translator.edits.insert(text, into: object) }
     }
 
-    /// Gives the event what its batch has in common and it lacks, and the client's address. False when the member is no object but
-    /// should take something.
+    /// Adds the common members that the event lacks, and the client's address. Returns false if the batch has members to add and the
+    /// event's own member is not an object.
     private func merge(
         _ key: StaticString, _ shared: Shared, _ address: Range<Int>?, _ event: ScannedEvent, _ slot: Slot,
         _ translator: inout Translator
@@ -206,7 +206,7 @@ struct SegmentEditor {
             append(translator.common.base, member.range, &translator.parts)
         }
         if let address, !hasAddress, shared.members.isEmpty || !known.contains(Array("ip".utf8)) {
-            // Within the same buffer, so that its memory must not move.
+            // The text is copied within the same buffer, so its memory must not move.
             translator.parts.reserve(address.count + 1)
             append(translator.parts.base, address, &translator.parts)
         }
@@ -241,13 +241,13 @@ struct SegmentEditor {
         parts.append(UInt8(ascii: ":"))
     }
 
-    /// The time that a string's value stands for.
+    /// Returns the time that a string value represents.
     static func time(_ text: Bytes, _ value: Range<Int>) -> Int64? {
         guard value.count >= 2, text[value.lowerBound] == UInt8(ascii: "\"") else { return nil }
         return Times.parse(UnsafeBufferPointer(start: text + value.lowerBound + 1, count: value.count - 2))
     }
 
-    /// The text that a string's value stands for.
+    /// Returns the decoded text of a string value.
     static func text(_ text: Bytes, _ value: Range<Int>) -> String? {
         guard value.count >= 2, text[value.lowerBound] == UInt8(ascii: "\"") else { return nil }
         return String(decoding: Duplicates.decoded(text, value.lowerBound + 1, value.upperBound - 1), as: UTF8.self)

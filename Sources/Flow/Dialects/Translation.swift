@@ -1,37 +1,37 @@
-// What came of one request body: canonical events as lines, and for each event of the body its line or its fault, in order, so
-// that a server can answer as the vendor's own would. It never holds more than the limits of its translator allow.
+// The result of one request body: canonical events as lines, and for each event of the body its line or its fault, in order. A server uses
+// them to answer as the vendor's own server does. It never holds more than the limits of its translator allow.
 
 public import Events
 
-/// What became of one event of a body.
+/// The result of one event of a body.
 public enum EventResult: Hashable, Sendable {
-    /// It is this line of `lines`, counted from 0.
+    /// The event is this line of `lines`, counted from 0.
     case line(Int)
-    /// It is refused: an index into `faults`.
+    /// The event is refused. The value is an index into `faults`.
     case fault(Int)
 }
 
 public struct Translation: ~Copyable, Sendable {
-    /// The canonical events, one JSON object a line, each line ended by a newline. Each is one event to the scanner.
+    /// The canonical events, one JSON object per line. Each line ends with a newline and is one event to the scanner.
     public internal(set) var lines: ByteBuffer
-    /// How many lines there are.
+    /// The number of lines.
     public internal(set) var lineCount = 0
-    /// One for each event of the body, in its order. Blank lines are no events.
+    /// The results of the events of the body, in order. Blank lines are not events.
     public internal(set) var results: [EventResult] = []
-    /// Why single events were refused, in their order.
+    /// The reasons for which single events were refused, in order.
     public internal(set) var faults: [EventFault] = []
-    /// Why the body could not be read, or not beyond this place. The events before it are in `lines` all the same: a server that
-    /// refuses the request whole must not take them.
+    /// The reason why the body could not be read, or not beyond this place. `lines` still holds the events before it. A server that refuses
+    /// the whole request must not use them.
     public internal(set) var refusal: EventFault?
-    /// The write key that the body carried (Segment), decoded. It is a secret, and is in no line.
+    /// The decoded write key of the body (Segment). It is a secret, and the member is removed from every line.
     public internal(set) var writeKey: String?
 
     public init(capacity: Int = 0) { lines = ByteBuffer(capacity: capacity) }
 
-    /// Makes room for lines of that many bytes, so that a body seldom makes the buffer grow.
+    /// Reserves memory for lines of that many bytes, so that the buffer seldom has to grow.
     public mutating func reserve(_ bytes: Int) { lines.reserve(bytes + Block.padding + 1) }
 
-    /// The lines, for who keeps them; an empty buffer takes their place.
+    /// Returns the lines to their new owner, and leaves an empty buffer.
     public mutating func takeLines() -> ByteBuffer {
         var taken = ByteBuffer()
         swap(&taken, &lines)
@@ -39,7 +39,7 @@ public struct Translation: ~Copyable, Sendable {
         return taken
     }
 
-    /// Empties it for the next body and keeps its memory.
+    /// Empties the translation for the next body and keeps its memory.
     public mutating func removeAll() {
         lines.removeAll()
         lineCount = 0
@@ -50,33 +50,33 @@ public struct Translation: ~Copyable, Sendable {
     }
 }
 
-/// Why an event, or a body, is refused, and where.
+/// The reason why an event or a body is refused, and the place.
 public struct EventFault: Error, Hashable, Sendable {
     public enum Reason: Hashable, Sendable {
-        /// Its JSON cannot be mended.
+        /// The JSON is invalid and cannot be repaired.
         case json(Fault)
-        /// The text of the event is not closed before the body ends.
+        /// The body ends before the text of the event is closed.
         case unclosed
-        /// The body begins with something else: what was expected.
+        /// The body has something else at this place. The value says what was expected.
         case expected(StaticText)
-        /// The event is larger than this.
+        /// The event is larger than this many bytes.
         case tooLarge(Int)
-        /// What the events of this body become is larger than this in all.
+        /// All events of this body together become larger than this many bytes.
         case tooMuch(Int)
         /// The body has more events than this.
         case tooManyEvents(Int)
-        /// Bytes that are no protocol buffer of this kind.
+        /// The bytes are not a valid protocol buffer of this kind.
         case protobuf(StaticText)
-        /// A member does not have the form that the dialect gives it.
+        /// A member does not have the form that the dialect demands.
         case form(StaticText)
     }
 
     public var reason: Reason
-    /// Which event of the body, from 0; of a refusal, how many events were read before it.
+    /// The index of the event in the body, counted from 0. For a refusal it is the number of events that were read before.
     public var index: Int
-    /// Where in the body, in bytes.
+    /// The place in the body, in bytes.
     public var offset: Int
-    /// Where the text of the event stands in the body, when it has one of its own.
+    /// The place of the event's text in the body. It is empty if the event has no text of its own.
     public var text: Range<Int>
 
     init(_ reason: Reason, index: Int, offset: Int, text: Range<Int> = 0..<0) {
@@ -86,7 +86,7 @@ public struct EventFault: Error, Hashable, Sendable {
         self.text = text
     }
 
-    /// What was wrong, for a person. It quotes at most one byte of the event, since the rest may be private.
+    /// The description of the fault for a person. It quotes at most one byte of the event, because the rest may be private.
     public var message: String {
         switch reason {
         case .json(let fault): fault.message
@@ -100,7 +100,7 @@ public struct EventFault: Error, Hashable, Sendable {
     }
 }
 
-/// A text of the program, comparable and without a copy.
+/// A string literal of the program that can be compared and hashed.
 public struct StaticText: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     private let text: StaticString
     public init(stringLiteral text: StaticString) { self.text = text }

@@ -1,5 +1,5 @@
-// The bench on which a dialect works: scanners and buffers that are recycled from body to body. One for each worker.
-// `translate` promises that each line it leaves is one event to the scanner.
+// The tools of a dialect: scanners and buffers that are reused from body to body. Each worker has one translator. `translate` promises that
+// each line it produces is one event to the scanner.
 
 public import Events
 
@@ -7,17 +7,17 @@ public struct Translator: ~Copyable, Sendable {
     public let limits: TranslationLimits
     var reader: EventReader
     var brackets = Brackets()
-    /// One event as it came, while it is edited.
+    /// One event as it was received, while it is edited.
     var scratch = ByteBuffer()
-    /// Texts that edits put in, or that a line is put together from.
+    /// Texts that edits insert, or from which a line is composed.
     var parts = ByteBuffer()
-    /// What the events of a body have in common.
+    /// The members that the events of a body have in common.
     var common = ByteBuffer()
     var edits = Edits()
     let members: SegmentMembers
 
-    /// `wanted` are the members that the rules name. A key that is there twice stays as it is unless its path is one of them:
-    /// then the last one wins.
+    /// `wanted` lists the members that the rules name. A duplicate key stays as it is unless its path is one of them; then the last one
+    /// wins.
     public init(wanted: [Path] = [], limits: TranslationLimits = TranslationLimits()) {
         self.limits = limits
         let paths = PathTrie(SegmentMembers.paths + wanted)
@@ -25,7 +25,7 @@ public struct Translator: ~Copyable, Sendable {
         reader = EventReader(paths, limits)
     }
 
-    /// Translates one body into an emptied translation.
+    /// Translates one body. The translation is emptied first.
     public mutating func translate(
         _ body: UnsafeRawBufferPointer, from dialect: any Dialect, _ context: RequestContext, into translation: inout Translation
     ) {
@@ -36,7 +36,7 @@ public struct Translator: ~Copyable, Sendable {
 }
 
 extension Translator {
-    /// Whether the text is an event, or can be mended to be one.
+    /// Returns true if the text is an event or can be repaired to be one.
     mutating func isEvent(_ text: Bytes, _ start: Int, _ end: Int) -> Bool {
         scratch.removeAll()
         return reader.read(text, start, end, into: &scratch) != nil
@@ -44,14 +44,14 @@ extension Translator {
 }
 
 extension Translation {
-    /// Whether one more event is taken; if not, the body is refused from here on.
+    /// Returns true if one more event is accepted. Otherwise the body is refused from here on.
     mutating func hasRoom(_ limits: TranslationLimits, at offset: Int) -> Bool {
         if results.count < limits.events { return true }
         refuse(.tooManyEvents(limits.events), at: offset)
         return false
     }
 
-    /// Declares what stands in `lines` from `begin` on to be the next event.
+    /// Completes the text in `lines` from `begin` on as the next event, or refuses it if it exceeds a limit.
     mutating func endLine(from begin: Int, _ limits: TranslationLimits, at offset: Int) {
         guard lines.count - begin <= limits.line else { return refuseLine(.tooLarge(limits.line), from: begin, at: offset) }
         guard lines.count < limits.output else { return refuseLine(.tooMuch(limits.output), from: begin, at: offset) }
@@ -71,13 +71,13 @@ extension Translation {
         faults.append(EventFault(reason, index: index, offset: offset, text: text))
     }
 
-    /// The body cannot be read beyond this place. The first such fault is the one that counts.
+    /// Refuses the body from this place on. Only the first such fault counts.
     mutating func refuse(_ reason: EventFault.Reason, at offset: Int) {
         if refusal == nil { refusal = EventFault(reason, index: results.count, offset: offset) }
     }
 }
 
-/// Where a body begins behind a byte order mark and blanks, which JSON may not have and some libraries send.
+/// Returns the start of a body after a byte order mark and blanks, which JSON forbids and some libraries send.
 func bodyStart(_ text: Bytes, _ count: Int) -> Int {
     let hasMark = count >= 3 && text[0] == 0xef && text[1] == 0xbb && text[2] == 0xbf
     return skipBlanks(text, hasMark ? 3 : 0, count)

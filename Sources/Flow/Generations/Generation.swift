@@ -1,12 +1,12 @@
-// A plan at work, from one reload to the next: its rules and the lanes it sends to. Every block is judged and handed over by one
-// generation.
+// A generation is what runs under one plan, from one reload to the next: its rules and the lanes that it sends to. A single generation
+// judges a block and hands it over.
 
 public import Delivery
 public import Judging
 public import Plans
 internal import Platform
 
-/// A lane with its provider's slot, in the order in which the run came by them.
+/// A lane with the slot of its provider. The index counts all destinations of the run, in the order of their creation.
 public final class Destination: Sendable {
     public let index: Int
     public let lane: Lane
@@ -20,15 +20,15 @@ public final class Destination: Sendable {
 }
 
 public final class Generation: Sendable {
-    /// From 1.
+    /// The number of the generation, counted from 1.
     public let number: Int
     public let plan: Plan
     public let ruleset: Ruleset
-    /// By provider of the plan.
+    /// The destinations, by provider of the plan.
     public let destinations: [Destination]
-    /// By route of the plan: its number among all routes of the run.
+    /// The number of each route of the plan among all routes of the run.
     public let routes: [UInt16]
-    /// By route: the destinations that its events go to, each once.
+    /// The indices of the destinations that get the events of a route, by route. Each index occurs once.
     public let targets: [[Int]]
 
     public init(number: Int, plan: Plan, ruleset: Ruleset, destinations: [Destination], routes: [UInt16]) {

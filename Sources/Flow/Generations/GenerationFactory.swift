@@ -1,4 +1,5 @@
-// Makes lanes and generations, the same way at the start and at every reload.
+// Makes lanes and generations in the same way at the start and at every reload. It also applies the demands of a new generation to events
+// that wait.
 
 public import Admission
 public import ConsentGate
@@ -15,17 +16,17 @@ public final class GenerationFactory: Sendable {
     private let watchdog: Watchdog
     private let records: ConsentRecords?
     private let levels: RunNames
-    /// nil: no ledger is kept.
+    /// The second check. It is nil if no ledger is kept.
     public let check: SecondCheck?
     private let news: @Sendable (Lane, Lane.News) -> Void
     private let state: Monitor<State>
-    /// A route of a plan that takes over goes on where the one of its name was.
+    /// The memories of routes. A route of a new plan continues with the memory of the route that had its name.
     private let memories = RouteMemories()
 
     private struct State {
         var random: RandomSource
         var destinations = 0
-        /// How old events may get, by the number of their route.
+        /// The maximum age of events, by route number.
         var retention: [UInt16: Int64] = [:]
     }
 
@@ -59,10 +60,10 @@ public final class GenerationFactory: Sendable {
         return Destination(index: index, lane: lane, slot: slot)
     }
 
-    /// From now on what waits is asked for what this generation demands.
+    /// Checks waiting events against the demands of this generation from now on.
     public func settle(on generation: Generation) {
         check?.adopt(generation.ruleset.consent)
-        // What came by a route that is gone goes on under what that route said.
+        // Events of a route that is gone keep the maximum age that this route had.
         let retention = state.withLock { state in
             for (number, route) in zip(generation.routes, generation.plan.routes) { state.retention[number] = route.retention?.nanoseconds }
             return state.retention
@@ -71,7 +72,7 @@ public final class GenerationFactory: Sendable {
     }
 
     public func generation(_ number: Int, _ plan: Plan, _ destinations: [Destination], routes: [UInt16]) -> Generation {
-        // One key for all of them: a subject stays the same subject.
+        // All generations use the same key, so that a subject always has the same subject key.
         let ruleset = Ruleset(
             plan, numbers: routes, subjectKey: key, locatesMessageIDs: destinations.contains { $0.lane.isDurable }, memories: memories,
             records: records, levels: levels)

@@ -1,4 +1,4 @@
-// Knows which generation is current, which blocks still belong to older ones, and every lane of the run.
+// Tracks the current generation, the blocks that still belong to earlier generations, and every lane of the run.
 
 internal import Delivery
 public import Platform
@@ -6,13 +6,13 @@ public import Platform
 public final class GenerationRegistry: Sendable {
     private struct State {
         var current: Generation
-        /// All lanes of the run, those included that an earlier generation sent to.
+        /// All lanes of the run, including the lanes of earlier generations.
         var destinations: [Destination]
         /// The numbers of the routes of all generations.
         var routes: Set<UInt16>
-        /// By generation: how many blocks it is judging.
+        /// The number of blocks that each generation is judging, by generation number.
         var users: [Int: Int] = [:]
-        /// Those whose provider was taken out of the plan.
+        /// The indices of the destinations whose provider was removed from the plan.
         var retiring: Set<Int> = []
         var isEnding = false
     }
@@ -32,7 +32,7 @@ public final class GenerationRegistry: Sendable {
 
     // MARK: - Blocks
 
-    /// The generation that the next block belongs to; `leave` must follow. Asked in the order of the blocks.
+    /// Returns the generation of the next block. Blocks must enter in their order, and `leave` must follow for each.
     public func enter() -> Generation {
         state.withLock { state in
             state.users[state.current.number, default: 0] += 1
@@ -50,7 +50,7 @@ public final class GenerationRegistry: Sendable {
 
     // MARK: - Changes
 
-    /// From the next block on this generation judges; false: the run is ending.
+    /// Makes this generation judge from the next block on. Returns false if the run is ending.
     public func adopt(_ generation: Generation, retiring: [Destination]) -> Bool {
         state.withLock { state in
             guard !state.isEnding else { return false }
@@ -59,13 +59,13 @@ public final class GenerationRegistry: Sendable {
             let known = Set(state.destinations.map(\.index))
             state.destinations += generation.destinations.filter { !known.contains($0.index) }
             state.retiring.formUnion(retiring.map(\.index))
-            // Under the lock, so that a lane that closes meanwhile is counted by one generation or the other.
+            // This happens under the lock, so that a lane that closes at the same time counts in the old generation or in the new one.
             openLanes.adopt(generation.destinations.map(\.lane))
             return true
         }
     }
 
-    /// Waits until every block has been handed over that belongs to an earlier generation, but not for ever; whether it has.
+    /// Waits until all blocks of earlier generations have been handed over, but not longer than the deadline. Returns true if they have.
     public func waitForBlocks(before generation: Generation, until deadline: Instant, _ clock: Clock) -> Bool {
         state.waitUntilReady { state in
             if !state.users.keys.contains(where: { $0 < generation.number }) { return .ready(true) }
@@ -73,10 +73,10 @@ public final class GenerationRegistry: Sendable {
         }
     }
 
-    /// No generation comes any more.
+    /// Refuses all further generations.
     public func end() { state.withLock { $0.isEnding = true } }
 
     public func isRetiring(_ destination: Destination) -> Bool { state.withLock { $0.retiring.contains(destination.index) } }
-    /// Whether its provider has left, or it has stopped.
+    /// Returns true if the lane's provider has left or the lane has stopped.
     public func isGone(_ destination: Destination) -> Bool { openLanes.isClosed(destination.lane) }
 }

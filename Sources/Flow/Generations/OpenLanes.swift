@@ -1,4 +1,4 @@
-// Which lanes of the current generation still have a provider. It promises that the sources are stopped when the last one has none.
+// Tracks which lanes of the current generation still have a provider. It stops the sources when the last of them closes.
 
 public import Delivery
 public import Ingest
@@ -14,19 +14,19 @@ public final class OpenLanes: Sendable {
 
     private let state = Monitor(State())
     private let stop: WakeUp
-    /// Weak, since the inbox tells the lanes when it waits, and the lanes tell this object when they close.
+    /// This reference is weak, since the inbox tells the lanes when it waits, and the lanes tell this object when they close.
     private weak let inbox: Inbox?
 
-    /// `inbox`: nil when standard input is the only source.
+    /// `inbox` is nil if standard input is the only source.
     public init(stop: WakeUp, inbox: Inbox?) {
         self.stop = stop
         self.inbox = inbox
     }
 
-    /// These are the lanes of the current generation from now on.
+    /// Sets the lanes of the current generation.
     public func adopt(_ lanes: [Lane]) { state.withLock { $0.current = lanes.map { ObjectIdentifier($0) } } }
 
-    /// The lane has no provider any more. Returns how many lanes of the current generation have one.
+    /// Records that the lane has no provider any more. Returns the number of lanes of the current generation that have one.
     public func close(_ lane: Lane) -> Int {
         let left = state.withLock { state in
             state.gone.insert(ObjectIdentifier(lane))

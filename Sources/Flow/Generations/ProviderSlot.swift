@@ -1,6 +1,6 @@
-// A provider's place in its lane, where another can take over while the lane goes on. It promises that what is under way at the
-// old one is awaited, and the old one flushed and closed, before the new one is called, but for no longer than the grace; and that
-// an old one that leaves late ends nothing.
+// The place of a provider in its lane, where another provider can take over while the lane continues. Before it calls the new provider, it
+// waits until the old one has ended what is under way, flushes it and closes it. It does not wait longer than the grace period. An old
+// provider that reports late that its destination is gone does not end the lane.
 
 public import Admission
 public import Delivery
@@ -9,11 +9,11 @@ public import Platform
 public final class ProviderSlot: Provider {
     private struct State {
         var current: any Provider
-        /// Which one it is, counted from 0.
+        /// The number of the current provider, counted from 0.
         var number = 0
-        /// The one that is to take over, and when it does at the latest.
+        /// The provider that takes over next, and the latest time at which it does.
         var next: (provider: any Provider, by: Instant)?
-        /// By number: calls that have not returned, and deliveries without an answer.
+        /// The number of calls that have not returned and of deliveries without an answer, by provider number.
         var underWay: [Int: Int] = [:]
         var handler: (@Sendable (Answer) -> Void)?
         var isClosed = false
@@ -73,7 +73,7 @@ public final class ProviderSlot: Provider {
 
     // MARK: - Taking over
 
-    /// Lets another provider take over. It returns at once.
+    /// Makes another provider take over, and returns at once.
     public func change(to provider: any Provider, within grace: Duration) {
         let deadline = clock.now() + grace
         let (old, number, replaced, isClosed) = state.withLock { state in
@@ -82,7 +82,7 @@ public final class ProviderSlot: Provider {
         }
         if isClosed { return provider.close() }
         listen(to: provider, number + 1)
-        // One that never came to its turn.
+        // This provider was replaced before it was called.
         if let replaced { return replaced.close() }
         Thread.start("hand over") { [self] in retire(old, number, by: deadline) }.detach()
     }
@@ -115,7 +115,7 @@ public final class ProviderSlot: Provider {
         }
     }
 
-    /// The provider to be called, as soon as there is one; so many times `leave` must follow.
+    /// Waits until a provider may be called, and returns it with its number. `leave` must follow `count` times.
     private func enter(_ count: Int) -> (any Provider, Int) {
         state.waitUntilReady { state in
             if let next = state.next, !state.isClosed {
@@ -138,7 +138,8 @@ public final class ProviderSlot: Provider {
 }
 
 extension BatchOutcome {
-    /// A provider that is being replaced may say that it is gone, which is true and no end.
+    /// A provider that is being replaced may report that its destination is gone. This does not end the lane: the successor delivers the
+    /// batch.
     fileprivate var forItsSuccessor: BatchOutcome {
         func outcome(_ outcome: Outcome) -> Outcome {
             if case .closed(let answer) = outcome { return .retry(answer, after: .zero) }

@@ -1,19 +1,19 @@
-// The sums of a run, over all its generations: routes by their names, providers by their lanes.
+// The counts of a run, summed over all its generations. Routes are summed by name, and providers by lane.
 
 public import Judging
 public import Platform
 public import Workers
 
 public struct Totals {
-    /// By source.
+    /// The counts of each source.
     public private(set) var sources: [SourceCounts] = []
-    /// By the numbers of all routes of the run.
+    /// The verdicts, by the numbers of all routes of the run.
     public private(set) var tally = Tally(routes: 0)
-    /// By route: how many events it judged.
+    /// The number of events that each route judged.
     public private(set) var judged: [Int] = []
-    /// By lane and route: how many events were admitted for it.
+    /// The number of events that were admitted for each lane, by lane and route.
     public private(set) var routed: [[Int]] = []
-    /// Events that an earlier run had left waiting for consent.
+    /// The number of held events that an earlier run left.
     public private(set) var resumed = 0
     public var inputFault: SystemFault?
     public var consent: ConsentCounts { sources.reduce(into: ConsentCounts()) { $0.add($1.consent) } }
@@ -35,7 +35,7 @@ public struct Totals {
         }
     }
 
-    /// An event that an earlier run had left waits for these routes.
+    /// Counts a held event that an earlier run left and that waits for these routes.
     public mutating func resume(held routes: [UInt16]) {
         resumed += 1
         for route in routes {
@@ -45,10 +45,10 @@ public struct Totals {
         }
     }
 
-    /// The routes that such events wait for, by number.
+    /// The numbers of the routes that such held events wait for.
     public private(set) var heldRoutes: Set<Int> = []
 
-    /// An event that waited has a verdict at this route; when it was admitted, these lanes got it.
+    /// Counts the verdict of this route on a held event. If the event was admitted, these lanes got it.
     public mutating func settle(held route: UInt16, as verdict: Verdict, targets: [Int] = []) {
         tally.settle(as: verdict, route: route)
         if case .admitted = verdict { count(1, of: route, to: targets) }
@@ -67,11 +67,11 @@ public struct Totals {
     }
 }
 
-/// What came from one source.
+/// The counts of one source.
 public struct SourceCounts: Sendable, Equatable {
-    /// Valid events, duplicates too.
+    /// The number of valid events, including duplicates.
     public var events = 0
-    /// Lines that were no valid event.
+    /// The number of lines that were not valid events.
     public var rejected = 0
     public var consent = ConsentCounts()
     public init() {}

@@ -1,29 +1,30 @@
-// The seam between those who take requests and the router: lines go in, one answer comes back. It promises that a sink
-// that took lines answers for them exactly once, when every event is where the configuration promises, or cannot be.
+// The interface between the listeners and file sources on one side and the router on the other. Lines go in, and one answer comes back. A
+// sink that has taken lines promises to answer exactly once: when every event is where the configuration promises, or when that is
+// impossible.
 
 public import Events
 
-/// Where a listener's events go.
+/// The receiver of the events of a source.
 public protocol EventSink: AnyObject, Sendable {
-    /// Takes whole lines, each one event, none blank. `answer` is called once, from any thread, perhaps before this returns.
-    /// `key`: which of the source's keys says what they may, counted from 1; 0: none does.
-    /// False, taking nothing and calling nothing, when there is no room now: the client is told to come back.
+    /// Takes whole lines, each one event and none blank. `answer` is called once, from any thread, perhaps before this returns. `key` is
+    /// the number of the source's key that restricts the events, counted from 1; it is 0 if no key does. Returns false, taking nothing and
+    /// calling nothing, if the sink is full. Then the client must send again later.
     func submit(_ lines: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void) -> Bool
 }
 
-/// What became of submitted lines.
+/// The result for submitted lines.
 public enum Submission: Sendable, Equatable {
-    /// Every line is where the configuration promises, save those that are no events, in rising order.
+    /// Every line is where the configuration promises, except those that are not events. They are listed in ascending order.
     case stored(invalid: [InvalidLine])
-    /// None of them could be kept now; how long the client should wait, in seconds.
+    /// None of the lines could be kept now. The value is the number of seconds that the client should wait.
     case overloaded(retryAfter: Int)
-    /// The router is ending, and none of them was kept.
+    /// The router is ending, and none of the lines was kept.
     case closing
 }
 
-/// A submitted line that is no event.
+/// A submitted line that is not an event.
 public struct InvalidLine: Sendable, Equatable {
-    /// Counted from 0 among the lines that were submitted together.
+    /// The index of the line among the lines that were submitted together, counted from 0.
     public var line: Int
     public var message: String
     public init(line: Int, message: String) {

@@ -1,6 +1,6 @@
-// Follows all files of a source, step by step: finds them, reads what was added, hands it on, and removes or lets go of what is done.
-// It never waits: each step says when the next is due at the latest. One thread at a time takes the steps; answers come from any.
-// It never lets go of a file, whatever became of its name, before all of it was answered.
+// Follows all files of a source, step by step: finds them, reads what was added, submits it, and removes or closes the files that are
+// finished. It never waits: each step returns the latest time of the next step. One thread at a time takes the steps; answers come from any
+// thread. A renamed or deleted file is never closed before the sink has answered for all of its lines.
 
 internal import CPlatform
 internal import Events
@@ -9,23 +9,23 @@ internal import Plans
 internal import Platform
 
 final class FileFollower {
-    /// What a source needs of its surroundings.
+    /// The settings and services that a source needs.
     struct Dependencies: Sendable {
         var source: Int
         var lineLimit: Int
-        /// Where places are kept; nil: nowhere.
+        /// The path of the file of places. If it is nil, places are not stored.
         var places: String?
         var clock: Clock
         var say: @Sendable (String) -> Void
-        /// Told the bytes of a line that was over the limit.
+        /// Receives the size in bytes of each line over the limit.
         var overlong: @Sendable (Int) -> Void
     }
 
-    /// How many files are open at once.
+    /// The largest number of open files.
     static let mostOpen = 512
-    /// How long a full router is left alone.
+    /// The pause before lines are submitted again to a full sink.
     static let pause = Duration.milliseconds(100)
-    /// How often places are written at most.
+    /// The shortest time between two writes of the places.
     static let keeping = Duration.milliseconds(200)
 
     private struct Answers {
@@ -36,18 +36,18 @@ final class FileFollower {
     private let plan: FileSourcePlan
     private let around: Dependencies
     private let sink: any EventSink
-    /// Called when an answer has come.
+    /// Called after each answer.
     private let wake: @Sendable () -> Void
     private let answers = Monitor(Answers())
     private var places: FilePlaces
     private var files: [FollowedFile] = []
-    /// Those that were closed to make room, and those that are not read, as they were then.
+    /// The files that were closed to make way for others, and those that are not read, with their state at that time.
     private var resting: [FileKey: FollowedFile.Sight] = [:]
     private var made = 0
     private var nextLook = Instant(nanoseconds: .min)
     private var nextKeep = Instant(nanoseconds: .min)
     private var isClosing = false
-    /// What was said already, so that it is said once.
+    /// The messages that were reported before. Each is reported once.
     private var told: Set<String> = []
 
     init(
@@ -61,7 +61,7 @@ final class FileFollower {
         places = try FilePlaces(around.places, wall: around.clock.wall, say: around.say)
     }
 
-    /// `names`: files may have come or gone. When the next step is due at the latest.
+    /// Takes one step. `names` is true if files may have appeared or disappeared. Returns the latest time of the next step.
     func step(names: Bool, poll: Duration? = nil) -> Instant {
         let now = around.clock.now()
         takeAnswers(now)
@@ -75,7 +75,7 @@ final class FileFollower {
         return min(due, keep(now))
     }
 
-    /// Takes what has been answered so far and writes the places, when no more is read.
+    /// Processes the answers so far and writes the places. Nothing is read after that.
     func finish() {
         isClosing = true
         takeAnswers(around.clock.now())
@@ -96,7 +96,7 @@ final class FileFollower {
         for pattern in plan.paths {
             for path in matches(pattern) {
                 var status = stat()
-                // What is removed must be the file itself.
+                // With `drain` the path must be the file itself, because that file is removed later.
                 guard (plan.drains ? lstat(path, &status) : stat(path, &status)) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
                 let key = FileKey(status)
                 guard named.insert(key).inserted else { continue }
@@ -117,7 +117,7 @@ final class FileFollower {
         guard mayFollow(path, key), files.count < FileFollower.mostOpen || closeLongestIdle(now) else { return }
         let number = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | (plan.drains ? O_NOFOLLOW : 0))
         guard number >= 0 else {
-            // One that is gone by now is none.
+            // A file that has disappeared in the meantime is ignored.
             if errno != ENOENT { tell("\(printable(path)): cannot be opened: \(SystemFault())") }
             return
         }
@@ -133,7 +133,7 @@ final class FileFollower {
         }
     }
 
-    /// Whether no other user has laid a link on the way to it.
+    /// Returns true if no other user has put a symbolic link into the path.
     private func mayFollow(_ path: String, _ key: FileKey) -> Bool {
         do throws(ForeignEntry) {
             let way = try SharedFolder(path, writes: false)
@@ -164,21 +164,21 @@ final class FileFollower {
 
     // MARK: - Reading
 
-    /// When it is to be looked at again.
+    /// Reads from the file, and removes it if it is finished. Returns the time at which it must be checked again.
     private func work(on file: FollowedFile, _ now: Instant) -> Instant {
         let never = Instant(nanoseconds: .max)
         guard !isClosing, !file.isPending else { return never }
         guard now >= file.notBefore else { return file.notBefore }
         do throws(SystemFault) {
             if try file.look(now) {
-                around.say("\(name): \(printable(file.path)): was cut off or written anew, and is read from its beginning")
+                around.say("\(name): \(printable(file.path)): was truncated or rewritten, and is read from its beginning")
             }
         } catch {
             tell("\(printable(file.path)): cannot be read: \(error)")
             return never
         }
         guard read(file, now) else { return never }
-        // A place is known from the first look on, also of a file of which nothing was taken yet.
+        // The place is stored from the first check on, even if nothing of the file was taken yet.
         places[file.key] = file.place
         guard !file.isPending else { return never }
         guard now >= file.notBefore else { return file.notBefore }
@@ -190,35 +190,36 @@ final class FileFollower {
         return file.notBefore > now ? file.notBefore : now + plan.idle
     }
 
-    /// What counts as an end of its last line: nothing while somebody may still write it; when it has lost its name, the end of the file.
+    /// Returns what counts as the end of the last line. Nothing does while somebody may still write to the file. If the file has lost its
+    /// name, its end does.
     private func ending(of file: FollowedFile, _ now: Instant) -> FollowedFile.Ending {
         guard now - file.changed >= plan.idle, plan.drains || file.nameless != nil, !isWritten(file) else { return .never }
         return file.nameless == nil ? .whole : .always
     }
 
-    /// Whether somebody has it open for writing, as far as the system tells.
+    /// Returns true if somebody has the file open for writing, as far as the system can tell.
     private func isWritten(_ file: FollowedFile) -> Bool {
         let held = cplatform_hold_writers(file.descriptor.number)
         if held == 1 { cplatform_release_writers(file.descriptor.number) }
         return held == 0
     }
 
-    /// False: it is not to be read at all.
+    /// Reads from the file and submits the lines. Returns false if the file must not be read at all.
     private func read(_ file: FollowedFile, _ now: Instant) -> Bool {
         let ending = ending(of: file, now)
         while true {
             var buffer = ByteBuffer()
             let piece = file.read(&buffer, lineLimit: around.lineLimit, ending: ending) { bytes in
                 around.overlong(bytes)
-                around.say("\(name): \(printable(file.path)): a line of \(grouped(bytes)) bytes is over the limit, and is passed over")
+                around.say("\(name): \(printable(file.path)): a line of \(grouped(bytes)) bytes is over the limit, and is skipped")
             }
             switch piece {
             case .again: continue
             case .nothing: return true
             case .torn(let bytes):
                 tell(
-                    "\(printable(file.path)): stays, since its last line, of \(grouped(bytes)) bytes, has not ended and is no whole event;"
-                        + " it is taken in when the rest of it has come")
+                    "\(printable(file.path)): stays, because its last line of \(grouped(bytes)) bytes has no newline and is not"
+                        + " a complete event; it is read when the rest of it has arrived")
                 return true
             case .compressed(let form):
                 refuse(file, form)
@@ -242,12 +243,12 @@ final class FileFollower {
         }
     }
 
-    /// What is compressed has no lines. It is left as it is, and looked at again when it has changed.
+    /// Stops reading compressed data, which has no lines. The file stays unchanged, and is checked again when it changes.
     private func refuse(_ file: FollowedFile, _ form: FileBeginning.Compression) {
         let path = printable(file.path)
         tell(
-            "\(path): is compressed with \(form.name), and is not read; \(form.command) '\(path)' > NAME, with a NAME that 'paths' covers,"
-                + " brings in what it holds")
+            "\(path): is compressed with \(form.name), and is not read; to read its contents, run \(form.command) '\(path)' > NAME,"
+                + " with a NAME that matches 'paths'")
         resting[file.key] = file.sight
         places[file.key] = nil
         removed.insert(file.number)
@@ -274,19 +275,19 @@ final class FileFollower {
         }
     }
 
-    // MARK: - What is done
+    // MARK: - Removing and closing
 
-    /// A file that all of was taken in goes, if nobody writes it.
+    /// Removes a file after all of it was taken, if nobody writes to it.
     private func remove(_ file: FollowedFile, _ now: Instant) {
         let path = printable(file.path)
         guard file.faults == 0 else {
             file.stays = true
-            tell("\(path): stays, since \(grouped(file.faults)) of its lines were no events")
+            tell("\(path): stays, because it contains lines that are not events: \(grouped(file.faults))")
             return
         }
         let held = cplatform_hold_writers(file.descriptor.number)
         defer { if held == 1 { cplatform_release_writers(file.descriptor.number) } }
-        // From here on nobody can add anything, where the system can hold writers.
+        // From here on nobody can add anything, provided that the system can hold back writers.
         let hasChanged = (try? file.look(now)) ?? true
         var status = stat()
         guard held != 0, !hasChanged, file.isTaken, lstat(file.path, &status) == 0, FileKey(status) == file.key else {
@@ -295,7 +296,7 @@ final class FileFollower {
         }
         guard unlink(file.path) == 0 else {
             file.stays = true
-            tell("\(path): was taken in and cannot be removed: \(SystemFault())")
+            tell("\(path): was read completely and cannot be removed: \(SystemFault())")
             return
         }
         places[file.key] = nil
@@ -309,7 +310,7 @@ final class FileFollower {
         guard let nameless = file.nameless, file.isTaken else { return false }
         let now = around.clock.now()
         guard now >= max(nameless, file.changed) + plan.idle, !isWritten(file) else { return false }
-        // Somebody may have written to it since it was read.
+        // Somebody may have written to the file after it was read.
         guard (try? file.look(now)) == false, file.changed < now else { return false }
         places[file.key] = nil
         return true
@@ -317,7 +318,7 @@ final class FileFollower {
 
     // MARK: - Places
 
-    /// When it is to be tried again.
+    /// Writes the places. Returns the time of the next attempt.
     private func keep(_ now: Instant) -> Instant {
         guard !places.isKept else { return Instant(nanoseconds: .max) }
         guard now >= nextKeep else { return nextKeep }
@@ -326,7 +327,7 @@ final class FileFollower {
             try places.keep()
             return Instant(nanoseconds: .max)
         } catch {
-            tell("\(printable(places.path ?? "")): how far files were read cannot be written: \(error)")
+            tell("\(printable(places.path ?? "")): the places of followed files cannot be written: \(error)")
             return nextKeep
         }
     }

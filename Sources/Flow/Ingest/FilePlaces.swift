@@ -1,10 +1,10 @@
-// How far each followed file was taken in, in a file of the state folder. It promises that whoever reads it finds the state after some
-// answer, whole; that a place is given only to the file that it was written for; and that damage is told and never makes a wrong place.
+// The places up to which followed files were taken, in a file of the state folder. A reader always finds the complete state after one of
+// the answers. A place is used only for the file for which it was written. Damage is reported and never leads to a wrong place.
 
 internal import Glibc
 internal import Platform
 
-/// What the system knows a file by.
+/// The identity of a file in the system: its device and inode number.
 struct FileKey: Hashable {
     var device: UInt64
     var number: UInt64
@@ -18,30 +18,30 @@ struct FileKey: Hashable {
     }
 }
 
-/// How far one file was taken in.
+/// The place up to which one file was taken.
 struct FilePlace: Equatable {
     var mark: FileMark
     var offset: Int
-    /// Of its lines so far, how many were no events.
+    /// The number of its lines so far that were not events.
     var faults: Int
 }
 
-/// Why a source cannot begin: what is known of its files cannot be used, and is not to be overwritten.
+/// The reason why a source cannot begin: the places of its files cannot be used and must not be overwritten.
 public struct FilePlacesFault: Error, Equatable {
     public var message: String
 }
 
 struct FilePlaces {
-    /// Places of files that were not seen any more are let go when there are more than this.
+    /// The number of places above which the places of files that no longer exist are removed.
     static let most = 10_000
 
-    /// nil: nothing outlives the run.
+    /// The path of the file. If it is nil, the places are lost at the end of the run.
     let path: String?
     private(set) var places: [FileKey: FilePlace] = [:]
     private(set) var isKept = true
 
-    /// What is damaged is told, set aside and costs its places: those files are read from their beginning. One of a newer version, or one
-    /// that cannot be read, stays as it is and is thrown.
+    /// Reads the places. A damaged file is reported and set aside, and the files whose places are lost are read from their beginning. A
+    /// file of a newer version, or one that cannot be read, stays as it is, and this throws.
     init(_ path: String?, wall: () -> Int64, say: (String) -> Void) throws(FilePlacesFault) {
         self.path = path
         guard let path, let bytes = try FilePlaces.contents(path) else { return }
@@ -56,8 +56,10 @@ struct FilePlaces {
             let aside = try FilePlaces.setAside(path, at: wall())
             found = places
             isKept = false
-            let count = lost.map { "of \(grouped(places.count + $0)) places \(grouped($0)) are lost" } ?? "places are lost"
-            say("\(printable(path)): is damaged: \(count), whose files are read from their beginning; it is kept as \(printable(aside))")
+            let count = lost.map { "\(grouped($0)) of \(grouped(places.count + $0)) places lost" } ?? "places lost"
+            say(
+                "\(printable(path)): is damaged: \(count), and files without a place are read from their beginning;"
+                    + " it is kept as \(printable(aside))")
         case .newer(let version):
             throw FilePlacesFault(
                 message: "\(printable(path)): is of version \(version), this program knows \(PlacesFormat.version); run the newer program,"
@@ -75,7 +77,7 @@ struct FilePlaces {
         }
     }
 
-    /// Lets go of those that are not among these, when there are very many.
+    /// Removes the places of files that are not in `seen`, if there are very many.
     mutating func prune(keeping seen: Set<FileKey>) {
         guard places.count > FilePlaces.most else { return }
         for key in places.keys where !seen.contains(key) { self[key] = nil }
@@ -89,10 +91,10 @@ struct FilePlaces {
 
     // MARK: - The file
 
-    /// nil: there is none.
+    /// Returns the contents of the file, or nil if there is none.
     private static func contents(_ path: String) throws(FilePlacesFault) -> [UInt8]? {
         func fault() -> FilePlacesFault {
-            FilePlacesFault(message: "\(printable(path)): how far files were read cannot be read: \(SystemFault())")
+            FilePlacesFault(message: "\(printable(path)): the places of followed files cannot be read: \(SystemFault())")
         }
         let number = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard number >= 0 else {
@@ -113,7 +115,7 @@ struct FilePlaces {
         }
     }
 
-    /// Gives the damaged file a second name, which stays when a sound one takes the first: a kill in between loses neither.
+    /// Gives the damaged file a second name. It stays when a valid file takes the first name, so a kill in between loses neither file.
     private static func setAside(_ path: String, at time: Int64) throws(FilePlacesFault) -> String {
         let base = "\(path).damaged-\(time / 1_000_000_000)"
         var aside = base

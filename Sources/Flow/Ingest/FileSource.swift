@@ -1,8 +1,8 @@
-// A source that reads the files which other processes write. It hands their lines to a sink, and remembers how far a file was taken in
-// only by the sink's answers: after a kill nothing is lost, and what was not answered is read again.
+// A source that reads files which other processes write. It submits their lines to a sink, and advances its place in a file only after the
+// sink's answers. So nothing is lost after a kill, and lines without an answer are read again.
 //
-// How it is used: made for a plan, `start` before or while the workers run, `quiesce` when no more is to be read, and `stop` when the
-// sink has answered everything it took: then the last answers are written down.
+// Use it as follows. Create it for a plan. Call `start` before or while the workers run. Call `quiesce` when no more may be read. Call
+// `stop` after the sink has answered everything that it took, to write the last places.
 
 internal import CPlatform
 internal import Glibc
@@ -10,9 +10,10 @@ public import Plans
 public import Platform
 
 public final class FileSource: Sendable {
-    /// So that a file that is written all the time is read in blocks and not line by line.
+    /// The time in milliseconds for which changes are collected, so that a file that is written continuously is read in blocks and not line
+    /// by line.
     private static let breath: Int32 = 20
-    /// How often names are looked through when the system cannot tell of changes.
+    /// The time between two searches for files if the system cannot report changes.
     private static let blindPoll = Duration.seconds(1)
 
     private struct Phase {
@@ -30,11 +31,11 @@ public final class FileSource: Sendable {
     private let clock: Clock
     private let awake: WakeUp
     private let phase = Monitor(Phase())
-    /// Belongs to the thread, and when that has ended to whoever has joined it.
+    /// Only the thread uses it. After the thread has ended, only the caller that joined it does.
     nonisolated(unsafe) private let follower: FileFollower
 
-    /// `places`: the file in which it is kept how far files were read; nil: the next run reads them from their beginning. It is thrown when
-    /// that file is one of a newer version, or cannot be read.
+    /// `places` is the path of the file of places. If it is nil, the next run reads all files from their beginning. Throws if that file has
+    /// a newer version or cannot be read.
     public init(
         name: String, plan: FileSourcePlan, source: Int, lineLimit: Int, places: String?, sink: any EventSink, clock: Clock = .system,
         say: @escaping @Sendable (String) -> Void, overlong: @escaping @Sendable (Int) -> Void = { _ in }
@@ -52,19 +53,19 @@ public final class FileSource: Sendable {
         follower = try FileFollower(name, plan, around, sink: sink) { [awake] in awake.raise() }
     }
 
-    /// Begins to read, on a thread of its own.
+    /// Starts reading on a separate thread.
     public func start() {
         let handle = ThreadHandle(Thread.start("files") { [self] in run() })
         phase.withLock { $0.thread = handle }
     }
 
-    /// Reads no more; what was handed on is still answered.
+    /// Stops reading. Submitted lines are still answered.
     public func quiesce() {
         phase.withLock { $0.isStopping = true }
         awake.raise()
     }
 
-    /// Ends, and writes down how far everything was answered.
+    /// Stops the source, and writes the places up to which the sink has answered.
     public func stop() {
         quiesce()
         let handle = phase.withLock { phase in
@@ -81,13 +82,13 @@ public final class FileSource: Sendable {
     private func run() {
         let number = cplatform_watch()
         let watch = Descriptor(owning: number)
-        // An order to the first step, as if all names were new.
+        // It is true at first, so that the first step searches all names.
         var hasNews = true
         var nextWatch = Instant(nanoseconds: .min)
         var poll = plan.poll
         while !phase.withLock({ $0.isStopping }) {
             if hasNews || clock.now() >= nextWatch {
-                // First watched and then looked through, so that nothing comes in between.
+                // The folders are watched before they are searched, so that no change is missed in between.
                 poll = number >= 0 && watchFolders(number) ? plan.poll : min(plan.poll, FileSource.blindPoll)
                 nextWatch = clock.now() + poll
             }
@@ -95,7 +96,7 @@ public final class FileSource: Sendable {
         }
     }
 
-    /// Whether the system told of changes.
+    /// Waits until `due`, a wake-up or a change. Returns true if the system reported changes.
     private func wait(_ watch: Int32, until due: Instant) -> Bool {
         let left = (due - clock.now()).nanoseconds / 1_000_000 + 1
         var ready = (
@@ -113,7 +114,7 @@ public final class FileSource: Sendable {
         return true
     }
 
-    /// Watches the folders in which files may come; false: not all of them can be watched.
+    /// Watches the folders in which files may appear. Returns false if some of them cannot be watched.
     private func watchFolders(_ watch: Int32) -> Bool {
         plan.paths.allSatisfy { pattern in
             let slash = pattern.utf8.lastIndex(of: UInt8(ascii: "/"))

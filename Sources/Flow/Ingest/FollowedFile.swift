@@ -1,35 +1,35 @@
-// One file that another process writes, open and read in blocks of whole lines. It promises that its offset moves only over what was
-// answered, that a line which has not ended waits, that a file which was cut off or written anew is read from its beginning, and that
-// compressed data is not taken for lines. A byte order mark is no part of the first line.
+// One file that another process writes, open and read in blocks of whole lines. Its offset advances only over lines that were answered. An
+// unfinished line waits for its end. A file that was truncated or rewritten is read from its beginning. Compressed data is never read as
+// lines. A byte order mark is not part of the first line.
 
 internal import Events
 internal import Glibc
 internal import Platform
 
 final class FollowedFile {
-    /// What reading came to.
+    /// The result of one read.
     enum Piece {
-        /// Lines, of which none is blank, and where they end in the file.
+        /// Lines, none of them blank, and the place in the file where they end.
         case lines(end: Int)
-        /// Nothing but what is left of a line that has not ended.
+        /// No complete line. There may be the beginning of one.
         case nothing
-        /// There may be more at once.
+        /// Nothing, but there may be more at once.
         case again
-        /// A last line of that many bytes, which has not ended and is no whole event.
+        /// An unfinished last line of that many bytes, which is not a complete event.
         case torn(Int)
         case compressed(FileBeginning.Compression)
         case failed(SystemFault)
     }
 
-    /// When a last line without a newline counts as ended.
+    /// The condition under which a last line without a newline counts as ended.
     enum Ending {
         case never
-        /// When it is a whole event: nothing more can come of it but its newline.
+        /// It is a complete event, so that only its newline can be missing.
         case whole
         case always
     }
 
-    /// What tells that a file was not touched.
+    /// The values that show whether a file was changed.
     struct Sight: Equatable {
         var size: Int
         var modified: Int64
@@ -45,34 +45,34 @@ final class FollowedFile {
 
     let key: FileKey
     let descriptor: Descriptor
-    /// Tells its answers from those of others.
+    /// The number that distinguishes its answers from those of other files.
     let number: Int
     var path: String
-    /// When it lost its name, if it has.
+    /// The time at which the file lost its name. It is nil if it has one.
     var nameless: Instant?
-    /// Everything before it was answered.
+    /// The place up to which everything was answered.
     private(set) var offset: Int
     private(set) var faults: Int
     private(set) var mark: FileMark
-    /// Where what is being answered for ends, and the mark when it was read.
+    /// The end of the lines that wait for an answer, and the mark when they were read.
     private var pending: (end: Int, mark: FileMark)?
-    /// How many bytes behind the offset belong to a line over the limit whose end was not found yet.
+    /// The number of bytes after the offset that belong to a line over the limit whose end was not found yet.
     private var overlong = 0
-    /// What was found when it was looked at last; nil: it never was.
+    /// The values at the last look. It is nil before the first one.
     private(set) var sight: Sight?
     var size: Int { sight?.size ?? 0 }
-    /// With which ending nothing more could be read of it as it was when it was looked at last; nil: there may be more.
+    /// The ending with which nothing more could be read after the last look. It is nil if there may be more.
     private var exhausted: Ending?
     private(set) var changed: Instant
-    /// Not to be read or removed before.
+    /// The earliest time at which it may be read or removed.
     var notBefore = Instant(nanoseconds: .min)
-    /// Whether it was said why it is not removed.
+    /// True if the reason why it is not removed was reported.
     var stays = false
 
     var isPending: Bool { pending != nil }
-    /// Whether everything in it was answered.
+    /// True if everything in it was answered.
     var isTaken: Bool { pending == nil && offset == size }
-    /// Whether it need not be open until it grows.
+    /// True if the file may be closed until it changes.
     var canRest: Bool { pending == nil && overlong == 0 && (offset == size || exhausted != nil) }
     var place: FilePlace { FilePlace(mark: mark, offset: offset, faults: faults) }
 
@@ -90,7 +90,7 @@ final class FollowedFile {
         changed = now
     }
 
-    /// Looks at its size; true: it was cut off or written anew, and is read from its beginning.
+    /// Updates the size. Returns true if the file was truncated or rewritten; then it is read from its beginning.
     func look(_ now: Instant) throws(SystemFault) -> Bool {
         var status = stat()
         guard fstat(descriptor.number, &status) == 0 else { throw SystemFault() }
@@ -110,7 +110,8 @@ final class FollowedFile {
 
     // MARK: - Reading
 
-    /// Reads the next whole lines into the buffer, which is empty. `ending`: when a last line that has not ended counts as ended.
+    /// Reads the next whole lines into the buffer, which must be empty. `ending` is the condition under which an unfinished last line
+    /// counts as ended.
     func read(_ buffer: inout ByteBuffer, lineLimit: Int, ending: Ending, skipped: (Int) -> Void) -> Piece {
         if exhausted == ending { return .nothing }
         let piece = readOn(&buffer, lineLimit: lineLimit, ending: ending, skipped: skipped)
@@ -155,7 +156,7 @@ final class FollowedFile {
         }
     }
 
-    /// Whether the end of the file was reached.
+    /// Appends bytes of the file. Returns true if the end of the file was reached.
     private func fill(_ buffer: inout ByteBuffer, from: Int, upTo most: Int) throws(SystemFault) -> Bool {
         buffer.reserve(most - buffer.count)
         while buffer.count < most {
@@ -186,11 +187,11 @@ final class FollowedFile {
         faults += 1
         overlong = 0
         offset = end
-        // A mark that stands further back is true as well.
+        // An older mark, which ends earlier, is valid too.
         mark = (try? FileMark(descriptor.number, upTo: end)) ?? mark
     }
 
-    /// Whether the line, which is the only one, is a whole event, or blank.
+    /// Returns true if the only line in the buffer is a complete event or blank.
     private func isWhole(_ buffer: inout ByteBuffer, from start: Int) -> Bool {
         if isBlank(buffer, start..<(buffer.count - 1)) { return true }
         buffer.reserve(Block.padding)
@@ -205,7 +206,7 @@ final class FollowedFile {
         return end == 0 ? nil : end
     }
 
-    /// Leaves out blank lines and those over the limit, and notes what is now to be answered for.
+    /// Removes blank lines and those over the limit, and notes the range that waits for an answer.
     private func take(
         _ buffer: inout ByteBuffer, _ range: Range<Int>, _ lineLimit: Int, _ skipped: (Int) -> Void
     ) throws(SystemFault) -> Piece {
@@ -245,7 +246,7 @@ final class FollowedFile {
 
     // MARK: - Answers
 
-    /// What was read last is where it should be.
+    /// Advances the offset over the lines that were read last, after their answer.
     func settle(faults more: Int) {
         guard let pending else { return }
         offset = pending.end
@@ -254,6 +255,6 @@ final class FollowedFile {
         self.pending = nil
     }
 
-    /// What was read last is to be read again.
+    /// Makes the next read return the last lines again.
     func giveBack() { pending = nil }
 }

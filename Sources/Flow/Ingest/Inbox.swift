@@ -1,12 +1,13 @@
-// Where sources that run by themselves leave lines until a worker has time for them: requests of a listener, files that are followed,
-// standard input beside them. It promises that lines which were taken are judged in the order in which they came, that it holds no
-// more than it was allowed, and that whoever asked is answered once: also when no worker comes for longer than a client waits.
+// The queue between sources with their own threads and the workers. The sources are listeners, followed files, and standard input beside
+// them. Lines are judged in the order in which they arrived. The inbox holds no more bytes than its limit, except for one larger submission
+// and for lines that are put after the closing. Every submitter is answered once, even if no worker comes within the time that a client
+// waits.
 
 public import Events
 public import Platform
 
 public final class Inbox: EventSink, Sendable {
-    /// A part of a block that was submitted as one.
+    /// The part of a block that was submitted together.
     public struct Portion: Sendable {
         public var lines: Int
         public var answer: @Sendable (Submission) -> Void
@@ -17,20 +18,20 @@ public final class Inbox: EventSink, Sendable {
     }
 
     public struct Limits: Sendable {
-        /// The bytes that may wait, of all sources; one submission may be larger when nothing else waits.
+        /// The largest number of waiting bytes of all sources together. A submission may be larger if nothing else waits.
         public var bytes = 32_000_000
-        /// How long a submission waits for a worker before it is given back.
+        /// The time that a submission waits for a worker before it is given back.
         public var patience = Duration.seconds(10)
-        /// How many seconds a client should wait before it comes again.
+        /// The number of seconds that a client should wait before it sends again.
         public var pause = 1
-        /// A block is not filled further when it has so many bytes.
+        /// The size in bytes from which on nothing more is added to a block.
         public var block = 256 << 10
         public init() {}
     }
 
     private final class Item: Sendable {
         nonisolated(unsafe) var text: ByteBuffer
-        /// Of a line that was over the limit and is gone: its bytes.
+        /// The size in bytes of a discarded line over the limit. It is nil for lines.
         let overlong: Int?
         let source: Int
         let key: Int
@@ -58,13 +59,13 @@ public final class Inbox: EventSink, Sendable {
 
     private struct State {
         var items: [Item] = []
-        /// The first that waits.
+        /// The index of the first waiting item.
         var first = 0
         var bytes = 0
-        /// Sources that put what they read, and have not ended.
+        /// The number of sources that have joined and not left.
         var feeders = 0
         var isClosed = false
-        /// Whether a worker waits for lines.
+        /// True if a worker waits for lines.
         var isHungry = true
 
         var isEmpty: Bool { first == items.count }
@@ -89,14 +90,15 @@ public final class Inbox: EventSink, Sendable {
     private let onPause: @Sendable (Bool) -> Void
     private let state = Monitor(State())
     private let latency = Monitor(Histogram.times)
-    /// Whether somebody looks after those that have waited too long.
+    /// The state of the thread that gives back submissions that have waited too long.
     private let watch = Monitor(Watch())
     private struct Watch {
         var isAwake = false
         var isOver = false
     }
 
-    /// `onPause` is told true when a worker has nothing to do, and false when it has again; at first it counts as paused.
+    /// `onPause` is called with true when a worker has nothing to do, and with false when it has work again. At first the inbox counts as
+    /// paused.
     public init(limits: Limits = Limits(), clock: Clock = .system, onPause: @escaping @Sendable (Bool) -> Void = { _ in }) {
         self.limits = limits
         self.clock = clock
@@ -128,7 +130,7 @@ public final class Inbox: EventSink, Sendable {
         return true
     }
 
-    /// A source that puts what it reads; `leave` must follow. What it puts is taken also after the closing.
+    /// Registers a source that calls `put`. It must call `leave` later. The inbox takes its lines even after `close`.
     public func join() { state.withLock { $0.feeders += 1 } }
 
     public func leave() {
@@ -136,12 +138,12 @@ public final class Inbox: EventSink, Sendable {
         state.wake()
     }
 
-    /// Adds lines, waiting while there is no room; nobody is answered.
+    /// Adds lines, and waits while the inbox is full. Nobody is answered.
     public func put(_ lines: consuming ByteBuffer, source: Int) {
         add(Item(lines, source: source, since: clock.now(), deadline: Instant(nanoseconds: .max), answer: nil))
     }
 
-    /// Adds that a line of so many bytes was over the limit and is gone.
+    /// Adds a report that a line of so many bytes was over the limit and was discarded.
     public func put(overlong bytes: Int, source: Int) {
         let now = clock.now()
         add(Item(ByteBuffer(), overlong: bytes, source: source, since: now, deadline: Instant(nanoseconds: .max), answer: nil))
@@ -157,7 +159,7 @@ public final class Inbox: EventSink, Sendable {
         state.wake()
     }
 
-    /// No more is taken, but for what sources put that have not left; what waits is judged.
+    /// Refuses new submissions. Lines of sources that have not left are still taken, and waiting lines are still judged.
     public func close() {
         state.withLock { $0.isClosed = true }
         state.wake()
@@ -165,23 +167,23 @@ public final class Inbox: EventSink, Sendable {
         watch.wake()
     }
 
-    /// How much waits.
+    /// The waiting submissions and their bytes.
     public var waiting: (submissions: Int, bytes: Int) { state.withLock { ($0.items.count - $0.first, $0.bytes) } }
 
-    /// How long submissions took from their coming to their answer, in nanoseconds.
+    /// The times from submission to answer, in nanoseconds.
     public var latencies: Histogram { latency.withLock { $0 } }
 
     // MARK: - Workers
 
-    /// Fills the block with what waits of one source and key, waiting only while there is nothing; one worker at a time. `portions` gets one
-    /// for each submission, in the order of the lines.
+    /// Fills the block with waiting lines of one source and key, and waits only if there are none. Only one worker at a time may call this.
+    /// `portions` gets one element for each submission, in the order of the lines.
     public func next(_ block: inout Block, _ portions: inout [Portion]) -> Intake {
         block.removeAll()
         portions.removeAll(keepingCapacity: true)
         guard let first = takeFirst() else { return .end }
         block.source = first.source
         block.key = first.key
-        // Those that put may wait for the room.
+        // Sources in `put` may wait for free space.
         defer { state.wake() }
         if let bytes = first.overlong { return .overlong(bytes: bytes) }
         swap(&block.text, &first.text)
@@ -205,7 +207,7 @@ public final class Inbox: EventSink, Sendable {
             })
     }
 
-    /// The next submission begins on a line of its own.
+    /// Ends the last line, so that the next submission begins on a new line.
     private static func end(_ block: inout Block) {
         if block.count > 0, block.text.base[block.count - 1] != UInt8(ascii: "\n") { block.text.append(UInt8(ascii: "\n")) }
     }
@@ -239,7 +241,7 @@ public final class Inbox: EventSink, Sendable {
 
     // MARK: - Patience
 
-    /// Somebody looks after what waits only while something does, and a while longer: an idle router is not woken.
+    /// Wakes the watching thread if it sleeps. It sleeps if nothing has waited for some time, so that it does not wake an idle router.
     private func wakeWatch() {
         let wasAsleep = watch.withLock { watch in
             defer { watch.isAwake = true }
@@ -248,7 +250,7 @@ public final class Inbox: EventSink, Sendable {
         if wasAsleep { watch.wake() }
     }
 
-    /// Gives back what has waited too long, until the inbox is closed. For a thread of its own.
+    /// Gives back submissions that have waited too long, until the inbox is closed. It needs a separate thread.
     public func keepWatch() {
         while true {
             let isOver = watch.waitUntilReady { watch in watch.isOver ? .ready(true) : watch.isAwake ? .ready(false) : .notBefore(nil) }
@@ -259,7 +261,8 @@ public final class Inbox: EventSink, Sendable {
                 state.items[state.first...].first { $0.answer != nil }?.deadline ?? (state.isEmpty ? nil : now + limits.patience)
             }
             guard let next else {
-                // What came since was seen by nobody: it is looked for once more before the next sleep without end.
+                // A source may have submitted lines after the check above. It found `isAwake` true, so it woke nobody. Therefore this
+                // checks again after clearing `isAwake` and before sleeping without limit.
                 watch.withLock { $0.isAwake = false }
                 if !state.withLock({ $0.isEmpty }) { watch.withLock { $0.isAwake = true } }
                 continue
@@ -283,7 +286,7 @@ public final class Inbox: EventSink, Sendable {
     }
 }
 
-/// How many lines there are, the last one counted also when it is not ended.
+/// Returns the number of lines. The last line counts even if it has no newline.
 private func countLines(_ bytes: UnsafeRawBufferPointer) -> Int {
     let ends = bytes.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
     return bytes.isEmpty || bytes.last == UInt8(ascii: "\n") ? ends : ends + 1

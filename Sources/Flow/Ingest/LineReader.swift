@@ -1,20 +1,21 @@
-// Reads a descriptor in blocks of whole lines: a pipe, a file, a terminal, a device. It promises that every byte of
-// the input is in exactly one block, save lines over the limit, which are counted and let go without being held, and a byte order
-// mark at its very beginning, which is no part of the first line.
+// Reads a descriptor in blocks of whole lines: a pipe, a file, a terminal, a device. Every byte of the input is in exactly one block, with
+// three exceptions. Lines over the limit are counted and discarded without being held. A byte order mark at the beginning is not part of
+// the first line. A line that a stop or a fault cuts off is discarded.
 
 public import Events
 internal import Glibc
 public import Platform
 
-/// What one read brought.
+/// The result of one read.
 public enum Intake: Equatable, Sendable {
-    /// Whole lines are in the buffer.
+    /// The buffer holds whole lines.
     case lines
-    /// A line of that many bytes was over the limit and is gone. The buffer is empty.
+    /// A line of that many bytes was over the limit and was discarded. The buffer is empty.
     case overlong(bytes: Int)
-    /// No more will come.
+    /// The input has ended.
     case end
-    /// Reading was stopped. A line that had not ended yet, of that many bytes, was left; 0: none was, though the input may have gone on.
+    /// Reading was stopped. `unfinished` is the size of the unfinished line that was discarded. It is 0 if there was none, even if the
+    /// input goes on.
     case stopped(unfinished: Int)
     /// The input could not be read.
     case failed(SystemFault)
@@ -27,15 +28,15 @@ public struct LineReader: ~Copyable, Sendable {
     private let stop: WakeUp
     private let onPause: @Sendable (Bool) -> Void
     private var isPaused = true
-    /// The beginning of a line whose end has not been read yet.
+    /// The beginning of a line whose end was not read yet.
     private var carry = ByteBuffer()
     private var isAtStart = true
     private var isAtEnd = false
     private var isStopped = false
     private var fault: SystemFault?
 
-    /// Reading ends early, between two lines, when `stop` is raised. `onPause` is told true when there is no
-    /// input to be had at once, before it is waited for, and false when input flows again; at first it counts as paused.
+    /// Reading ends early, between two lines, when `stop` is raised. `onPause` is called with true when no input is available at once,
+    /// before the wait, and with false when input flows again. At first the reader counts as paused.
     public init(
         descriptor: Int32, lineLimit: Int, blockSize: Int = 256 << 10, stop: WakeUp,
         onPause: @escaping @Sendable (Bool) -> Void = { _ in }
@@ -48,7 +49,7 @@ public struct LineReader: ~Copyable, Sendable {
         widenPipe(descriptor, to: 1 << 20)
     }
 
-    /// Fills the buffer with the lines that are there, waiting only while there is none.
+    /// Fills the buffer with the available lines, and waits only if there are none.
     public mutating func next(_ buffer: inout ByteBuffer) -> Intake {
         buffer.removeAll()
         buffer.append(contentsOf: carry.bytes)
@@ -64,7 +65,7 @@ public struct LineReader: ~Copyable, Sendable {
             searched = buffer.count
             if searched > lineLimit { return skipLine(&buffer) }
             if !isAtEnd, fill(&buffer) { continue }
-            // What a stop or a fault cut off is no line.
+            // A line that a stop or a fault cut off does not count as a line.
             if isStopped || fault != nil { return cutOff(&buffer) }
             dropMark(&buffer)
             if buffer.isEmpty { return .end }
@@ -84,13 +85,14 @@ public struct LineReader: ~Copyable, Sendable {
     }
 
     private func cutOff(_ buffer: inout ByteBuffer) -> Intake {
-        // The end of a line that was read in part may be there already: then it had ended, and is left with all that follows it.
+        // If more input is available, it may contain the end of this line. Then the line is not unfinished: it is left unread together with
+        // everything after it.
         let unfinished = isMoreToRead ? 0 : buffer.count
         buffer.removeAll()
         return fault.map(Intake.failed) ?? .stopped(unfinished: unfinished)
     }
 
-    /// Reads on without keeping anything until the line that fills the buffer has ended.
+    /// Reads and discards until the end of the line that fills the buffer.
     private mutating func skipLine(_ buffer: inout ByteBuffer) -> Intake {
         isAtStart = false
         var skipped = buffer.count
@@ -107,7 +109,7 @@ public struct LineReader: ~Copyable, Sendable {
         }
     }
 
-    /// Waits for input and appends what one read gives; false at the end, at a fault or when stopped.
+    /// Waits for input and appends the result of one read. Returns false at the end, after a fault, or when stopped.
     private mutating func fill(_ buffer: inout ByteBuffer) -> Bool {
         buffer.reserve(blockSize)
         while true {
@@ -141,7 +143,7 @@ public struct LineReader: ~Copyable, Sendable {
         return false
     }
 
-    /// Whether bytes of the input wait to be read; its end is none.
+    /// True if bytes of the input can be read now. The end of the input does not count.
     private var isMoreToRead: Bool {
         var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&ready, 1, 0) > 0 && ready.revents & Int16(POLLIN) != 0
@@ -153,7 +155,7 @@ public struct LineReader: ~Copyable, Sendable {
         onPause(paused)
     }
 
-    /// One past the last newline at or after `from`.
+    /// Returns the place after the last newline at or after `from`.
     private func lastLineEnd(_ buffer: borrowing ByteBuffer, from: Int) -> Int? {
         var end = buffer.count
         while end > from {

@@ -1,6 +1,6 @@
-// The text of a file of places: a title, a line for each file, and an end. It promises that what is read is what was written: every line
-// has a checksum of its own, and the end one of all of them with their number, so that a byte that changed, a line that is missing and an
-// end that was cut off are noticed. Version 1 had none of these; its places are taken as they are.
+// The text of a file of places: a title, a line for each file, and an end. It is read exactly as it was written, or the damage is noticed.
+// Every line has its own checksum, and the end has the number of lines and a checksum of all of them. This reveals changed bytes, missing
+// lines and a missing end. Version 1 had no checksums, so its places are used unchecked.
 
 internal import Platform
 
@@ -10,9 +10,9 @@ enum PlacesFormat {
 
     enum Found: Equatable {
         case whole([FilePlace])
-        /// Of version 1.
+        /// The places of a file of version 1.
         case old([FilePlace])
-        /// What is still sound, and how many are lost, if that is known.
+        /// The valid places, and the number of lost ones if it is known.
         case damaged([FilePlace], lost: Int?)
         case newer(Int)
     }
@@ -31,7 +31,7 @@ enum PlacesFormat {
 
     static func read(_ bytes: [UInt8]) -> Found {
         var lines = bytes.split(separator: 0x0a, omittingEmptySubsequences: false)
-        // Behind the last newline there is nothing.
+        // There is nothing after the last newline.
         let isEnded = lines.popLast()?.isEmpty ?? false
         guard let first = lines.first else { return .damaged([], lost: nil) }
         if first.elementsEqual("\(name) 1".utf8) { return isEnded ? readOld(lines.dropFirst()) : .damaged([], lost: nil) }
@@ -75,10 +75,10 @@ enum PlacesFormat {
 
     // MARK: - Checksums
 
-    /// The line with its checksum and its newline.
+    /// Returns the line with its checksum and a newline.
     static func sealed(_ line: String) -> [UInt8] { Array("\(line) \(hexadecimal(fnv1a(line.utf8)))\n".utf8) }
 
-    /// The line without its checksum; nil: they do not agree.
+    /// Returns the line without its checksum, or nil if the checksum is wrong.
     private static func opened(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard let space = line.lastIndex(of: 0x20) else { return nil }
         return line[(space + 1)...].elementsEqual(hexadecimal(fnv1a(line[..<space])).utf8) ? line[..<space] : nil

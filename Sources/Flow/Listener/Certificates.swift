@@ -1,5 +1,5 @@
-// The certificate, key and authorities of a listener, read once at its start. The key is never shown, and refused when
-// others could have read it.
+// Reads the certificate, the key and the authorities of a listener once, at its start. The key is never printed, and it is refused if other
+// users can read it.
 
 internal import Glibc
 internal import Plans
@@ -20,9 +20,9 @@ extension HTTPListener {
         guard number >= 0 else { throw fault("cannot be read: \(SystemFault())") }
         let descriptor = Descriptor(owning: number)
         var status = stat()
-        guard fstat(descriptor.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw fault("is no file") }
+        guard fstat(descriptor.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw fault("is not a file") }
         guard status.st_size <= HTTPListener.largestPEM else { throw fault("is too large for a certificate or key") }
-        if isSecret, status.st_mode & 0o007 != 0 { throw fault("can be read by every user; take that away: chmod o= FILE") }
+        if isSecret, status.st_mode & 0o007 != 0 { throw fault("can be read by every user; remove that permission: chmod o= FILE") }
         var text = [CChar](repeating: 0, count: Int(status.st_size) + 1)
         let count = text.withUnsafeMutableBytes { Glibc.read(descriptor.number, $0.baseAddress, Int(status.st_size)) }
         guard count == Int(status.st_size) else { throw fault("cannot be read") }

@@ -1,10 +1,10 @@
-// Ends the connections whose deadline has passed. It sleeps until the earliest deadline and for ever when there is none:
-// an idle listener wakes nobody. A connection is shut down and not closed, so that its owner is the one to let go of it.
+// Ends the connections whose deadline has passed. The thread sleeps until the earliest deadline, or without a limit if there is none, so an
+// idle listener causes no wake-ups. A connection is only shut down here and never closed: closing it is left to its owner.
 
 internal import Glibc
 internal import Platform
 
-/// A connection, from its first byte to its last.
+/// A connection that is open.
 final class Peer: Sendable {
     let descriptor: Int32
     let number: Int
@@ -16,11 +16,12 @@ final class Peer: Sendable {
 
 final class ConnectionWatch: Sendable {
     private struct Table {
-        /// By number; nil has no deadline, as while we work and the client waits.
+        /// The deadlines by connection number. An entry is nil if no deadline applies, for example while the router works and the client
+        /// waits.
         var deadlines: [Instant?] = []
         var descriptors: [Int32] = []
         var free: [Int] = []
-        /// Not after the earliest of them.
+        /// A time not later than the earliest deadline. It is nil if there is no deadline.
         var next: Instant?
         var open = 0
         var cut = 0
@@ -32,7 +33,7 @@ final class ConnectionWatch: Sendable {
 
     init(clock: Clock) { self.clock = clock }
 
-    /// How many connections are open, and how many were ended for being slow.
+    /// The number of open connections, and the number that were ended because they were slow.
     var counts: (open: Int, cut: Int) { table.withLock { ($0.open, $0.cut) } }
 
     func opened(_ descriptor: Int32, deadline: Instant) -> Peer {
@@ -50,7 +51,8 @@ final class ConnectionWatch: Sendable {
         return Peer(descriptor: descriptor, number: number)
     }
 
-    /// Before the descriptor is closed, so that another connection's is never shut down in its place.
+    /// Removes a connection. Call this before its descriptor is closed: otherwise a new connection could get the same descriptor and be
+    /// shut down instead.
     func closed(_ peer: Peer) {
         table.withLock { table in
             table.open -= 1
@@ -72,7 +74,7 @@ final class ConnectionWatch: Sendable {
         if isEarlier { table.wake() }
     }
 
-    /// Ends all that are overdue.
+    /// Shuts down all connections whose deadline has passed.
     func sweep() {
         let now = clock.now()
         table.withLock { table in
@@ -91,7 +93,7 @@ final class ConnectionWatch: Sendable {
         }
     }
 
-    /// Sweeps whenever a deadline has come, until `end`.
+    /// Sweeps at each deadline until `end` is called.
     func run() {
         while true {
             let clock = clock

@@ -1,4 +1,4 @@
-// Undoes the content codings of a body within its limits: a bomb costs no more memory than a good body may.
+// Decodes the content codings of a body within its limits. A decompression bomb uses no more memory than a valid body may.
 
 internal import CDecoders
 internal import Events
@@ -6,11 +6,11 @@ internal import Plans
 
 enum ContentCoding {
     static let accepted = "gzip, deflate, zstd, br"
-    /// What a body may become whatever its ratio.
+    /// The decoded size in bytes that is always allowed, whatever the ratio.
     static let freeBytes = 1_000_000
     private static let step = 64 << 10
 
-    /// The codings of a Content-Encoding header in the order in which they were laid on.
+    /// Returns the codings of a Content-Encoding header in the order in which they were applied.
     static func parse(_ header: String, most: Int) throws(Refusal) -> [cdecoders_coding] {
         var codings: [cdecoders_coding] = []
         for word in header.split(separator: ",") {
@@ -22,12 +22,12 @@ enum ContentCoding {
             case "br": codings.append(CDECODERS_BROTLI)
             default: throw .unknownCoding("expected a Content-Encoding among \(accepted)")
             }
-            guard codings.count <= most else { throw .unknownCoding("more than \(most) codings over each other in Content-Encoding") }
+            guard codings.count <= most else { throw .unknownCoding("Content-Encoding names more than \(most) codings") }
         }
         return codings
     }
 
-    /// `grow` is asked before more memory is used for what comes out, and refuses by throwing.
+    /// Decodes the body. `grow` is called before more memory is used for the output, and throws to refuse it.
     static func decode(
         _ body: consuming ByteBuffer, _ codings: [cdecoders_coding], limits: HTTPLimits, grow: (Int) throws(Refusal) -> Void
     ) throws(Refusal) -> ByteBuffer {
@@ -50,7 +50,7 @@ enum ContentCoding {
         var input: UnsafePointer<UInt8>? = UnsafePointer(body.base)
         var inputSize = body.count
         while true {
-            // One byte over the limit tells that there is more.
+            // One byte beyond the limit proves that the body is too long.
             let room = min(step, most + 1 - decoded.count)
             if decoded.count + room > decoded.capacity {
                 try grow(max(decoded.capacity, room))
@@ -68,7 +68,7 @@ enum ContentCoding {
                         : "the body has more than \(limits.decoded) bytes when it is decoded")
             }
             if state == CDECODERS_END { return decoded }
-            // Neither side moved: the body was cut off.
+            // If neither side made progress, the body was cut off.
             if state == CDECODERS_BROKEN || (inputSize == before && outputSize == room) {
                 throw .malformed("the body is not what its Content-Encoding says")
             }

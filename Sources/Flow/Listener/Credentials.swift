@@ -1,10 +1,11 @@
-// The keys that clients send, held against those of the configuration. A comparison takes the same time wherever two keys
-// differ, and whichever of them is meant.
+// Compares the keys that clients send with those of the configuration. The time of a comparison depends neither on where two keys differ
+// nor on which configured key matches.
 
 internal import Plans
 
 enum Credentials {
-    /// The key of an Authorization header: after `Bearer`, or the user name of `Basic`, or its password when there is no name.
+    /// Returns the key of an Authorization header: the value after `Bearer`, or the user name of `Basic`, or its password if the user name
+    /// is empty.
     static func key(_ authorization: String?) -> [UInt8]? {
         guard let authorization, let space = authorization.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
         let scheme = authorization[..<space].lowercased()
@@ -58,8 +59,8 @@ struct KeyRing: Sendable {
         isOpen = plan.isOpen || plan.keys.isEmpty
     }
 
-    /// Whether who sends this key may use the dialect. Which key it is, counted from 1, when it bounds the routes or may
-    /// write the ledger; else 0.
+    /// Checks that the sender of this key may use the dialect. Returns the number of the key, counted from 1, if the key limits the routes
+    /// or may write the ledger; otherwise 0.
     @discardableResult func judge(_ sent: [UInt8]?, dialect: String) throws(Refusal) -> Int {
         if isOpen { return 0 }
         guard let sent else { throw .noKey }
@@ -72,7 +73,7 @@ struct KeyRing: Sendable {
         return keys[found].routes == nil && keys[found].consent == nil ? 0 : found + 1
     }
 
-    /// As long for any two keys as what was sent is long.
+    /// Compares two keys. The time depends only on the length of the sent key.
     static func isSame(_ sent: [UInt8], _ secret: [UInt8]) -> Bool {
         var difference = sent.count ^ secret.count
         for index in sent.indices { difference |= Int(sent[index] ^ (secret.isEmpty ? 0 : secret[index % secret.count])) }

@@ -1,5 +1,5 @@
-// One request and its reply. The daemon's thread owns it until it is suspended, one worker until it is answered, and then
-// the daemon's thread again: its members need no lock, since each hands it on through one.
+// One request and its reply. The daemon's thread owns it until it is suspended, then a worker until it is answered, and then the daemon's
+// thread again. Its members need no lock, because each owner passes it on through a lock.
 
 internal import CMicrohttpd
 internal import Events
@@ -10,22 +10,22 @@ final class Exchange: @unchecked Sendable {
     let uri: String
     var head: RequestHead
     var service: (any Service)?
-    /// Set when the request is not to be taken; the rest of its body is read and let go.
+    /// The reason for a refusal. Once it is set, the rest of the body is read and discarded.
     var refusal: Refusal?
     var reply: Reply?
     var body = ByteBuffer()
     var received = 0
     var start = Instant(nanoseconds: 0)
-    /// When its head was read, in nanoseconds since 1970.
+    /// The time at which its head was read, in nanoseconds since 1970.
     var arrival: Int64 = 0
-    /// The client's address, when the configuration asks for it.
+    /// The client's address. It is nil unless the configuration asks for it.
     var ip: String?
-    /// Which key bounds the routes that its events may take, counted from 1; 0: none does.
+    /// The number of the key, counted from 1, if the key limits the routes of the events or may write the ledger; otherwise 0.
     var key = 0
-    /// The bytes of the budget that it holds.
+    /// The number of bytes that it holds of the budget.
     var held = 0
     var connection: cmicrohttpd_connection?
-    /// It counts among those that a stop waits for.
+    /// True if it counts among the requests for which a stop waits.
     var isCounted = false
 
     init(uri: String, limits: HTTPLimits) {
@@ -41,7 +41,7 @@ final class Exchange: @unchecked Sendable {
         return taken
     }
 
-    /// Takes a piece of the body; false when the memory for all bodies is spent.
+    /// Appends a piece of the body. Returns false if the memory for all bodies is used up.
     func append(_ piece: UnsafeRawBufferPointer, budget: MemoryBudget) -> Bool {
         if body.count + piece.count > body.capacity {
             let growth = max(body.capacity, piece.count)

@@ -1,4 +1,4 @@
-// What the daemon's thread asks of a listener: a connection began, a head was read, a piece of a body came, a reply has gone.
+// The callbacks of the daemon's thread: a connection began, a head was read, a piece of a body arrived, a reply was sent.
 
 internal import CMicrohttpd
 internal import Events
@@ -47,11 +47,11 @@ extension HTTPListener {
         Unmanaged<HTTPListener>.fromOpaque(context!).takeUnretainedValue()
     }
 
-    /// The head was read.
+    /// Handles the head of a request. Returns false if the connection must end.
     private func begin(_ exchange: Exchange, _ peer: Peer, _ method: String, _ version: String) -> Bool {
         exchange.start = clock.now()
         exchange.arrival = clock.wall()
-        // Before it counts as a request: from then on its body's deadlines hold.
+        // This comes before the request is counted, so that the deadlines of the body hold for every request that is counted.
         watch.set(peer, pacing.body(start: exchange.start, received: 0, now: exchange.start))
         if plan.addsIP { exchange.ip = PeerAddress.of(peer.descriptor) }
         let isClosing = state.withLock { state in
@@ -80,14 +80,14 @@ extension HTTPListener {
             exchange.refusal = error
         }
         if exchange.refusal == nil && exchange.reply == nil { return true }
-        // The answer goes out before the body comes when the client asks for it, or when the body could not be read in peace.
+        // The answer is sent before the body is read if the client waits for it, or if the body is far too long or has no clear end.
         let waits = exchange.request.header("expect") != nil
         let isHuge = (length ?? 0) / HTTPListener.mostDiscarded > plan.limits.body
         guard exchange.head.mustClose || isHuge || (waits && length != 0) else { return true }
         return conclude(exchange, peer, closing: true)
     }
 
-    /// Whether what was asked for is there, and the client may have it.
+    /// Checks that the requested path exists and that the client may use it.
     private func judge(_ exchange: Exchange) throws(Refusal) {
         let request = exchange.request
         if plan.tls?.clients != nil, cmicrohttpd_is_trusted(exchange.connection) == 0 { throw .noCertificate }
@@ -100,7 +100,7 @@ extension HTTPListener {
         exchange.service = service
         switch request.method {
         case "POST": break
-        // Browsers send no key with the question whether they may.
+        // Browsers send no key with a preflight.
         case "OPTIONS":
             exchange.reply = origins.reply(to: request, methods: methods)
             return
@@ -117,7 +117,7 @@ extension HTTPListener {
         if let coding = request.header("content-encoding") { _ = try ContentCoding.parse(coding, most: plan.limits.codings) }
     }
 
-    /// A piece of the body.
+    /// Takes a piece of the body. Returns false if the connection must end.
     private func take(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange, _ peer: Peer) -> Bool {
         exchange.received += piece.count
         watch.set(peer, pacing.body(start: exchange.start, received: exchange.received, now: clock.now()))
@@ -134,13 +134,13 @@ extension HTTPListener {
         return exchange.received / HTTPListener.mostDiscarded <= plan.limits.body
     }
 
-    /// The request is whole, or has been answered.
+    /// Answers the request if its answer is known, and passes it to a worker otherwise. Returns false if the connection must end.
     private func conclude(_ exchange: Exchange, _ peer: Peer, closing: Bool = false) -> Bool {
         if exchange.reply == nil, let refusal = exchange.refusal {
             exchange.reply = exchange.service?.answer(exchange.request, refused: refusal) ?? refusal.plainReply
         }
         if let reply = exchange.reply { return send(reply, exchange, peer, closing: closing) }
-        // While we work the client waits for us.
+        // No deadline applies while the router works and the client waits.
         watch.set(peer, nil)
         state.withLock { $0.waiting[ObjectIdentifier(exchange)] = exchange }
         cmicrohttpd_suspend(exchange.connection)
@@ -161,7 +161,7 @@ extension HTTPListener {
         }
     }
 
-    /// The reply has gone, or the connection has.
+    /// Cleans up after the reply was sent or the connection was lost.
     private func end(_ exchange: Exchange, _ peer: Peer?) {
         exchange.letGo(budget)
         if let peer { watch.set(peer, pacing.idle(from: clock.now())) }

@@ -1,6 +1,6 @@
-// A listener: one address, one thread that speaks HTTP, and workers that hand events to the sink. It promises that a request
-// is answered 2xx only after the sink said its events are kept; that what a client does costs no more than the limits say;
-// and that a stop leaves no request unanswered. It never answers 500, and never redirects.
+// A listener: one address, one thread that handles HTTP, and workers that pass events to the sink. It answers 2xx only after the sink has
+// confirmed that the events are kept. A client never costs more than the limits allow. A stop answers every request that was received in
+// full. A listener never answers 500 and never redirects.
 
 internal import CMicrohttpd
 internal import Events
@@ -10,21 +10,21 @@ public import Plans
 public import Platform
 
 public final class HTTPListener: @unchecked Sendable {
-    /// How often its limit a body that is not taken may be long before the connection ends: until then it is read and let go,
-    /// so that the client can read its answer.
+    /// A refused body may be this many times as long as the limit before the connection is ended. Until then it is read and discarded, so
+    /// that the client can read its answer.
     static let mostDiscarded = 10
-    /// How long replies may take on their way when everything else has ended.
+    /// The time that `stop` gives the last replies to reach their clients.
     static let farewell = Duration.seconds(2)
 
     struct State {
         var daemon: cmicrohttpd_daemon?
         var socket: ListeningSocket?
         var threads: [ThreadHandle] = []
-        /// Those that are suspended until they are answered.
+        /// The exchanges that are suspended until they are answered.
         var waiting: [ObjectIdentifier: Exchange] = [:]
-        /// Those that are being resumed at this moment.
+        /// The number of exchanges that are being resumed.
         var resuming = 0
-        /// Requests of which the head was read and the reply is not yet on its way.
+        /// The number of requests whose head was read and whose reply has not been sent yet.
         var active = 0
         var isClosing = false
         var requests = 0
@@ -41,15 +41,15 @@ public final class HTTPListener: @unchecked Sendable {
     let endpoints: [String: any Service]
     let queue = WorkQueue()
     let state: Monitor<State>
-    /// Of the thread that speaks HTTP.
+    /// The heartbeat of the thread that handles HTTP.
     let heartbeat: Watchdog.Heartbeat
     private let watchdog: Watchdog
     private let handler: RequestHandler
     private let inherited: [ServiceManager.Inherited]
     private let calls: UnsafeMutablePointer<cmicrohttpd_calls>
 
-    /// `source` is its index among the plan's sources, `services` are those of the plan unless others are given, and `inherited` is
-    /// what systemd has handed over.
+    /// `source` is the index of the listener among the plan's sources. `services` replaces the services of the plan if it is given.
+    /// `inherited` lists the sockets that systemd has handed over.
     public init(
         name: String, plan: HTTPSourcePlan, source: Int, services: [any Service]? = nil, sink: any EventSink,
         clock: Clock = .system, watchdog: Watchdog = Watchdog(), inherited: [ServiceManager.Inherited] = []
@@ -79,10 +79,10 @@ public final class HTTPListener: @unchecked Sendable {
 
     deinit { calls.deallocate() }
 
-    /// Where it listens, with the port that the system chose when 0 was asked for; nil when it does not.
+    /// The address at which it listens, with the port that the system chose if the configured port is 0. It is nil if it does not listen.
     public var address: ListenAddress? { state.withLock { $0.socket?.address } }
 
-    /// What it has done so far.
+    /// The counts since the start.
     public var counts: ListenerCounts {
         let (open, cut) = watch.counts
         return state.withLock {
@@ -92,7 +92,7 @@ public final class HTTPListener: @unchecked Sendable {
 
     // MARK: - Start and stop
 
-    /// Listens. To be called once.
+    /// Opens the socket and starts the threads. It must be called only once.
     public func start(workers: Int = 2) throws(ListenerFault) {
         if let missing = cmicrohttpd_load() { throw ListenerFault("\(name): \(String(cString: missing))") }
         let (certificate, key, clients) = try credentials()
@@ -107,7 +107,7 @@ public final class HTTPListener: @unchecked Sendable {
         options.socket = socket.descriptor
         options.connections = UInt32(plan.limits.connections)
         options.connections_by_address = UInt32(plan.limits.connectionsByAddress)
-        // The library keeps the head and the piece of the body that it reads in one pool.
+        // The library keeps the head and the current piece of the body in one pool.
         options.head_bytes = plan.limits.head + 2048
         var words = [CChar](repeating: 0, count: 300)
         let daemon = withPEM(certificate, key, clients) { certificate, key, clients in
@@ -125,7 +125,7 @@ public final class HTTPListener: @unchecked Sendable {
             let said = words.withUnsafeBytes { printable($0.prefix { $0 != 0 && $0 != 0x0a }) }
             throw ListenerFault("\(name): cannot serve at \(socket.address)\(said.isEmpty ? "" : ": \(said)")")
         }
-        // From here on the callbacks hold it; `stop` lets go.
+        // The callbacks hold an unretained pointer to the listener, so it is retained here. `stop` releases it.
         _ = Unmanaged.passRetained(self)
         var threads = (0..<max(1, workers)).map { number in
             let heartbeat = watchdog.heartbeat("listener \(name), worker \(number)")
@@ -144,7 +144,7 @@ public final class HTTPListener: @unchecked Sendable {
         }
     }
 
-    /// Accepts no more connections, and no more requests on those that are open: they are told to come back.
+    /// Accepts no more connections, and refuses new requests on open connections as `closing`.
     public func quiesce() {
         let isFirst = state.withLock { state in
             defer { state.isClosing = true }
@@ -155,15 +155,15 @@ public final class HTTPListener: @unchecked Sendable {
         socket?.shut()
     }
 
-    /// Stops. Requests that were taken have so long to be answered by the sink; then they are told to come back, which keeps
-    /// the promise: what was not answered 2xx may be sent again.
+    /// Stops the listener. The sink has the time `patience` to answer the accepted requests. Then the rest are refused as `closing`, which
+    /// keeps the promise: a client may send again what was not answered with 2xx.
     public func stop(within patience: Duration) {
         quiesce()
         guard let daemon = state.withLock({ $0.daemon }) else { return }
         waitWhileActive(until: clock.now() + patience)
         for exchange in state.withLock({ Array($0.waiting.values) }) { finish(exchange, closingReply(exchange)) }
         waitWhileActive(until: clock.now() + HTTPListener.farewell)
-        // A connection that is being resumed may not meet the end of its daemon.
+        // The daemon must not be stopped while a connection is being resumed.
         state.wait { !$0.waiting.isEmpty || $0.resuming > 0 }
         cmicrohttpd_stop(daemon)
         queue.end()
@@ -193,13 +193,13 @@ public final class HTTPListener: @unchecked Sendable {
 
     // MARK: - Answers
 
-    /// On a worker: what is to be answered to a whole request.
+    /// Works on a whole request. It runs on a worker.
     private func answer(_ exchange: Exchange, at translator: RequestTranslator) {
         guard let service = exchange.service else { return }
         handler.work(exchange, service, at: translator) { [self] reply in finish(exchange, reply) }
     }
 
-    /// Answers a suspended exchange; the first answer stands.
+    /// Answers a suspended exchange. Only the first answer counts.
     func finish(_ exchange: Exchange, _ reply: Reply) {
         let connection: cmicrohttpd_connection? = state.withLock { state in
             guard state.waiting.removeValue(forKey: ObjectIdentifier(exchange)) != nil else { return nil }
@@ -214,14 +214,14 @@ public final class HTTPListener: @unchecked Sendable {
     }
 }
 
-/// What a listener has done so far.
+/// The counts of a listener.
 public struct ListenerCounts: Sendable, Equatable {
     public var connections: Int
-    /// Connections that were ended because their client was too slow.
+    /// The number of connections that were ended because their client was too slow.
     public var slowConnections: Int
     public var requests: Int
-    /// Requests that wait for the sink.
+    /// The number of requests that wait for an answer.
     public var waiting: Int
-    /// The bytes of all bodies that are held.
+    /// The number of bytes that all bodies hold together.
     public var memory: Int
 }

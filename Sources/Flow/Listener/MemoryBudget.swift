@@ -1,4 +1,4 @@
-// The memory that all bodies may have together: ten thousand clients that each send as much as one may cannot fill the machine.
+// The memory that all bodies may use together. Ten thousand clients that each send the largest allowed body cannot fill the machine.
 
 internal import Platform
 
@@ -10,7 +10,7 @@ final class MemoryBudget: Sendable {
 
     var inUse: Int { held.withLock { $0 } }
 
-    /// Whether there was room for that many more.
+    /// Takes bytes from the budget. Returns false, taking nothing, if not enough are left.
     func take(_ bytes: Int) -> Bool {
         held.withLock { held in
             guard bytes <= most - held else { return false }

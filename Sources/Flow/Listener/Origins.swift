@@ -1,14 +1,14 @@
-// What browsers ask before a page of another origin may send (CORS), and what they want to see on the answers.
+// Answers the questions of browsers before a page of another origin may send events (CORS), and adds the headers that other answers need.
 
 struct Origins: Sendable {
     private let allowed: [String]
 
     init(_ allowed: [String]) { self.allowed = allowed }
 
-    /// What the reply must carry for the browser that shows this page; empty when the page may not send.
+    /// Returns the CORS headers of a reply. They do not allow the page to send or to read if its origin is not configured.
     func headers(for origin: String?) -> [String] {
         guard !allowed.isEmpty else { return [] }
-        // A cache must not hand one page's answer to another.
+        // Vary keeps a cache from giving one page's answer to another page.
         guard let origin, allowed.contains("*") || allowed.contains(origin), !origin.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f })
         else {
             return ["Vary", "Origin"]
@@ -16,7 +16,7 @@ struct Origins: Sendable {
         return ["Access-Control-Allow-Origin", origin, "Access-Control-Expose-Headers", "Retry-After", "Vary", "Origin"]
     }
 
-    /// The answer to OPTIONS; a preflight when it names a method.
+    /// Returns the answer to OPTIONS. The request is a preflight if it names a method.
     func reply(to request: Request, methods: [String]) -> Reply {
         var reply = Reply(status: 204, headers: [("Allow", methods.joined(separator: ", "))])
         let origin = request.header("origin")

@@ -1,31 +1,31 @@
-// How slow a client may be: a deadline for each phase of a connection, so that one that drips costs its place only for so
-// long. Pure; the watch holds the clock.
+// Sets a deadline for each phase of a connection, so that a slow client keeps its connection only for a limited time. It is pure; the watch
+// holds the clock.
 
 internal import Plans
 internal import Platform
 
 struct Pacing: Sendable {
-    /// From when on the rate of a body is asked for.
+    /// The time that is added to the time that the received bytes need at the least rate.
     static let grace = Duration.seconds(5)
     let limits: HTTPLimits
 
-    /// A connection has begun: its first head must be whole by then.
+    /// Returns the deadline for the first head of a connection that has just begun.
     func head(from now: Instant) -> Instant { now + limits.headTime }
 
-    /// A reply was read: the next head must be whole by then, however its bytes come.
+    /// Returns the deadline for the next head after a reply was read, however its bytes arrive.
     func idle(from now: Instant) -> Instant { now + limits.idle }
 
-    /// A body began at `start` and has brought that many bytes, the last of them now.
+    /// Returns the deadline for a body that began at `start`. `received` bytes have arrived, the last of them now.
     func body(start: Instant, received: Int, now: Instant) -> Instant {
         var deadline = min(now + limits.pause, start + limits.request)
         if limits.rate > 0 {
-            // As long as the bytes that came would take at the least rate.
+            // The body may take as long as the received bytes need at the least rate.
             let (milliseconds, isFar) = received.multipliedReportingOverflow(by: 1000)
             if !isFar { deadline = min(deadline, start + Pacing.grace + .milliseconds(milliseconds / limits.rate)) }
         }
         return deadline
     }
 
-    /// A reply was handed over: the client must have read it by then.
+    /// Returns the deadline by which the client must have read a reply.
     func reply(from now: Instant) -> Instant { now + limits.reply }
 }

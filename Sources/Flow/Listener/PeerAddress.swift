@@ -1,9 +1,9 @@
-// Who is at the other end of a connection, for `context.ip`.
+// The address of the client of a connection, for `context.ip`.
 
 internal import Glibc
 
 enum PeerAddress {
-    /// The address in digits, an IPv4 address as one wherever it came in; nil when the other end is no network address.
+    /// Returns the numeric address, or nil if the peer has no network address. An IPv4 address in IPv6 form is returned as IPv4.
     static func of(_ descriptor: Int32) -> String? {
         var storage = sockaddr_storage()
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)

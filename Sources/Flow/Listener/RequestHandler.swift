@@ -1,5 +1,5 @@
-// What is done with a whole request, off the daemon's thread: its body is decoded and translated, its lines go to the sink,
-// and what the sink says becomes the service's answer.
+// The work on a whole request, outside the daemon's thread. It decodes and translates the body, submits the lines to the sink, and turns
+// the sink's result into the answer of the service.
 
 internal import CDecoders
 internal import Dialects
@@ -15,15 +15,15 @@ struct RequestHandler: Sendable {
     let budget: MemoryBudget
     let sink: any EventSink
 
-    /// What a translator may take on. What a batch has in common stands in each of its lines.
+    /// The limits of a translator. The output may be larger than the body, because each line repeats what the batch has in common.
     var translation: TranslationLimits {
         TranslationLimits(events: limits.events, line: limits.decoded, output: max(16 << 20, 2 * limits.decoded))
     }
 
-    /// How long a client should wait for which there was no room, in seconds.
+    /// The number of seconds that a client should wait after its request was refused because of overload.
     static let pause = 1
 
-    /// Works on an exchange whose body is whole. `finish` is called once, from any thread.
+    /// Works on an exchange whose body is complete. `finish` is called once, from any thread.
     func work(_ exchange: Exchange, _ service: any Service, at translator: RequestTranslator, finish: @escaping @Sendable (Reply) -> Void) {
         let request = exchange.request
         let lines: ByteBuffer
@@ -41,7 +41,7 @@ struct RequestHandler: Sendable {
             exchange.letGo(budget)
             return finish(service.answer(request, events: events, faults: []))
         }
-        // The lines are the router's from now on; the budget keeps them until their answer.
+        // The router owns the lines from here on. The budget counts them until the answer.
         let budget = budget
         let answer: @Sendable (Submission) -> Void = { submission in
             exchange.letGo(budget)
@@ -56,7 +56,8 @@ struct RequestHandler: Sendable {
         if !sink.submit(lines, source: source, key: exchange.key, answer: answer) { answer(.overloaded(retryAfter: RequestHandler.pause)) }
     }
 
-    private func translate(_ exchange: Exchange, _ request: Request, _ service: any Service, _ translator: RequestTranslator) throws(Refusal)
+    private func translate(_ exchange: Exchange, _ request: Request, _ service: any Service, _ translator: RequestTranslator)
+        throws(Refusal)
         -> RequestTranslator.Work
     {
         let dialect = try service.dialect(of: request)
@@ -69,7 +70,7 @@ struct RequestHandler: Sendable {
         }
         guard body.count <= limits.decoded else { throw .tooLarge("the body has more than \(limits.decoded) bytes") }
         guard body.count < Block.most else { throw .tooLarge("the body has more than \(Block.most) bytes") }
-        // The lines are about as long as the body; what they are longer is known when they are there.
+        // The lines are about as long as the body. The difference is known only after the translation.
         try take(body.count, exchange)
         let work = try translate(body, dialect, exchange, translator)
         if work.lines.count > body.count { try take(work.lines.count - body.count, exchange) }
@@ -82,8 +83,9 @@ struct RequestHandler: Sendable {
         exchange.held += bytes
     }
 
-    /// The body is borrowed, so that it lives for as long as its bytes are read.
-    private func translate(_ body: borrowing ByteBuffer, _ dialect: any Dialect, _ exchange: Exchange, _ translator: RequestTranslator) throws(Refusal)
+    /// Translates the body. The body is borrowed, so it lives as long as its bytes are read.
+    private func translate(_ body: borrowing ByteBuffer, _ dialect: any Dialect, _ exchange: Exchange, _ translator: RequestTranslator)
+        throws(Refusal)
         -> RequestTranslator.Work
     {
         try translator.translate(body.bytes, from: dialect, RequestContext(time: exchange.arrival, ip: exchange.ip))

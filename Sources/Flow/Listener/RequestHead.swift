@@ -1,5 +1,5 @@
-// Judges the head of a request before its body is read: what two parsers might read in two ways is refused, so that nothing
-// can be smuggled past a proxy; and so is what is over a limit.
+// Checks the head of a request before its body is read. It refuses whatever two parsers could read in two ways, so that no request can be
+// smuggled past a proxy. It also refuses whatever exceeds a limit.
 
 internal import Plans
 
@@ -8,7 +8,7 @@ struct RequestHead {
     private(set) var count = 0
     private(set) var bytes = 0
     private var isBroken = false
-    /// After the reply the connection must end: where the next request begins cannot be trusted.
+    /// True if the connection must end after the reply, because the start of the next request cannot be trusted.
     private(set) var mustClose = false
     let limits: HTTPLimits
 
@@ -21,11 +21,11 @@ struct RequestHead {
         self.limits = limits
     }
 
-    /// False: more are not wanted.
+    /// Adds a header. Returns false if no more headers are wanted.
     mutating func add(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
         count += 1
         bytes += name.count + value.count + 4
-        // A name is a token of RFC 9110; a zero or a line break in a value is an attack.
+        // A name is a token of RFC 9110. A zero byte or a line break in a value is an attack.
         if name.isEmpty || !name.allSatisfy(RequestHead.isToken) || value.contains(where: { $0 == 0 || $0 == 0x0a || $0 == 0x0d }) {
             isBroken = true
         }
@@ -34,7 +34,7 @@ struct RequestHead {
         return true
     }
 
-    /// How long the body will be; nil when it comes in chunks.
+    /// Checks the head. Returns the length of the body, or nil if the body comes in chunks.
     mutating func judge(version: String, uriBytes: Int) throws(Refusal) -> Int? {
         mustClose = true
         guard !isBroken else { throw .malformed("a header is broken") }

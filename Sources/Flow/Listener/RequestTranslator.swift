@@ -1,6 +1,6 @@
-// What one worker works with from request to request: its translator, whose memory is used again. It makes of a body the
-// lines that go to the router, one for each event, also for those that are refused: the router counts and names them as it does
-// with lines from anywhere, and none is lost without a trace.
+// The state that one worker keeps from request to request: a translator, whose memory is reused. It turns a body into the lines that go to
+// the router, one line for each event. A refused event becomes a line too, so that the router counts and reports it like an invalid line of
+// any other source. No event is lost without a trace.
 
 internal import Dialects
 internal import Events
@@ -8,7 +8,7 @@ internal import Glibc
 internal import Platform
 
 final class RequestTranslator {
-    /// Beyond this a body's memory is not kept for the next.
+    /// The largest body, in bytes, whose memory is kept for the next body.
     private static let usual = 1 << 20
 
     private let limits: TranslationLimits
@@ -20,14 +20,14 @@ final class RequestTranslator {
         translator = Translator(limits: limits)
     }
 
-    /// The key that the body carried.
+    /// The key that the body contained. It is nil if there was none.
     var key: [UInt8]? { translation.writeKey.map { Array($0.utf8) } }
 
-    /// What became of a body.
+    /// The result of the translation of a body.
     struct Work: ~Copyable {
         var lines: ByteBuffer
         var events: Int
-        /// Why lines were refused that stand for what has no text of its own, by their number.
+        /// The messages of refused events that have no text of their own, by line number.
         var reasons: [Int: String]
 
         consuming func takeLines() -> ByteBuffer { lines }
@@ -53,7 +53,7 @@ final class RequestTranslator {
         return mixed(body)
     }
 
-    /// The lines of good and bad events in their order. What ends a body before its time is one more bad event.
+    /// Returns the lines of valid and invalid events in their order. A fault that ends the body early counts as one more invalid event.
     private func mixed(_ body: UnsafeRawBufferPointer) -> Work {
         let good = translation.takeLines()
         var work = Work(lines: ByteBuffer(capacity: good.count + 100 * translation.faults.count), events: 0, reasons: [:])
@@ -72,14 +72,14 @@ final class RequestTranslator {
         return work
     }
 
-    /// Whether the body was cut off within an event, which is refused for that already.
+    /// Returns true if the body was cut off inside an event. That event is refused already.
     private func isOfLastEvent(_ refusal: EventFault) -> Bool {
         if case .fault? = translation.results.last { return refusal.reason == .unclosed }
         return false
     }
 
-    /// A text that is no JSON goes on as it came, for the router to say what is wrong and where. For any other fault a text in
-    /// quotes stands, which is no event either.
+    /// Appends a line for a refused event. A text that is not JSON is passed on unchanged, so that the router reports what is wrong and
+    /// where. For any other fault the line is a quoted message, which is not an event either.
     private static func add(_ fault: EventFault, _ body: UnsafeRawBufferPointer, to work: inout Work) {
         let text = UnsafeRawBufferPointer(rebasing: body[fault.text])
         if case .json = fault.reason, text.contains(where: { $0 > 0x20 }) {

@@ -1,28 +1,28 @@
-// The HTTP half of a dialect: a service is one small file in Services/ that knows a vendor's endpoints, names the dialect of a
-// body, and answers as the vendor's own server would. It is pure: it reads no clock, no socket and no configuration.
+// The HTTP half of a dialect. A service is one small file in Services/ that names a vendor's endpoints and the dialect of a body, and
+// answers as the vendor's own server does. It is pure: it reads no clock, no socket and no configuration.
 
 public import Dialects
 
-/// A path at which a service takes events.
+/// A path at which a service accepts events.
 public struct Endpoint: Sendable, Equatable {
     public var path: String
     public init(_ path: String) { self.path = path }
 }
 
 public protocol Service: Sendable {
-    /// What the configuration calls its dialect: `native`.
+    /// The name of its dialect in the configuration, such as `native`.
     var name: String { get }
-    /// Its paths, all for POST. No two services have one in common.
+    /// Its paths, all for POST. No two services share a path.
     var endpoints: [Endpoint] { get }
-    /// The key that the head of the request carries; nil when it has none.
+    /// Returns the key in the head of the request, or nil if there is none.
     func key(of request: Request) -> [UInt8]?
-    /// Whether a body may carry the key: then one without it in the head is translated before it is refused.
+    /// True if a body may contain the key. Then a request without a key in its head is translated before it is refused.
     var hasKeyInBody: Bool { get }
-    /// How the decoded body of that request is written.
+    /// Returns the dialect of the decoded body of the request.
     func dialect(of request: Request) throws(Refusal) -> any Dialect
-    /// The events were taken, save those of `faults`.
+    /// Returns the answer to a request whose events were accepted, except those in `faults`.
     func answer(_ request: Request, events: Int, faults: [RefusedEvent]) -> Reply
-    /// Nothing of the request was taken.
+    /// Returns the answer to a request that was refused as a whole.
     func answer(_ request: Request, refused: Refusal) -> Reply
 }
 
@@ -35,10 +35,10 @@ extension Service {
 /// The head of a request.
 public struct Request: Sendable {
     public var method: String
-    /// As it came, without the query.
+    /// The path as it was received, without the query.
     public var path: String
     public var query: String
-    /// Names and values in turn, each ended by a zero; names in lower case.
+    /// Names and values alternately, each terminated by a zero byte. Names are in lower case.
     var headers: [UInt8] = []
 
     public init(method: String, path: String, query: String = "", headers: [(String, String)] = []) {
@@ -55,7 +55,7 @@ public struct Request: Sendable {
         headers.append(0)
     }
 
-    /// The first header of that name, which is given in lower case.
+    /// Returns the first header with this name, which must be in lower case.
     public func header(_ wanted: String) -> String? {
         var found: String?
         eachHeader { name, value in
@@ -66,7 +66,7 @@ public struct Request: Sendable {
         return found
     }
 
-    /// How often the header is there, and all its values joined as one list.
+    /// Returns the number of headers with this name, and all their values joined as one list.
     func list(_ wanted: String) -> (count: Int, value: String) {
         var values: [String] = []
         eachHeader { name, value in
@@ -85,21 +85,21 @@ public struct Request: Sendable {
         }
     }
 
-    /// What the content is, in lower case and without parameters: `application/json`.
+    /// The media type of the content in lower case, without parameters, such as `application/json`.
     public var mediaType: String {
         guard let value = header("content-type") else { return "" }
         return String(value.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }).lowercased()
     }
 
-    /// Whether the query asks for it: `results=each`.
+    /// Returns true if the query contains this pair, such as `results=each`.
     public func asks(_ name: String, _ value: String) -> Bool {
         query.split(separator: "&").contains { $0 == "\(name)=\(value)" }
     }
 }
 
-/// An event of a request that was not taken.
+/// An event of a request that was refused.
 public struct RefusedEvent: Sendable, Equatable {
-    /// Counted from 0 among the events of the request, good and bad.
+    /// The index of the event in the request, counted from 0 over valid and invalid events.
     public var event: Int
     public var message: String
     public init(event: Int, message: String) {
@@ -108,13 +108,13 @@ public struct RefusedEvent: Sendable, Equatable {
     }
 }
 
-/// Why a whole request was not taken.
+/// The reason why a whole request was refused.
 public enum Refusal: Error, Sendable, Equatable {
-    /// It makes no sense, in words.
+    /// The request is malformed. The text says why.
     case malformed(String)
     case noKey
     case wrongKey
-    /// The key is good, but not for this dialect.
+    /// The key is valid, but not for this dialect.
     case otherKey
     case noCertificate
     case notFound
@@ -128,7 +128,7 @@ public enum Refusal: Error, Sendable, Equatable {
     case overloaded(retryAfter: Int)
     case closing
 
-    /// The status that RFC 9110 has for it. Never 500 and never a redirect: clients drop events on either.
+    /// The status that RFC 9110 defines for this reason. It is never 500 and never a redirect, because clients drop events on either.
     public var status: Int {
         switch self {
         case .malformed: 400
@@ -151,17 +151,17 @@ public enum Refusal: Error, Sendable, Equatable {
         case .noKey: "a key is needed: send it as Authorization: Bearer KEY"
         case .wrongKey: "the key is not valid"
         case .otherKey: "the key is not valid for this path"
-        case .noCertificate: "a client certificate is needed that the configured authorities vouch for"
+        case .noCertificate: "a client certificate from one of the configured authorities is needed"
         case .notFound: "there is nothing at this path"
         case .wrongMethod(let allowed): "expected \(allowed.joined(separator: ", "))"
         case .tooManyEvents(let most): "more than \(most) events in one request; send them in several"
         case .longURL(let most): "the URL has more than \(most) bytes"
-        case .overloaded: "no room now; send the events again later"
+        case .overloaded: "the router is overloaded; send the events again later"
         case .closing: "the router is ending; send the events again later"
         }
     }
 
-    /// The headers that the status demands.
+    /// The headers that the status requires.
     public var headers: [(String, String)] {
         switch self {
         case .noKey, .wrongKey: [("WWW-Authenticate", "Bearer realm=\"switchyard\"")]
@@ -173,7 +173,7 @@ public enum Refusal: Error, Sendable, Equatable {
         }
     }
 
-    /// `{"error": …}`, as the native dialect answers.
+    /// The answer of the native dialect: `{"error": …}`.
     public var plainReply: Reply {
         Reply(status: status, json: "{\"error\":\(quotedJSON(message))}\n", headers: headers)
     }
@@ -183,7 +183,7 @@ public enum Refusal: Error, Sendable, Equatable {
 public struct Reply: Sendable, Equatable {
     public var status: Int
     public var body: [UInt8]
-    /// Names and values in turn.
+    /// Names and values alternately.
     public var headers: [String]
 
     public init(status: Int, body: [UInt8] = [], type: String? = nil, headers: [(String, String)] = []) {

@@ -1,10 +1,10 @@
-// The sockets that listeners listen at. A Unix socket is never open to more users than configured, not even for a moment.
+// The sockets at which listeners accept connections. A Unix socket is never open to more users than configured, not even for a moment.
 
 internal import Glibc
 internal import Plans
 internal import Platform
 
-/// Why a listener cannot start, in words that name it and the way out.
+/// The reason why a listener cannot start. The message names the listener and says what to do where possible.
 public struct ListenerFault: Error, Sendable, Equatable, CustomStringConvertible {
     public let description: String
     public init(_ description: String) { self.description = description }
@@ -13,9 +13,9 @@ public struct ListenerFault: Error, Sendable, Equatable, CustomStringConvertible
 /// A socket at which connections are accepted.
 struct ListeningSocket: Sendable {
     let descriptor: Int32
-    /// Where it is, with the port that the system chose when 0 was asked for.
+    /// Its address, with the port that the system chose if the configured port is 0.
     let address: ListenAddress
-    /// It was opened by systemd, which goes on listening there.
+    /// True if systemd opened the socket. Then systemd keeps listening there.
     let isInherited: Bool
 
     static func open(_ plan: HTTPSourcePlan, inherited: [ServiceManager.Inherited]) throws(ListenerFault) -> ListeningSocket {
@@ -26,7 +26,7 @@ struct ListeningSocket: Sendable {
         }
     }
 
-    /// Nobody can connect any more.
+    /// Stops listening, so that nobody can connect any more. It does nothing if systemd owns the socket.
     func shut() {
         if isInherited { return }
         if case .unix(let path) = address { unlink(path) }
@@ -47,14 +47,14 @@ struct ListeningSocket: Sendable {
         var listens: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
         guard getsockopt(first.descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0, listens != 0 else {
-            throw ListenerFault("cannot listen at \(address): what systemd has handed over is no listening stream socket")
+            throw ListenerFault("cannot listen at \(address): what systemd has handed over is not a listening stream socket")
         }
         prepare(first.descriptor)
         return ListeningSocket(descriptor: first.descriptor, address: address, isInherited: true)
     }
 
     private static func prepare(_ descriptor: Int32) {
-        // Through `ioctl`, since `fcntl` takes its arguments as only C can give them.
+        // `ioctl` is used because `fcntl` takes its arguments in a way that only C can pass them.
         var on: Int32 = 1
         _ = withUnsafeMutablePointer(to: &on) { ioctl(descriptor, UInt(FIONBIO), $0) }
         _ = ioctl(descriptor, UInt(FIOCLEX))
@@ -86,7 +86,7 @@ struct ListeningSocket: Sendable {
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
         return withUnsafeMutablePointer(to: &storage) { pointer in
             let status = pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
-            // The port stands at the same place in both families.
+            // The port is at the same offset in both address families.
             return status == 0
                 ? pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) } : nil
         }
@@ -99,7 +99,7 @@ struct ListeningSocket: Sendable {
         place.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &place.sun_path) { $0.copyBytes(from: Array(path.utf8).prefix(107)) }
         let descriptor = try stream(AF_UNIX, address)
-        // The file is made with what the socket allows: nothing to others before its owner is right.
+        // The file gets the mode of the socket, so other users have no access before the owner is set.
         fchmod(descriptor, 0o600)
         func attempt(_ call: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32, _ descriptor: Int32) -> Bool {
             withUnsafePointer(to: &place) { pointer in
@@ -110,7 +110,7 @@ struct ListeningSocket: Sendable {
         }
         var isBound = attempt(bind, descriptor)
         if !isBound, errno == EADDRINUSE {
-            // A socket that nobody listens at was left by a process that did not end well; anything else is not ours to remove.
+            // A socket where nobody listens was left behind by a process that did not end cleanly. Anything else must not be removed.
             var status = stat()
             let probe = try stream(AF_UNIX, address)
             defer { close(probe) }
@@ -137,7 +137,7 @@ struct ListeningSocket: Sendable {
         return ListeningSocket(descriptor: descriptor, address: address, isInherited: false)
     }
 
-    /// `user`, `user:group` or `:group`.
+    /// Changes the owner of the file. `owner` is `user`, `user:group` or `:group`.
     private static func give(_ path: String, to owner: String, _ address: ListenAddress) throws(ListenerFault) {
         let parts = owner.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         var user = uid_t.max

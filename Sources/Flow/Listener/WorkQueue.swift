@@ -1,4 +1,4 @@
-// The threads that work on whole requests, in the order in which they came. Its length is bounded by that of the connections.
+// The queue of whole requests for the worker threads, in order of arrival. The number of connections bounds its length.
 
 internal import Platform
 
@@ -16,7 +16,7 @@ final class WorkQueue: Sendable {
         state.wakeOne()
     }
 
-    /// Works until the end, which comes when nothing waits any more.
+    /// Works on requests until `end` was called and no request waits.
     func run(_ work: (Exchange) -> Void) {
         while let exchange = take() { work(exchange) }
     }
@@ -45,7 +45,7 @@ final class WorkQueue: Sendable {
     }
 }
 
-/// A thread that is kept among others until it is joined.
+/// A thread that can be stored in an array until it is joined.
 final class ThreadHandle: @unchecked Sendable {
     private var thread: Thread?
     init(_ thread: consuming Thread) { self.thread = consume thread }

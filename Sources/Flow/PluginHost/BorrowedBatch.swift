@@ -1,14 +1,14 @@
-// Events as a module is lent them, wherever they lie: in a lane's batch, or in memory of their own.
-// Whoever lends keeps the memory as it is until the delivery has ended.
+// The events of one delivery as they are lent to a module: a lane's batch, or events in memory of their own.
+// The lender must keep the memory unchanged until the delivery has ended.
 
 public import Admission
 
 public protocol BorrowedBatch: AnyObject, Sendable {
-    /// NDJSON.
+    /// The events as NDJSON.
     var bytes: UnsafeRawBufferPointer { get }
-    /// For each event the offset one past its newline.
+    /// The offset after the newline of each event.
     var ends: UnsafeBufferPointer<UInt64> { get }
-    /// For each event when it came in, in nanoseconds since 1970.
+    /// The arrival time of each event, in nanoseconds since 1970.
     var arrivals: UnsafeBufferPointer<Int64> { get }
 }
 
@@ -18,13 +18,13 @@ extension BorrowedBatch {
 
 extension Batch: BorrowedBatch {}
 
-/// Events that came from no lane: through the pipe of a hosted module, or from the contract.
+/// Events that do not come from a lane. The contract and the tests use them.
 public final class OwnBatch: BorrowedBatch, @unchecked Sendable {
     public let bytes: UnsafeRawBufferPointer
     public let ends: UnsafeBufferPointer<UInt64>
     public let arrivals: UnsafeBufferPointer<Int64>
 
-    /// `ends` rise and the last one is the size of `ndjson`; there is an arrival for each.
+    /// `ends` must rise, and its last value must be the size of `ndjson`. There must be one arrival for each event.
     public init(ndjson: some Collection<UInt8>, ends: [UInt64], arrivals: [Int64]) {
         precondition(ends.count == arrivals.count && ends.last ?? 0 == UInt64(ndjson.count))
         let text = UnsafeMutableRawBufferPointer.allocate(byteCount: ndjson.count, alignment: 1)
@@ -38,7 +38,7 @@ public final class OwnBatch: BorrowedBatch, @unchecked Sendable {
         self.arrivals = UnsafeBufferPointer(times)
     }
 
-    /// Lines without their newlines, which all came in at that time.
+    /// Makes a batch of lines that have no newlines and that all have the same arrival time.
     public convenience init(_ lines: [String], arrival: Int64) {
         var ndjson: [UInt8] = []
         let ends = lines.map { line in

@@ -1,15 +1,15 @@
-// What a module may call, and what is under way for one instance of it. A callback names its instance by a number and its
-// delivery by a token; neither is a pointer, so one that comes twice, too late or from nowhere finds nothing and harms nothing.
+// The functions that a module may call, and the deliveries under way for one instance. A callback names its instance by a number
+// and its delivery by a token. Neither is a pointer. So a callback that is repeated, late or invalid finds nothing and does no harm.
 
 internal import CSwitchyardPlugin
 internal import Delivery
 internal import Document
 internal import Platform
 
-/// One instance's side of the conversation. It is kept for the life of the process, as is the table lent to the module: a
-/// thread that a module forgot may still use them after destroy.
+/// The host's callbacks for one instance. They live as long as the process, and so does the table that is lent to the module:
+/// a thread that the module has not joined may still use them after destroy.
 final class Callbacks: Sendable {
-    /// What is lent to a module for one delivery: the events, and the struct that points at them.
+    /// The memory that is lent to a module for one delivery: the events, and the struct that points to them.
     final class Borrow: @unchecked Sendable {
         private let batch: any BorrowedBatch
         let table = UnsafeMutablePointer<switchyard_batch>.allocate(capacity: 1)
@@ -30,7 +30,7 @@ final class Callbacks: Sendable {
     }
 
     private struct UnderWay {
-        /// nil: a flush.
+        /// The batch that is lent to the module. It is nil for a flush.
         let loan: Borrow?
         let done: @Sendable (BatchOutcome) -> Void
     }
@@ -56,7 +56,7 @@ final class Callbacks: Sendable {
         gate = LogGate(provider: provider, clock: clock, log: log)
     }
 
-    /// How often a delivery was ended that was not under way: never begun, ended before, or of a closed instance.
+    /// The number of completions of deliveries that were not under way: never begun, already ended, or of a closed instance.
     var strays: Int { state.withLock { $0.strays } }
 
     // MARK: From the host
@@ -85,8 +85,8 @@ final class Callbacks: Sendable {
         if let gone { handler(gone) }
     }
 
-    /// Ends what is still under way as unknown; afterwards everything the module says is ignored.
-    /// What it returns is lent to the module still, and is to be kept until destroy has returned.
+    /// Ends all deliveries under way as unknown. From then on the module's callbacks have no effect, except that completions are counted.
+    /// Returns the memory that is still lent to the module. The caller must keep it until destroy has returned.
     func end() -> [Borrow] {
         let left: [UnderWay] = state.withLock { state in
             state.ended = true
@@ -130,7 +130,7 @@ final class Callbacks: Sendable {
     }
 }
 
-/// How much a line from a module matters.
+/// The severity of a line that a module logs.
 public enum LogLevel: Int32, Sendable, Comparable, CaseIterable {
     case debug
     case information
@@ -140,7 +140,7 @@ public enum LogLevel: Int32, Sendable, Comparable, CaseIterable {
     public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Finds the instance that a callback means.
+/// Finds the instance for the number in a callback.
 enum Switchboard {
     private struct Line {
         let callbacks: Callbacks
@@ -152,7 +152,7 @@ enum Switchboard {
     }
     private static let state = Monitor(State())
 
-    /// The table to be lent to a module for this instance.
+    /// Returns the table that is lent to a module for this instance.
     static func connect(_ callbacks: Callbacks) -> UnsafePointer<switchyard_host> {
         let host = UnsafeMutablePointer<switchyard_host>.allocate(capacity: 1)
         let number: UInt = state.withLock { state in
@@ -172,7 +172,7 @@ enum Switchboard {
         return UnsafePointer(host)
     }
 
-    /// Tokens are never used again in this process, so that one of another instance or of the past is told from a good one.
+    /// Returns a token that is unique in this process. So a token of another instance or of an earlier delivery is always detected.
     static func nextToken() -> UInt64 {
         state.withLock { state in
             state.lastToken += 1

@@ -1,9 +1,9 @@
-// What becomes of a module's call of exit() in the router's own process. Unguarded it would end the router in the middle of its work, with
-// the code that the module likes and without an account. Guarded, the call never returns and ends nothing: its thread stands still, and
-// who guards the process is told which provider it was, so that the router can settle what it has and end by itself.
+// Catches a module's call of exit() in the router's own process. Without a guard, the call would end the router in the middle of its work,
+// with an exit code that the module chooses and without an account. With the guard, the call never returns and does not end the process.
+// Its thread is suspended, and a handler learns which provider it was, so that the router can deliver or store what it has and then end.
 //
-// In `create` it is a refusal of the settings like any other. What cannot be caught in one process, `_exit`, a signal or `abort`, is for
-// `isolate`. Unless a process is guarded, and so in that of an isolated module, exit() is what it always was.
+// In `create`, the call counts as a refusal of the settings. `_exit`, signals and `abort` cannot be caught inside one process; `isolate`
+// protects against them. In a process without a guard, such as that of an isolated module, exit() behaves as usual.
 
 internal import CExit
 internal import Glibc
@@ -12,15 +12,15 @@ internal import Platform
 public enum ExitGuard {
     /// A call that was caught.
     public struct Call: Sendable {
-        /// The name in routes.json of the provider that was called; nil: the module called exit() on a thread of its own.
+        /// The name in routes.json of the provider that was called. It is nil if the module called exit() on a thread of its own.
         public var provider: String?
-        /// The same, or else all that the module's file has made, of which one has started the thread.
+        /// Only that provider; if it is unknown, all providers of the module's file, since one of them has started the thread.
         public var providers: Set<String>
-        /// The module's file; nil: the call came from elsewhere, such as a library that a module uses.
+        /// The module's file. It is nil if the call came from other code, such as a library that a module uses.
         public var module: String?
-        /// What it did, such as `called exit(0) in deliver`.
+        /// A description of the call, such as `called exit(0) in deliver`.
         public var words: String
-        /// Whether the module can still be expected to do what its provider has in its hands.
+        /// True if the call came in deliver, flush or reopen, or on a thread of the module, so that deliveries can be affected.
         public var isInDelivery: Bool
     }
 
@@ -28,14 +28,14 @@ public enum ExitGuard {
         var handler: (@Sendable (Call) -> Void)?
         var calls: [Call] = []
         var hasCaught = false
-        /// By the path that the linker knows it by: the module's file.
+        /// The module's file for each path from which the linker has loaded a library.
         var libraries: [String: String] = [:]
         var visitors: [Visitor] = []
     }
     private static let state = Monitor(State())
 
-    /// From now on a module's call of exit() is caught and `handler` told, one call at a time and by a thread that does nothing else.
-    /// Called again, another handler takes over.
+    /// Catches each call of exit() by a module from now on. A dedicated thread passes the calls to `handler`, one at a time.
+    /// A second call of `begin` replaces the handler.
     public static func begin(_ handler: @escaping @Sendable (Call) -> Void) {
         let isFirst = state.withLock { state in
             defer { state.handler = handler }
@@ -54,11 +54,11 @@ public enum ExitGuard {
         cexit_guard { code, caller in ExitGuard.judge(code, caller) }
     }
 
-    /// Whether a call was caught that is no refusal of settings.
+    /// True if a call was caught that was not a refusal of settings.
     public static var hasCaught: Bool { state.withLock { $0.hasCaught } }
 
-    /// Ends the process with that code, or, after a call that was caught, with `other` in place of 0 and without running what modules
-    /// want to run at its end.
+    /// Ends the process with `code`. After a call was caught, it uses `other` in place of 0 and does not run the exit handlers, which may
+    /// belong to modules.
     public static func end(_ code: Int32, afterCall other: Int32) -> Never {
         if hasCaught { _exit(code == 0 ? other : code) }
         cexit_end(code)
@@ -89,7 +89,7 @@ public enum ExitGuard {
         cexit_park()
     }
 
-    /// What the module is called for.
+    /// The part of the module that runs.
     enum Stage: UInt64 {
         case load = 1
         case create, deliver, flush, reopen, destroy
@@ -106,18 +106,18 @@ public enum ExitGuard {
         }
     }
 
-    /// The linker has taken the library of a module, and knows it by that path.
+    /// Records that the linker has loaded the library of the module file `path` from `shownPath`.
     static func note(library shownPath: String, of path: String) {
         state.withLock { $0.libraries[shownPath] = path }
         cexit_come_first()
     }
 
-    /// Who is called: a provider of routes.json. It is kept for the life of the process, since its module's threads may be.
+    /// A provider of routes.json whose module is called. It lives as long as the process, since threads of its module may do so too.
     final class Visitor: Sendable {
         let provider: String
         let path: String
         private let number: UInt64
-        /// Told of the call of exit() that ends an attempt; nil: none is under way.
+        /// Receives the code of a call of exit() that ends an attempt. It is nil if no attempt is under way.
         private let attempt = Monitor<(@Sendable (Int32) -> Void)?>(nil)
 
         private init(_ provider: String, _ path: String, number: UInt64) {
@@ -134,14 +134,14 @@ public enum ExitGuard {
             }
         }
 
-        /// Calls the module on this thread.
+        /// Calls the module on this thread. Meanwhile a call of exit() on this thread counts for this provider and this stage.
         func during<R, E: Error>(_ stage: Stage, _ body: () throws(E) -> R) throws(E) -> R {
             let before = cexit_enter(number | stage.rawValue)
             defer { _ = cexit_enter(before) }
             return try body()
         }
 
-        /// The same for create, on a thread that can be given up where calls of exit() are caught; the code of such a call is the failure.
+        /// Calls create. If calls of exit() are caught, it uses a thread that can be abandoned, and such a call is the failure.
         func attempt<R: Sendable>(_ body: @escaping @Sendable () -> R) -> Result<R, Exited> {
             guard state.withLock({ $0.handler != nil }) else { return .success(during(.create, body)) }
             let outcome = Monitor<Result<R, Exited>?>(nil)
@@ -155,7 +155,7 @@ public enum ExitGuard {
             return outcome.waitUntilReady { $0.map { .ready($0) } ?? .notBefore(nil) }
         }
 
-        /// Whether the call ends an attempt, and no more.
+        /// Ends the attempt under way with this code. It returns false if no attempt is under way.
         fileprivate func refuses(_ code: Int32) -> Bool {
             let attempt = attempt.withLock { $0 }
             attempt?(code)

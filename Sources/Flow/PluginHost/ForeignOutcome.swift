@@ -1,28 +1,28 @@
-// The outcome that a module reports, read with suspicion: what makes no sense counts as unknown, so that the events are sent
-// again under the same ids. Every index in what is returned lies within the batch.
+// Reads the outcome that a module reports and trusts nothing in it. An outcome that makes no sense counts as unknown, so that the
+// events are sent again with the same ids. Every index in the result is within the batch.
 
 internal import CSwitchyardPlugin
 internal import Delivery
 internal import Document
 
 struct ForeignOutcome {
-    /// The module, as messages name it.
+    /// The name of the module in messages.
     let module: String
-    /// What no answer may show.
+    /// The texts that no answer may show.
     let hidden: HiddenTexts
 
     private static let batchMessage = 4096
-    /// Shorter, since there may be one for each event.
+    /// The limit for the message of one event. It is smaller, since there may be one message for each event.
     private static let eventMessage = 512
 
-    /// Reads what `complete` was given for a delivery of `total` events; a flush has none.
+    /// Reads the arguments of `complete` for a delivery of `total` events. A flush has no events.
     func read(
         _ batch: UnsafePointer<switchyard_outcome>?, _ events: UnsafePointer<switchyard_event_outcome>?, _ count: Int, of total: Int
     ) -> BatchOutcome {
         guard let batch else { return senseless("ended a delivery without an outcome") }
         let whole = read(batch.pointee, most: Self.batchMessage)
         guard count != 0 else { return BatchOutcome(whole) }
-        // An account that is wrong about which events it means is believed in nothing: some other event may be the refused one.
+        // If the list names a wrong event, nothing in it is trusted: another event may be the refused one.
         guard (1...max(1, total)).contains(count), total > 0 else {
             return senseless("named \(UInt(bitPattern: count)) single events of a batch of \(total)")
         }

@@ -1,12 +1,12 @@
-// Text that comes from a module. It is copied at once, cut to a bound, repaired where it is not UTF-8, and made harmless
-// for a terminal; what the configuration had from the environment or a file is masked, also where it was cut before it came here. It never
-// reads where a size is plainly absurd.
+// Reads text that comes from a module. The text is copied at once, cut to a limit, repaired where it is not UTF-8, and escaped for a
+// terminal. Values that the configuration took from the environment or from a file are masked, even if the sender has cut one of them.
+// A text with an implausible size is not read at all.
 
 internal import CSwitchyardPlugin
 internal import Document
 
 enum ForeignText {
-    /// A size beyond this is no message but a mistake: nothing of it is read.
+    /// The largest plausible size. A larger size is a mistake of the module, and nothing is read.
     static let absurd = 16_777_216
 
     static func read(_ bytes: switchyard_bytes, most: Int, hiding hidden: HiddenTexts) -> String {
@@ -16,10 +16,10 @@ enum ForeignText {
         return read(UnsafeBufferPointer(start: data, count: bytes.size), most: most, hiding: hidden)
     }
 
-    /// Ends a text that was cut, here or by whoever has sent it.
+    /// The end of a text that was cut, either here or by its sender.
     private static let ellipsis = Array("…".utf8)
 
-    /// `isCut`: the module itself may have cut the text. So it has, or the process that hosts it, where the text ends in "…".
+    /// `isCut` is true if the module may have cut the text. A text that ends in "…" counts as cut too: the module or its process cut it.
     static func read(_ bytes: UnsafeBufferPointer<UInt8>, most: Int, hiding hidden: HiddenTexts, isCut: Bool = false) -> String {
         let isMarked = bytes.count >= ellipsis.count && bytes[(bytes.count - ellipsis.count)...].elementsEqual(ellipsis)
         let bytes = isMarked ? UnsafeBufferPointer(rebasing: bytes[..<(bytes.count - ellipsis.count)]) : bytes
@@ -27,16 +27,17 @@ enum ForeignText {
         if !isCut, hidden.contains(bytes) { return HiddenTexts.mask }
         var end = min(bytes.count, most)
         if bytes.count > most {
-            // Not in the middle of a character; invalid bytes are repaired afterwards, so three steps suffice.
+            // Do not cut inside a character. Invalid bytes are repaired below, so three steps suffice.
             while end > max(0, most - 3), bytes[end] & 0xC0 == 0x80 { end -= 1 }
         }
         var text = hidden.masked(bytes, before: end, isCut: isCut)
-        // Repaired, a part of a character would keep what is before it from being known as the beginning of a hidden text.
+        // An incomplete character would be repaired to U+FFFD. A later reader of the text would then not detect that the bytes before it
+        // are the beginning of a hidden text.
         if isCut { text.removeLast(partOfCharacter(text)) }
         return harmless(String(decoding: text, as: UTF8.self)) + (bytes.count > most || isCut ? "…" : "")
     }
 
-    /// How many bytes at the end begin a character that has more of them.
+    /// Returns the number of bytes at the end that belong to an incomplete character.
     private static func partOfCharacter(_ text: [UInt8]) -> Int {
         let tail = text.suffix(3).reversed().prefix { $0 & 0xC0 == 0x80 }.count + 1
         guard tail <= min(3, text.count) else { return 0 }

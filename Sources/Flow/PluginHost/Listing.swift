@@ -1,10 +1,10 @@
-// What `switchyard providers` prints: a table of what is installed, or all there is to know about one module.
+// The output of `switchyard providers`: a table of the installed modules, or the details of one module.
 
 public import Plans
 
-/// A file in a plugin folder, and what became of loading it.
+/// A file in a plugin folder, and its description or its fault.
 public struct InstalledModule: Sendable {
-    /// As the module calls itself; where it could not be loaded, as its file is called.
+    /// The name from the module's description. If there is none, it is the name from the file name.
     public let name: String
     public let path: String
     public let state: Result<ModuleDescription, ModuleFault>
@@ -17,7 +17,7 @@ public struct InstalledModule: Sendable {
 }
 
 public enum Listing {
-    /// One line for each module that can be used, then one for each that cannot.
+    /// Returns one line for each module that can be used, and then one line for each that cannot.
     public static func table(_ modules: [InstalledModule]) -> String {
         guard !modules.isEmpty else { return "no modules are installed\n" }
         var rows: [[String]] = []
@@ -33,7 +33,7 @@ public enum Listing {
         return result
     }
 
-    /// Everything about one module: what it is, where it lies, its limits and its settings.
+    /// Returns the details of one module: its description, its path, its limits and its settings.
     public static func details(_ module: InstalledModule) -> String {
         let about: ModuleDescription
         switch module.state {
@@ -49,7 +49,7 @@ public enum Listing {
             ["batches", limits.isEmpty ? "of any size" : "of at most " + limits.joined(separator: " and ")],
             ["at once", about.concurrency == 1 ? "one batch" : "up to \(about.concurrency) batches"],
             ["order", about.delivery.ordered ? "kept, unless \"ordered\" is false" : "not kept, unless \"ordered\" is true"],
-            ["repeats", about.deduplicates ? "can be told by their messageId" : "taken as they come"],
+            ["repeats", about.deduplicates ? "recognised by their messageId" : "not recognised"],
             ["erasure", about.canErase ? "forgets subjects when asked" : "cannot forget subjects"],
         ])
         let settings = rows(about.settings, "", required: true).filter { !$0[0].isEmpty }
@@ -59,7 +59,7 @@ public enum Listing {
 
     // MARK: - Settings
 
-    /// A line for each setting; those of an object inside are named by their path.
+    /// Returns a row for each setting. A setting inside an object is named by its path.
     private static func rows(_ schema: SettingsSchema, _ path: String, required: Bool) -> [[String]] {
         let need = required ? "required" : ""
         switch schema {
@@ -81,7 +81,7 @@ public enum Listing {
             return [row(path, "true|false", rules.fallback.map { "\($0)" } ?? need, rules.about)]
         case .list(let element, let about):
             let inner = rows(element, path + "[]", required: false)
-            // A list of plain values is one line, a list of objects one line and one for each member.
+            // A list of plain values has one row. A list of objects has one row, and one more for each member.
             if inner.count == 1, inner[0][0] == path + "[]" {
                 return [row(path, "list of " + inner[0][1], need, about.isEmpty ? inner[0][3] : about)]
             }
@@ -100,7 +100,7 @@ public enum Listing {
 
     private static func shown(_ number: Double) -> String { Int64(exactly: number).map { "\($0)" } ?? "\(number)" }
 
-    /// Cells side by side, each column as wide as its widest cell.
+    /// Returns the rows as text. Each column is as wide as its widest cell.
     private static func columns(_ rows: [[String]]) -> String {
         let widths = (0..<(rows.first?.count ?? 0)).map { column in rows.map { $0[column].count }.max() ?? 0 }
         var result = ""

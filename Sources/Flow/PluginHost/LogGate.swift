@@ -1,27 +1,27 @@
-// What modules say, on its way to the log: so many lines a second for each provider. The others are left out and counted, and the
-// count is told. Errors and warnings have a bucket of their own, so that chatter does not keep them out.
+// Limits how many lines a second each provider logs. Further lines are dropped and counted, and the count is logged. Errors and
+// warnings have a budget of their own, so that many lines of lower levels do not suppress them.
 
 internal import Platform
 
-/// The lines of one provider. It may be called by any thread.
+/// The log of one provider. Any thread may call it.
 final class LogGate: Sendable {
-    /// With which every line begins.
+    /// The beginning of every line.
     private let prefix: String
     private let clock: Clock
     private let log: @Sendable (LogLevel, String) -> Void
     private let budgets = Monitor([LogLevel: LineBudget]())
 
-    /// An empty name: whoever gets the lines puts the name before them.
+    /// `provider` is empty if the receiver of the lines adds the name.
     init(provider: String, clock: Clock, log: @escaping @Sendable (LogLevel, String) -> Void) {
         prefix = provider.isEmpty ? "" : provider + ": "
         self.clock = clock
         self.log = log
     }
 
-    /// `text` is made only where it is said.
+    /// Logs the line if the budget allows it. `text` is called only in that case.
     func say(_ level: LogLevel, _ text: () -> String) {
         let now = clock.now()
-        // An error has the bucket of the warnings.
+        // Errors use the budget of the warnings.
         let bucket = min(level, .warning)
         let (verdict, most) = budgets.withLock { budgets in
             let verdict = budgets[bucket, default: LineBudget()].take(at: now)
@@ -34,11 +34,11 @@ final class LogGate: Sendable {
             if !text.isEmpty { log(level, prefix + text) }
         case .leftOut(let isFirst):
             guard isFirst else { return }
-            log(notice(bucket), prefix + "says more than \(most) lines a second; the others are left out and counted")
+            log(notice(bucket), prefix + "logs more than \(most) lines a second; the others are left out and counted")
         }
     }
 
-    /// Tells what was left out and was not told yet, since nothing follows.
+    /// Logs the counts of dropped lines that were not logged yet. It is called when no more lines follow.
     func end() {
         let left = budgets.withLock { budgets in
             LogLevel.allCases.map { level in (level, budgets[level]?.takeLeftOut() ?? 0) }
@@ -50,6 +50,6 @@ final class LogGate: Sendable {
         if leftOut > 0 { log(notice(bucket), prefix + "\(grouped(leftOut)) of its lines were left out") }
     }
 
-    /// Where nobody sees the lines, nobody is told of those that are missing.
+    /// Returns the level of the notices about dropped lines. If debug lines are not shown, notices about them are not shown either.
     private func notice(_ bucket: LogLevel) -> LogLevel { bucket == .debug ? .debug : .warning }
 }

@@ -1,9 +1,9 @@
-// A provider module: its file, checked, and its description, read. Its library is loaded when the first provider is made of it, once, and
-// never unloaded.
+// A provider module: its checked file and its description. Its library is loaded when it is first needed in this process, only once,
+// and it is never unloaded.
 //
-// Loading is trust: the dynamic linker runs a module's constructors before anything in here can look at its table. What can be
-// checked before is checked before (TrustedFile, LibraryImage), and the description is read in a process of its own (Describer); the
-// rest guards against mistakes, not against malice.
+// To load a module is to trust it: the dynamic linker runs its constructors before any code here can check its table. All checks that
+// need no loading come first (TrustedFile, LibraryImage), and the router reads the description in a separate process (Describer). The
+// other checks protect against mistakes, not against malice.
 
 internal import CSwitchyardPlugin
 public import Document
@@ -12,20 +12,20 @@ public import Plans
 public import Platform
 
 public final class Module: Sendable {
-    /// The file it was loaded from, without links.
+    /// The path of the module's file, with links resolved.
     public var path: String { file.path }
     public let description: ModuleDescription
     private let file: TrustedFile
 
-    /// The module in that file, as it describes itself.
+    /// Reads the description of the module in that file.
     init(_ file: TrustedFile, described describer: Describer = .here) throws(ModuleFault) {
         self.file = file
         description = try describer.describe(file)
     }
 
-    /// Makes a provider. `settings` is one JSON object, checked against the description; `name` is the provider's own name in
-    /// routes.json, with which every line that it logs begins. A refusal is told in the module's own words.
-    /// `hidden` is masked in everything that the module says, before anyone sees or keeps it.
+    /// Makes a provider. `settings` is one JSON object that was checked against the description. `name` is the provider's name in
+    /// routes.json, and every line that it logs begins with it. If the module refuses the settings, the fault is the module's own message.
+    /// `hidden` is masked in all texts of the module before they are shown or stored.
     public func make(
         settings: Secret, name: String, hiding hidden: HiddenTexts = HiddenTexts(), clock: Clock = .system,
         log: @escaping @Sendable (LogLevel, String) -> Void
@@ -33,7 +33,7 @@ public final class Module: Sendable {
         let visitor = ExitGuard.Visitor.enter(name, path: path)
         let table = try visitor.during(.load) { () throws(ModuleFault) in try Module.table(file).calls }
         let callbacks = Callbacks(provider: name, module: description.name, hidden: hidden, clock: clock, log: log)
-        // It is kept for the life of the process, whatever thread the module is made on.
+        // The table lives as long as the process, so any thread may use it.
         nonisolated(unsafe) let host = Switchboard.connect(callbacks)
         let made = visitor.attempt { Created(table, host, settings, hidden) }
         guard case .success(let created) = made, let handle = created.handle else {
@@ -49,7 +49,7 @@ public final class Module: Sendable {
         return ModuleInstance(table: table, handle: handle, callbacks: callbacks, visitor: visitor)
     }
 
-    /// What came of a call of create.
+    /// The result of a call of create.
     private struct Created: @unchecked Sendable {
         let handle: UnsafeMutableRawPointer?
         let error: String
@@ -77,10 +77,10 @@ public final class Module: Sendable {
         let handle: UnsafeMutableRawPointer
     }
 
-    /// What the linker has taken, by file; it does not take a file twice.
+    /// The loaded libraries by file. A file is loaded only once.
     private static let libraries = Monitor<[FileIdentity: Loaded]>([:])
 
-    /// The table of the module in that file, whose library is loaded, or found among those that were loaded before.
+    /// Returns the table of the module in that file. It loads the library unless it was loaded before.
     static func table(_ file: TrustedFile) throws(ModuleFault) -> ModuleTable {
         let loaded = try libraries.withLock { libraries throws(ModuleFault) in
             if let known = libraries[file.identity] { return known }

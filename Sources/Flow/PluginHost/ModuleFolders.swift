@@ -1,19 +1,18 @@
-// Where modules are looked for, and by which names. A module is found by its name in known folders, never by a path from a
-// configuration or an event.
+// Finds modules by name in known folders. A module is never found by a path from a configuration or an event.
 //
-// A name is [a-z0-9_-]+. The module `dead-letter` lies in dead-letter.so, or in libDeadLetter.so as a build leaves it: the
-// names of files are compared without `lib` in front and `.so` behind, in lower case, without '-' and '_'. The first folder that
-// has such a file counts; two such files in one folder are a fault, since nobody could tell which one is meant. A file that is not
-// called like a module is never loaded: loading alone runs its code.
+// A name is [a-z0-9_-]+. The file of the module `dead-letter` is dead-letter.so, or libDeadLetter.so as a build names it. File names are
+// compared without the prefix `lib` and the suffix `.so`, in lower case, and without '-' and '_'. The first folder with such a file
+// counts. Two such files in one folder are a fault, since it is not clear which one is meant. A file whose name is not a module name is
+// never loaded, since loading alone runs its code.
 
 internal import Glibc
 public import Plans
 internal import Platform
 
 public struct ModuleFolders: ModuleCatalog, Sendable {
-    /// In the order in which they are searched.
+    /// The folders in the order of the search.
     public let folders: [String]
-    /// What was left out of SWITCHYARD_PLUGINS, and why; for the person who runs the router.
+    /// The folders of SWITCHYARD_PLUGINS that are skipped, and the reasons, as messages to the user.
     public let warnings: [ModuleFault]
 
     private let describer: Describer
@@ -26,12 +25,12 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
         self.describer = describer
     }
 
-    /// The folders for the executable at that path and for that value of SWITCHYARD_PLUGINS (absolute paths, with colons between).
+    /// Takes the folders of the executable at that path and of the value of SWITCHYARD_PLUGINS, a list of absolute paths between colons.
     public init(executable: String, environment: String?, describer: Describer = .here) {
         let own = executable.lastIndex(of: "/").map { String(executable[..<$0]) } ?? ""
         var folders = [own + "/../lib/switchyard/plugins"]
-        // Development: a build leaves the modules beside the executable. An installed executable has no modules beside it, and
-        // bin/ is not searched.
+        // A development build puts the modules beside the executable. An installed executable has no modules beside it, and
+        // its folder bin/ is not searched.
         if access(own + "/libConsole.so", F_OK) == 0 { folders.append(own) }
         var warnings: [ModuleFault] = []
         for folder in (environment ?? "").split(separator: ":").map(String.init) {
@@ -47,9 +46,9 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
         self.init(folders, warnings: warnings, describer)
     }
 
-    /// The folders of this process, which is the router: modules are described in processes of their own.
+    /// Returns the folders of this process, the router. Each module is described in a separate process.
     public static func standard() -> ModuleFolders {
-        // After the file was replaced by a newer one the link ends in " (deleted)"; only its folder is used.
+        // If a newer file has replaced the executable, the link ends in " (deleted)". Only its folder is used.
         ModuleFolders(
             executable: readLink("/proc/self/exe") ?? "", environment: getenv("SWITCHYARD_PLUGINS").map { String(cString: $0) },
             describer: .process())
@@ -69,12 +68,12 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
         return Dictionary(found) { first, _ in first }
     }
 
-    /// The names as the files tell them: nothing is loaded for it.
+    /// The names of the modules by their file names. Nothing is loaded.
     public var names: [String] {
         Set(folders.flatMap { Self.files($0) ?? [] }.map { Self.plainName(of: $0) }).sorted()
     }
 
-    /// The module of that name, checked and described; nil when there is none.
+    /// Returns the module of that name, checked and described. It returns nil if there is none.
     public func module(_ name: String) throws(ModuleFault) -> Module? {
         guard Self.isName(name) else { return nil }
         for folder in folders {
@@ -94,7 +93,8 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
         return nil
     }
 
-    /// Everything that is installed, by name, each with what became of describing it. A file that an earlier folder hides is left out.
+    /// Returns all installed modules, sorted by name, each with its description or its fault. It skips a file if an earlier folder has a
+    /// file for the same module.
     public func installed() -> [InstalledModule] {
         var seen: Set<String> = []
         var result: [InstalledModule] = []
@@ -111,7 +111,7 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
         return result.sorted { ($0.name, $0.path) < ($1.name, $1.path) }
     }
 
-    /// What these come to, a few at the same time, so that one that hangs does not hold up the others; in any order.
+    /// Runs the jobs, up to eight at the same time, so that one that hangs does not delay the others. Returns the results in any order.
     private static func atOnce<R: Sendable>(_ jobs: [@Sendable () -> R]) -> [R] {
         guard jobs.count > 1 else { return jobs.map { $0() } }
         let state = Monitor((next: 0, results: [R]()))
@@ -148,14 +148,14 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
 
     private static func refused(_ path: String, _ file: String) -> InstalledModule {
         let fault = ModuleFault(
-            "\(ForeignText.harmless(path)): is not loaded, its name is not that of a module; call it NAME.so after the module, of letters "
-                + "a to z, digits, '_' and '-'")
+            "\(ForeignText.harmless(path)): is not loaded because its file name is not a module name; rename it to NAME.so, where NAME has "
+                + "only letters a to z, digits, '_' and '-'")
         return InstalledModule(name: ForeignText.harmless(plainName(of: file)), path: path, state: .failure(fault))
     }
 
     // MARK: - Names
 
-    /// `name.so`, or `libName.so` as a build leaves it.
+    /// Returns true for `name.so`, and for `libName.so` as a build names it.
     private static func isFileName(_ file: String) -> Bool {
         let stem = String(file.dropLast(3))
         return isName(stem) || stem.hasPrefix("lib") && stem.utf8.allSatisfy { $0 < 0x80 } && isName(stem.lowercased())
@@ -172,7 +172,7 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
             }
     }
 
-    /// `library.so` may be the module `library` as well as `rary`.
+    /// Returns the keys of all module names that the file can have. `library.so` can be the module `library` or the module `rary`.
     private static func keys(of file: String) -> [String] {
         let stem = String(file.dropLast(3))
         return [key(of: stem)] + (stem.hasPrefix("lib") ? [key(of: String(stem.dropFirst(3)))] : [])
@@ -185,10 +185,11 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
         return (stem.hasPrefix("lib") ? stem.dropFirst(3) : stem).lowercased()
     }
 
-    /// The files in a folder that are called like modules, sorted; nil when it cannot be read.
+    /// Returns the files in a folder whose names are module names, sorted. It returns nil if the folder cannot be read.
     private static func files(_ folder: String) -> [String]? { libraries(folder)?.filter(isFileName) }
 
-    /// The shared libraries in a folder, sorted, but for those that a build leaves for the router itself; nil when it cannot be read.
+    /// Returns the shared libraries in a folder, sorted, without those that a build makes for the router itself. It returns nil if the
+    /// folder cannot be read.
     private static func libraries(_ folder: String) -> [String]? {
         guard let stream = opendir(folder) else { return nil }
         defer { closedir(stream) }

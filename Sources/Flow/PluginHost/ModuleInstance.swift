@@ -1,5 +1,6 @@
-// One provider of routes.json, made by a module. It calls the module as the header promises (one delivery at a time is the
-// lane's part) and turns what comes back into outcomes. Each `done` is called exactly once, whatever the module does.
+// One provider of routes.json, made by a module in this process. It calls the module as switchyard_plugin.h promises and translates the
+// module's answers into outcomes. It calls each `done` exactly once, whatever the module does. It does not limit how many deliveries are
+// under way; the lane does.
 
 public import Admission
 internal import CSwitchyardPlugin
@@ -8,10 +9,10 @@ internal import Platform
 
 public final class ModuleInstance: Provider, @unchecked Sendable {
     private struct Life {
-        /// How many calls of the module have not returned yet.
+        /// The number of calls of the module that have not returned.
         var inside = 0
         var isClosed = false
-        /// What the module may still be reading, until destroy has returned.
+        /// The memory that the module may still read until destroy has returned.
         var loans: [Callbacks.Borrow] = []
         var isDestroyed = false
     }
@@ -31,7 +32,7 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
 
     deinit { close() }
 
-    /// How often the module ended a delivery that was not under way.
+    /// The number of completions of deliveries that were not under way.
     public var strayCompletions: Int { callbacks.strays }
 
     public func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
@@ -44,7 +45,7 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
             return
         }
         let loan = callbacks.begin(batch, attempt: attempt, done)
-        // The loan outlives the call, also where the module ends the delivery and then reads on.
+        // The loan must outlive the call, since the module may end the delivery and then read the batch.
         withExtendedLifetime(loan) { visitor.during(.deliver) { table.deliver(handle, loan.table) } }
         leave()
     }
@@ -71,8 +72,8 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
 
     public func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) { callbacks.onClosed(handler) }
 
-    /// Ends what is still under way as unknown and destroys the instance. It never waits for a call of the module that hangs:
-    /// then the thread that returns from the last such call destroys the instance. Not to be called from
+    /// Ends all deliveries under way as unknown and destroys the instance. It never waits for a call of the module that hangs:
+    /// in that case, the thread that returns from the last such call destroys the instance. Do not call it from
     /// within a `done`: in destroy, a module may join the thread on which it ends deliveries.
     public func close() {
         let isLast: Bool? = life.withLock { life in
@@ -82,7 +83,7 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
         }
         guard let isLast else { return }
         if isLast {
-            // First destroy: it may still end deliveries properly.
+            // Call destroy first, since the module may still end deliveries in it.
             visitor.during(.destroy) { table.destroy(handle) }
             _ = callbacks.end()
         } else {
@@ -91,7 +92,7 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
         }
     }
 
-    /// Whether the module may be called; then `leave` must follow.
+    /// Returns true if the module may be called. In that case, the caller must call `leave` afterwards.
     private func enter() -> Bool {
         life.withLock { life in
             guard !life.isClosed else { return false }

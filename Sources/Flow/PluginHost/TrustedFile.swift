@@ -1,15 +1,15 @@
-// A file that only root and the user of the router could have written. It is opened once, and what was opened is what is
-// checked and what is copied to be loaded: a link or a file that is changed after the check changes nothing.
+// A file that only root and the router's user can write. It is opened once. The opened file is checked, and the same opened
+// file is copied for loading. So it has no effect if a link or a file is replaced after the check.
 
 internal import Glibc
 internal import Plans
 
-/// What the kernel knows a file and its contents by, under whatever name. Who writes to the file changes it.
+/// The identity of a file and its contents, independent of its name. A write to the file changes the identity.
 struct FileIdentity: Hashable {
     private let device: dev_t
     private let inode: ino_t
     private let size: off_t
-    /// When it was written, and when anything about it was changed, in seconds and nanoseconds.
+    /// The time of the last write and the time of the last status change, in seconds and nanoseconds.
     private let times: [Int]
 
     init(_ status: stat) {
@@ -19,27 +19,28 @@ struct FileIdentity: Hashable {
         times = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
     }
 
-    /// Whether the two have the same contents: a link that was made or removed since is a change of the other kind.
+    /// Returns true if both have the same contents. The time of the status change is ignored, since adding or removing a link changes it.
     func hasContents(of other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode && size == other.size && times[..<2] == other.times[..<2]
     }
 }
 
 final class TrustedFile: Sendable {
-    /// The file's own path, without links.
+    /// The path of the file, with links resolved.
     let path: String
-    /// As it was when it was opened.
+    /// The identity of the file when it was opened.
     let identity: FileIdentity
     private let descriptor: Int32
 
-    /// Opens the file if it and every folder above it are out of the reach of others.
+    /// Opens the file. It throws if other users can write the file or replace a folder above it.
     init(_ name: String) throws(ModuleFault) {
-        // The folder of a link matters as much as the folder of the file: who writes there chooses the file.
+        // The folder of a link matters as much as the folder of the file: a user who can write there chooses the file.
         try Self.checkFolder(Self.parent(of: name))
         path = try Self.resolve(name)
         try Self.checkFolder(Self.parent(of: path))
 
-        // Without O_NONBLOCK a FIFO would wait for a writer. A link here was put in place after its target was resolved.
+        // Without O_NONBLOCK, open would wait for the writer of a FIFO. O_NOFOLLOW refuses a link that was put here after the path was
+        // resolved.
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw ModuleFault("\(path): cannot be opened: \(systemError())") }
         var status = stat()
@@ -52,10 +53,10 @@ final class TrustedFile: Sendable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// To be read by offset.
+    /// The descriptor of the file. Read it only at explicit offsets.
     var number: Int32 { descriptor }
 
-    /// Whether nobody has written to it since it was opened.
+    /// True if nobody has written to the file since it was opened.
     var isUnchanged: Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && FileIdentity(status).hasContents(of: identity)
@@ -63,7 +64,7 @@ final class TrustedFile: Sendable {
 
     private static func checkFolder(_ name: String) throws(ModuleFault) {
         let folder = try resolve(name)
-        // From the root down: where one folder is out of the reach of others, so is the name of the next.
+        // Check from the root down: if others cannot write a folder, they cannot replace the next folder in it.
         var parts = ["/"]
         for name in folder.split(separator: "/") { parts.append((parts.last == "/" ? "/" : parts.last! + "/") + name) }
         for part in parts {
@@ -72,7 +73,8 @@ final class TrustedFile: Sendable {
             guard status.st_mode & S_IFMT == S_IFDIR else {
                 throw ModuleFault("\(part): is not a folder any more; it was changed while modules were looked for")
             }
-            // In a folder like /tmp everybody makes files, but only their owner renames them; modules do not belong right into it.
+            // In a folder like /tmp everybody can make files, but only their owner can rename them. Such a folder may be above the
+            // module's folder, but it may not be the module's folder.
             let isSticky = status.st_mode & S_ISVTX != 0 && part != folder
             try checkOwner(status, part)
             if !isSticky { try checkMode(status, part) }
@@ -113,10 +115,10 @@ final class TrustedFile: Sendable {
     }
 }
 
-/// The system's words for what just failed.
+/// Returns the system's message for the last error.
 func systemError() -> String { String(cString: strerror(errno)) }
 
-/// Where a symbolic link leads.
+/// Returns the target of a symbolic link. It returns nil if it cannot be read.
 func readLink(_ path: String) -> String? {
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Int(PATH_MAX)) { buffer in
         let count = buffer.withMemoryRebound(to: CChar.self) { readlink(path, $0.baseAddress!, $0.count) }

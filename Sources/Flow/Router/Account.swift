@@ -1,4 +1,4 @@
-// The account of a run: where every event went. It balances, and says so of itself.
+// The account of a run: the counters that say what became of every event. `balances` checks that no event is missing.
 
 public import Delivery
 public import Holding
@@ -10,65 +10,66 @@ public struct Account: Sendable {
     public struct Provider: Sendable {
         public var name: String
         public var lane: LaneAccount
-        /// Whether the destination went away, such as a pipe whose reader left.
+        /// True if the destination is gone, such as a pipe without a reader.
         public var isClosed: Bool
-        /// Whether what waits, waits on disk for the next run.
+        /// True if waiting events are on disk for the next run.
         public var isDurable: Bool
-        /// By route: how many events were admitted for it.
+        /// The number of events that each route admitted for this provider.
         var routed: [Int]
 
-        /// Events that are kept for it on disk.
+        /// The number of events that are kept for it on disk.
         public var kept: Int { isDurable ? lane.totalWaiting : 0 }
-        /// Events that it did not get, and that do not wait for it on disk.
+        /// The number of events that it did not get and that do not wait for it on disk.
         public var undelivered: Int { lane.totalTaken + lane.totalResumed - lane.total(.delivered) - kept }
     }
 
-    /// Lines that were not blank.
+    /// The number of lines that were not blank.
     public var received = 0
-    /// Lines that were no valid event.
+    /// The number of lines that were not valid events.
     public var rejected = 0
-    /// Rejected lines that were to be kept and could not be.
+    /// The number of rejected lines that could not be written to the file of `--rejects`.
     public var unkeptRejects = 0
-    /// Why the input could not be read to its end.
+    /// The reason why the input could not be read to its end. It is nil if it was read to its end.
     public var inputFault: SystemFault?
-    /// What of the state folder was removed while the router ran.
+    /// The fault if a part of the state folder was removed while the router ran.
     public var stateFault: StorageFault?
-    /// Whether `dead-letters.sqlite` was found damaged, and how many letters were lost by that.
+    /// True if `dead-letters.sqlite` was found damaged.
     public var lettersAreDamaged = false
+    /// The number of dead letters that were lost by this damage.
     public var damagedLetters = 0
-    /// What came of events that speak to the ledger.
+    /// The counts of events that carry decisions or ties for the ledger.
     public var consent: ConsentCounts
-    /// Of all plans that the run went by, and those of events that an earlier run had left.
+    /// The names of all routes that are known to this run, those of earlier runs included.
     public var routes: [String]
-    /// Of those, by index: the ones of plans of this run.
+    /// The indices of the routes of this run's plans, and of routes whose held events an earlier run left.
     public var ownRoutes: [Int]
-    /// How each route judged the valid events.
+    /// The verdicts of each route.
     public var verdicts: Tally
-    /// For each route how many events it judged: all valid ones, unless a reload brought it or took it away.
+    /// The number of events that each route judged. A route judges all valid events, unless a reload added or removed it.
     var judged: [Int]
-    /// What waits for consent when the run has ended.
+    /// The events that wait for consent when the run has ended.
     public var held = HeldStatus()
     public var providers: [Provider] = []
 
-    /// Events that came before and were let go.
+    /// The number of duplicates, which were dropped.
     public var duplicates: Int { verdicts.duplicates }
-    /// Events that were made of others.
+    /// The number of emitted events.
     public var emitted: Int { verdicts.emitted }
-    /// Events that came in, and that every route judged.
+    /// The number of valid events that came in and were not duplicates.
     public var valid: Int { received - rejected - duplicates }
 
-    /// Whether a file with events that wait for nobody of this run was found damaged.
+    /// True if the file of held events or the file of dead letters was found damaged.
     public var foundDamage: Bool { held.isDamaged || lettersAreDamaged }
 
-    /// Whether every admitted event reached every provider of its route.
+    /// True if every admitted event was delivered to every provider of its route or waits for it on disk, and no destination is gone.
     public var isComplete: Bool { providers.allSatisfy { $0.undelivered == 0 && !$0.isClosed } }
 
-    /// Whether events were lost, other than by readers that chose to leave and left the router without a purpose.
+    /// True if events were not delivered, unless all destinations are gone because their readers closed them.
     public var lostSome: Bool {
         providers.contains { $0.undelivered > 0 } && !providers.allSatisfy(\.isClosed)
     }
 
-    /// Whether every event that came in is accounted for, at every route and every provider.
+    /// True if every event that came in is accounted for, at every route and every provider.
     public var balances: Bool {
         for route in routes.indices {
             let judged = route < judged.count ? judged[route] : 0

@@ -1,5 +1,6 @@
-// Tells a producer how far its input is safe: the number of the last line of which all that came of it, and of every line
-// before, is where the configuration promises. It writes to a descriptor of the producer's, and never makes a lane wait for it.
+// Acknowledges lines of standard input to their producer. It writes the number of the last line that is safe: everything that came of
+// this line and of all lines before it is stored or delivered as the configuration promises. It writes to a descriptor of the producer,
+// on a thread of its own, so that a lane never waits for the producer.
 
 internal import Glibc
 internal import Platform
@@ -7,7 +8,7 @@ internal import Platform
 final class AckWriter: Sendable {
     private struct State {
         var lines = 0
-        /// The last line of which all before are safe too.
+        /// The number of the last line that is safe together with all lines before it.
         var safe = 0
         var told = 0
         var isClosed = false
@@ -25,7 +26,7 @@ final class AckWriter: Sendable {
         }.detach()
     }
 
-    /// Of the next block of the input, which has so many lines: what is to be called when they are safe.
+    /// Registers the next block of the input, with its number of lines. Returns the function to call when these lines are safe.
     func next(lines: Int) -> @Sendable () -> Void {
         let block = watermark.enter()
         let last = state.withLock { state in
@@ -40,7 +41,7 @@ final class AckWriter: Sendable {
         }
     }
 
-    /// Waits until everything that is safe has been told, or a producer that does not listen has had its time.
+    /// Waits until all safe lines are acknowledged, or until the deadline if the producer does not read.
     func close(by deadline: Instant, _ clock: Clock) {
         state.withLock { $0.isClosed = true }
         state.wake()

@@ -1,22 +1,23 @@
-// Invalid lines, told and kept. Each costs nothing but itself: the first are named one by one, many are summed up, and
-// the text is shown or kept only when asked for, since it may be private. Only the holder of the turn calls it.
+// Reports and keeps invalid lines. An invalid line affects no other line. The first invalid lines are reported one by one, the others
+// only as totals. Their text is shown or kept only if the user asks for it, since it may be private. Only the worker that has the turn
+// calls a `FaultLog`.
 
 internal import Events
 public import Platform
 internal import Workers
 
-/// The file of `--rejects`: one JSON object a line with where, why and the line itself.
+/// The file of `--rejects`. Each line is a JSON object with the place, the reason and the invalid line.
 public final class Rejects: Sendable {
     let path: String
     private let file: Monitor<AppendFile?>
 
-    /// Opens the file for appending; it is made for its owner alone.
+    /// Opens the file for appending. Only its owner can read a new file.
     public init(path: String) throws(SystemFault) {
         self.path = path
         file = Monitor(try AppendFile(path: path))
     }
 
-    /// Opens the file anew with the next line, since it may have been moved away.
+    /// Makes the next line reopen the file, since it may have been moved away.
     func reopen() { file.withLock { $0 = nil } }
 
     func append(_ lines: borrowing ByteBuffer) throws(SystemFault) {
@@ -29,7 +30,7 @@ public final class Rejects: Sendable {
 }
 
 final class FaultLog {
-    /// How many faults are told one by one.
+    /// The number of faults that are reported one by one.
     static let toldSingly = 20
 
     private let source: String
@@ -37,10 +38,10 @@ final class FaultLog {
     private let rejects: Rejects?
     private let say: @Sendable (String) -> Void
     private(set) var count = 0
-    /// How many lines of the source came so far.
+    /// The number of lines of the source before the current block.
     private var before = 0
     private var nextMilestone = 100
-    /// Lines that `--rejects` asked to keep and that could not be kept.
+    /// The number of lines that could not be written to the file of `--rejects`.
     private(set) var unkept = 0
 
     init(source: String, showInput: Bool, rejects: Rejects?, say: @escaping @Sendable (String) -> Void) {
@@ -50,7 +51,7 @@ final class FaultLog {
         self.say = say
     }
 
-    /// Of the next block of the source, which had so many lines.
+    /// Reports the faults of the next block of the source, which had that number of lines.
     func note(_ faults: [LineFault], lines: Int, in block: borrowing Block) {
         defer { before += lines }
         guard !faults.isEmpty else { return }
@@ -69,7 +70,7 @@ final class FaultLog {
         keep(faults, block)
     }
 
-    /// The last word on what was not told one by one.
+    /// Reports the totals of the faults that were not reported one by one.
     func sumUp() {
         let untold = count - FaultLog.toldSingly
         if unkept > 0, let rejects { say("\(grouped(unkept)) rejected lines could not be kept in \(rejects.path)") }

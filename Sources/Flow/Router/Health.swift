@@ -1,21 +1,21 @@
-// Whether the router does what it is there for: alive, when every thread gets on and no lane has stopped; ready, when it can take
-// events now.
+// The health of the router. It is healthy if all threads make progress and no lane has stopped. It is ready if it can also take events
+// now.
 
 internal import Delivery
 internal import Generations
 internal import Platform
 
 public struct Health: Sendable, Equatable {
-    /// Why it is not well, each in a few words; empty when it is.
+    /// The problems, each in a few words. The list is empty if there is no problem.
     public var troubles: [String]
     public var isGood: Bool { troubles.isEmpty }
 }
 
 extension Router {
-    /// How long one piece of work may take until its thread counts as stuck: less than the ten seconds within which it must show.
+    /// The maximum time for one piece of work; after it, the thread counts as stuck. It must show within ten seconds, so this is less.
     static let patience = Duration.seconds(8)
 
-    /// A thread that hangs in a call, or a lane that has stopped: only a new start helps.
+    /// The threads that hang in a call, and the lanes that have stopped. Only a restart helps against them.
     public var health: Health {
         let stuck = options.watchdog.stuck(longer: Router.patience).map { "\($0) hangs" }
         let stopped = generations.current.destinations.filter { $0.lane.status.phase == .stopped }.map {
@@ -24,7 +24,7 @@ extension Router {
         return Health(troubles: stuck + stopped)
     }
 
-    /// Healthy, not ending, and with room for events.
+    /// The problems of `health`, an ending router, and the lanes that are full.
     public var readiness: Health {
         var health = health
         if ending.withLock({ $0.deadline != nil }) { health.troubles.append("the router is ending") }

@@ -1,5 +1,5 @@
-// Where the workers get their blocks: from standard input itself, when that is the only source, so that nothing lies between; or from
-// the inbox where listeners, followed files and standard input leave what they have.
+// The source of the workers' blocks. If standard input is the only source, workers read it directly, without a queue between. Otherwise
+// they read from the inbox, which listeners, followed files and standard input fill.
 
 internal import Events
 internal import Ingest
@@ -20,21 +20,21 @@ struct Inflow: ~Copyable {
         self.inbox = inbox
     }
 
-    /// Fills the block, waiting while there is nothing to be had. `portions` gets what of it was submitted by whom.
+    /// Fills the block, and waits while there is no input. `portions` gets the parts of the block, one for each submission.
     mutating func next(_ block: inout Block, _ portions: inout [Inbox.Portion]) -> Intake {
         if let inbox { return inbox.next(&block, &portions) }
         return reader?.next(&block.text) ?? .end
     }
 }
 
-/// Standard input beside other sources: a thread of its own reads it into the inbox.
+/// Reads standard input into the inbox on a thread of its own, if there are other sources too.
 struct Feeder {
     let inbox: Inbox
     let source: Int
-    /// Told of the last words of the input: a fault, or a line that had not ended.
+    /// Called once with the last intake of the input: its end, a fault, or a stop that may have left an unfinished line.
     let ended: @Sendable (Intake) -> Void
 
-    /// Until the input ends or is stopped. The inbox counts on it since before the thread was started.
+    /// Runs until the input ends or is stopped. `inbox.join` was called before this thread was started.
     func run(_ reader: consuming LineReader) {
         var reader = reader
         defer { inbox.leave() }
@@ -50,9 +50,9 @@ struct Feeder {
     }
 }
 
-/// What is told to those who submitted the portions of a block.
+/// The answers to the submissions of a block.
 enum Answers {
-    /// To be called when the block is safe; nil: nobody asked.
+    /// Returns the function to call when the block is safe. It returns nil if nobody waits for an answer.
     static func make(_ portions: [Inbox.Portion], _ faults: [LineFault]) -> (@Sendable () -> Void)? {
         guard !portions.isEmpty else { return nil }
         let invalid = invalid(portions, faults)
@@ -61,7 +61,7 @@ enum Answers {
         }
     }
 
-    /// The faults of each portion, its lines counted from 0.
+    /// Returns the faults of each portion. The lines of each portion are counted from 0.
     private static func invalid(_ portions: [Inbox.Portion], _ faults: [LineFault]) -> [[InvalidLine]] {
         var next = 0
         var before = 0

@@ -1,5 +1,5 @@
-// Removes dead letters that are older than `retention` allows: when the run begins, and at the moment when the next falls due. Nobody else
-// does while no router runs.
+// Removes dead letters that are older than `retention` allows: when a plan takes over, and whenever the next letter is due. While no
+// router runs, nothing removes them.
 
 internal import Delivery
 internal import Plans
@@ -8,10 +8,10 @@ internal import Spool
 
 final class LetterRetention: Sendable {
     private struct State {
-        /// By name, in nanoseconds; of those that are gone, what they had.
+        /// The retention of providers and of routes by name, in nanoseconds. Removed providers and routes keep their last value.
         var providers: [String: Int64] = [:]
         var routes: [String: Int64] = [:]
-        /// When the next letter is due, in nanoseconds since 1970; nil: none is.
+        /// The time when the next letter is due, in nanoseconds since 1970. It is nil if no letter will be due.
         var due: Int64?
         var isRunning = false
         var isOver = false
@@ -22,7 +22,7 @@ final class LetterRetention: Sendable {
     private let say: @Sendable (String) -> Void
     private let state = Monitor(State())
 
-    /// Looks are so far apart at least.
+    /// The minimum time between two searches for expired letters, in nanoseconds.
     private static let pause: Int64 = 1_000_000_000
 
     init(_ deadLetters: DeadLetters, clock: Clock, say: @escaping @Sendable (String) -> Void) {
@@ -32,7 +32,7 @@ final class LetterRetention: Sendable {
         deadLetters.onBurial { [weak self] arrival in self?.note(arrival) }
     }
 
-    /// From now on letters may get as old as this plan says; those that are too old are removed before this returns.
+    /// Applies the retention of this plan from now on. Letters that are too old are removed before this returns.
     func adopt(_ plan: Plan) {
         let isKeeping = state.withLock { state in
             for provider in plan.providers { state.providers[provider.name] = provider.delivery.retention?.nanoseconds }
@@ -65,7 +65,7 @@ final class LetterRetention: Sendable {
         while waitUntilDue() { look() }
     }
 
-    /// false: the run is over.
+    /// Waits until the next letter is due. It returns false if the run is over.
     private func waitUntilDue() -> Bool {
         state.waitUntilReady { state -> Readiness<Bool> in
             if state.isOver { return .ready(false) }
@@ -86,7 +86,7 @@ final class LetterRetention: Sendable {
                 [providers[provider], routes[route]].compactMap(\.self).min()
             }
             next = due
-            if events > 0 { say("dead letters: \(grouped(events)) \(events == 1 ? "is" : "are") older than retention allows, and removed") }
+            if events > 0 { say("dead letters removed because they are older than retention allows: \(grouped(events))") }
         } catch {
             say("dead letters that may be older than retention allows are not removed yet: \(error)")
             next = clock.wall() + 60 * LetterRetention.pause

@@ -1,9 +1,8 @@
-// Another plan for a router that runs. It is held against the current one first; what cannot be changed while it runs refuses the
-// whole of it, so that nothing is accepted and ignored. Kept providers keep their lane and all that is theirs, changed ones hand
-// their lane to a new instance, those that left drain. The plans change between two blocks.
+// Replaces the plan of a running router. The new plan is first compared with the current one. If it changes something that cannot be
+// changed in a running router, the whole plan is refused, so that no change is accepted and ignored. Unchanged providers keep their lane
+// and their instance, changed ones keep their lane and get a new instance, and lanes of removed ones drain. Plans change between blocks.
 
 internal import Admission
-internal import Configuration
 public import Delivery
 internal import Generations
 internal import Holding
@@ -12,41 +11,41 @@ public import Plans
 internal import Platform
 internal import Spool
 
-/// Why a plan cannot take over: one line for each reason, for a person.
+/// The reasons why a plan cannot take over, one line for each, as messages to the user.
 public struct ReloadRefusal: Error, Sendable, Equatable {
     public var lines: [String]
     public init(_ lines: [String]) { self.lines = lines }
 }
 
-/// What a new plan means for its providers, by index, and for those that it leaves out.
+/// The changes by a new plan: for each of its providers by index, and for the providers that it removes.
 public struct PlanChanges: Sendable {
     public enum Change: Sendable, Equatable {
-        /// Nothing of it has changed, or only what its lane goes by.
+        /// The instance stays. `isTuned` is true if settings of its lane have changed.
         case kept(isTuned: Bool)
-        /// It wants another instance, which takes over its lane.
+        /// It needs a new instance, which takes over its lane.
         case changed
-        /// It wants an instance and a lane of its own.
+        /// It needs a new instance and a new lane.
         case added
     }
     public var providers: [Change]
-    /// Names of providers whose lanes are to drain.
+    /// The names of the providers whose lanes will drain.
     public var removed: [String]
 
-    /// The indices of those that an instance is to be made for.
+    /// The indices of the providers that need a new instance.
     public var wanted: [Int] { providers.indices.filter { providers[$0] == .changed || providers[$0] == .added } }
 }
 
 extension Router {
-    /// How long the instance that leaves may take to answer for what it holds, before the new one is called.
+    /// The maximum time for the old instance to answer for its deliveries before the new one is called.
     static let grace = Duration.seconds(5)
 
-    /// What the plan would change. Nothing is changed yet.
+    /// Returns the changes that the plan would make. It changes nothing.
     public func changes(to plan: Plan) throws(ReloadRefusal) -> PlanChanges {
         let old = generations.current
         var refusals = refusals(of: plan, after: old.plan)
         var changes: [PlanChanges.Change] = []
         for provider in plan.providers {
-            // A lane that has ended, or stopped, cannot go on: its provider begins anew.
+            // A lane that has ended or stopped cannot go on, so its provider gets a new lane.
             guard let index = old.plan.providers.firstIndex(where: { $0.name == provider.name }),
                 !generations.isGone(old.destinations[index])
             else {
@@ -80,7 +79,7 @@ extension Router {
         if ledgerKeys(plan) != ledgerKeys(old) { keys.append("consent.ledger") }
         func cipher(_ plan: Plan) -> [UInt8]? { plan.state.encrypt.map { plan.keys[$0].secret.bytes } }
         if cipher(plan) != cipher(old) { keys.append("state.encrypt") }
-        return keys.map { "\($0) cannot be changed while the router runs; end it and start it anew" }
+        return keys.map { "\($0) cannot be changed while the router runs; restart it" }
     }
 
     private func refusal(of provider: ProviderPlan, after old: ProviderPlan) -> String? {
@@ -94,42 +93,42 @@ extension Router {
             return nil
         }
         return
-            "providers.\(provider.name).delivery.\(what) while the router runs; end it and start it anew, or give the provider another name"
+            "providers.\(provider.name).delivery.\(what) while the router runs; restart it, or give the provider another name"
     }
 
-    /// Ends lanes at once that still drain, or have stopped, under the names of providers that get a lane anew, so that their spools
-    /// are free. What they held stays on disk, where it was kept there, or goes to the dead letters.
+    /// Ends the old lanes of providers that get a new lane, so that their spools are free. These lanes still drain or have stopped. Events
+    /// that are on disk stay there; the others go to the dead letters.
     public func release(_ changes: PlanChanges, of plan: Plan) {
         let current = generations.current
         let names = Set(plan.providers.indices.filter { changes.providers[$0] == .added }.map { plan.providers[$0].name })
         for destination in generations.destinations
         where names.contains(destination.lane.name) && destination.lane.isDurable && !destination.lane.isOver {
             guard generations.isRetiring(destination) || current.destinations.contains(where: { $0 === destination }) else { continue }
-            destination.lane.giveUp(Answer("its provider begins anew"))
+            destination.lane.giveUp(Answer("its provider gets a new lane"))
             destination.lane.waitForEnd()
         }
     }
 
-    /// Closes what was opened for a plan that does not take over. What of a queue turned out to be damaged counts all the same: who opens it
-    /// again finds it rebuilt.
+    /// Closes a provider and its queue that were opened for a plan that does not take over. Damage that was found in the queue is counted
+    /// now, since the next one that opens the queue finds it rebuilt.
     public func discard(_ outlet: Outlet, of provider: String) {
         outlet.provider.close()
         guard let store = outlet.store else { return }
         store.close()
         guard let loss = store.takeLoss() else { return }
         say("\(provider): \(loss.words)")
-        // What is left of it waits without a lane, as that of a provider that is gone.
+        // The remaining events wait on disk without a lane, like those of a removed provider.
         let lost = Account.Provider(name: provider, lane: LaneAccount(damaged: loss.routes), isClosed: false, isDurable: false, routed: [])
         discarded.withLock { $0.append(lost) }
     }
 
-    /// From the next block on the plan judges. `outlets` has one for each index that is `wanted`.
+    /// Makes the plan judge from the next block on. `outlets` must have one for each index in `wanted`.
     public func adopt(_ plan: Plan, _ changes: PlanChanges, outlets: [Int: Outlet]) throws(ReloadRefusal) {
         let old = generations.current
         var routes: [UInt16] = []
         for route in plan.routes {
             guard let number = names.number(of: route.name) else {
-                throw ReloadRefusal(["there have been too many names of routes in this run; end the router and start it anew"])
+                throw ReloadRefusal(["there have been too many names of routes in this run; restart the router"])
             }
             routes.append(number)
         }
@@ -163,11 +162,11 @@ extension Router {
         for destination in left { retire(destination, before: generation, within: plan.shutdown.deadline) }
     }
 
-    /// The lane of a provider that has left: it delivers what it has, for as long as a router that ends would.
+    /// Drains the lane of a removed provider. It may take as long as the lanes of an ending router.
     private func retire(_ destination: Destination, before generation: Generation, within time: Duration) {
         let deadline = options.clock.now() + time
         Thread.start("retire \(destination.lane.name)") { [self] in
-            // Blocks that were judged by the old plan may still bring it events; one of them may wait for room in this very lane.
+            // Blocks that the old plan has judged may still add events to this lane, and one of them may wait for space in it.
             if generations.waitForBlocks(before: generation, until: deadline, options.clock) { destination.lane.drain() }
             destination.lane.waitForEnd(until: deadline)
             guard !destination.lane.isOver else { return }
@@ -178,7 +177,7 @@ extension Router {
 }
 
 extension ProviderPlan {
-    /// Whether an instance of the one is as good as one of the other.
+    /// Returns true if both can have the same instance.
     fileprivate func isSameInstance(as other: ProviderPlan) -> Bool {
         plugin == other.plugin && settings.bytes == other.settings.bytes && isolation == other.isolation
     }

@@ -1,9 +1,8 @@
-// Plans at work, one after the other: the sources, the workers that judge their events, and a lane for each provider. It promises that
-// the run ends when the input ends, when it is stopped, or when no lane is left; and that the account balances. A run that has other
-// sources than standard input goes on until it is stopped.
+// Runs plans, one after the other: the sources, the workers that judge their events, and a lane for each provider. The run ends when the
+// input ends, when it is stopped, or when no lane is left; and its account balances. If there are sources other than standard input, the
+// end of standard input does not end the run.
 
 public import Admission
-internal import Configuration
 internal import ConsentGate
 public import Delivery
 internal import Events
@@ -21,39 +20,39 @@ internal import Workers
 
 public struct RouterOptions: Sendable {
     public var workers = 1
-    /// The descriptor that events are read from.
+    /// The descriptor from which events are read.
     public var input: Int32 = 0
-    /// How long lanes may take to deliver what is left when the input has ended.
+    /// The maximum time in which lanes deliver their remaining events after the end of the input.
     public var drain = Duration.seconds(30)
-    /// The same when it was told to end.
+    /// The same time after the router was told to end.
     public var shutdown = Duration.seconds(10)
-    /// Whether messages on invalid lines quote them.
+    /// True if messages about invalid lines quote them.
     public var showInput = false
     public var rejects: Rejects?
     public var deadLetters: String
-    /// Under which dead letters are sealed; nil: they are not.
+    /// The cipher for dead letters. It is nil if they are not encrypted.
     public var cipher: Cipher?
-    /// The numbers of all routes, those included that the stores know.
+    /// The numbers of all routes, including those in the stores. It is nil if only the plan's routes are known.
     public var names: RunNames?
-    /// Sixteen bytes under which subjects and message ids are told apart; nil: by chance, for this run only.
+    /// The key, of sixteen bytes, for the hashes of subjects and message ids. It is nil if a random key for this run is enough.
     public var key: [UInt8]?
-    /// The names of all levels, those included that the stores know.
+    /// The names of all levels, including those in the stores.
     public var levels = RunNames()
-    /// What is on record of subjects, under that key; nil: no ledger is kept.
+    /// The decisions on record, under that key. It is nil if there is no ledger.
     public var registry: Registry?
-    /// Where events wait for their subjects' consent; nil: none can, and those of unknown subjects are denied.
+    /// The place where held events are stored. It is nil if no event can be held; then events that would be held are denied.
     public var held: HeldPlace?
-    /// The file where the message ids of late are kept; nil: they are not, and `key` may be by chance.
+    /// The path of the file that keeps recent message ids. It is nil if they are not kept; otherwise `key` must not be nil.
     public var seen: String?
-    /// The descriptor that is told of input lines that are where the plan promises.
+    /// The descriptor to which safe lines of standard input are acknowledged. It is nil if none are.
     public var acks: Int32?
     public var clock = Clock.system
-    /// Who is at work since when.
+    /// The record of how long each thread has been busy.
     public var watchdog = Watchdog()
     /// The seed of the jitter between retries.
     public var seed: UInt64 = 0
     public var blockSize = 256 << 10
-    /// What may wait of sources other than standard input.
+    /// The limits for waiting input, if there are sources other than standard input.
     public var inbox = Inbox.Limits()
     public init(deadLetters: String) { self.deadLetters = deadLetters }
 }
@@ -67,17 +66,17 @@ public final class Router: Sendable {
     private let acks: AckWriter?
     private let watermark = Watermark()
     let heldStore: HeldStore?
-    /// Withdraws consent and destroys what waits of it; nil: no ledger is kept.
+    /// Withdraws consent and destroys the waiting events that depend on it. It is nil if there is no ledger.
     public let withdrawals: Withdrawals?
-    /// nil: no ledger is kept.
+    /// Writes the decisions and ties that events carry to the ledger. It is nil if there is no ledger.
     private let consentWriter: ConsentWriter?
     private let totals = Monitor(Totals())
-    /// What was lost of queues that no lane has taken over.
+    /// The losses of queues that no lane has taken over.
     let discarded = Monitor<[Account.Provider]>([])
     private let gone: StateLoss
     private let consentReporter: ConsentReporter
     let letterRetention: LetterRetention
-    /// Of what every plan of the run has in common.
+    /// The sources and the limit of a line. They are the same in all plans of the run.
     private let sources: [SourcePlan]
     private let lineLimit: Int
 
@@ -90,25 +89,26 @@ public final class Router: Sendable {
     let factory: GenerationFactory
     let say: @Sendable (String) -> Void
 
-    /// How the run ends: when it is to be over, and whether it is.
+    /// The state of the end of the run.
     struct Ending {
-        /// How long draining may take once it was told to end, by the plan of the day.
+        /// The maximum time for draining after the router was told to end, from the current plan.
         var shutdown: Duration
+        /// The end of draining. It is nil if the run is not ending.
         var deadline: Instant?
-        /// How long that is from when it was told to.
+        /// The time from the beginning of draining to `deadline`.
         var time = Duration.zero
         var isHurried = false
         var isOver = false
     }
 
-    /// `say` is told one line at a time what a person should know.
+    /// `say` gets the messages to the user, one line at a time.
     public init(_ plan: Plan, outlets: [Outlet], options: RouterOptions, say: @escaping @Sendable (String) -> Void) {
         precondition(outlets.count == plan.providers.count)
         let stop: WakeUp
         do throws(SystemFault) {
             stop = try WakeUp()
         } catch {
-            // A router is made once, before it has taken anything.
+            // A router is made only once, before it has taken any event.
             fatalError("a router cannot be made: \(error)")
         }
         let deadLetters = DeadLetters(
@@ -129,10 +129,10 @@ public final class Router: Sendable {
         let factory = GenerationFactory(
             names: names, key: key, deadLetters: deadLetters, clock: options.clock, watchdog: options.watchdog, seed: random.next(),
             records: options.registry?.records, levels: options.levels,
-            // Also when no block comes in, whose time would tell.
+            // Each block reports the time. The second check reports it too, since it needs the time even if no block comes in.
             look: { [registry = options.registry, clock = options.clock] in registry?.note(time: clock.wall()) }, news: reporter.tell)
         let destinations = plan.providers.indices.map { factory.destination(plan.providers[$0], outlets[$0]) }
-        // The names have these numbers from the beginning.
+        // `names` gives the routes of the first plan these numbers.
         let first = factory.generation(1, plan, destinations, routes: plan.routes.indices.map { UInt16($0) })
         factory.settle(on: first)
         let generations = GenerationRegistry(first, openLanes: openLanes)
@@ -182,9 +182,9 @@ public final class Router: Sendable {
             descriptor: options.input, lineLimit: plan.limits.line, blockSize: options.blockSize, stop: stop, onPause: onPause)
     }
 
-    // MARK: - From outside, while it runs
+    // MARK: - Calls during the run
 
-    /// Where listeners and the like leave what they get; nil when the plan has only standard input.
+    /// The sink for the input of listeners and other sources. It is nil if the plan has only standard input.
     public var sink: (any EventSink)? { inbox }
 
     private static func withdrawals(
@@ -198,17 +198,17 @@ public final class Router: Sendable {
             heldStore: heldStore, settle: settle, clock: options.clock, say: say)
     }
 
-    /// Reads no more; what was read is delivered within the time that draining may take.
+    /// Stops reading. Events that were read are delivered within the time for draining.
     public func stopReading() {
         stopSources()
         beginEnding(within: ending.withLock { $0.shutdown })
     }
 
-    /// The state folder was removed, moved away or replaced, or a file of it that the router cannot do without: it takes nothing more,
-    /// delivers what it can within the time of a shutdown, and ends.
+    /// Reports that the state folder, or a file in it that the router needs, was removed, moved away or replaced. The router takes no more
+    /// events, delivers what it can within the time of a shutdown, and ends.
     public func leave(_ fault: StorageFault) { gone.tell(fault) }
 
-    /// Something has happened in the state folder: whoever keeps files there looks whether they are where they were.
+    /// Checks, after a change in the state folder, that all files there are still in their place.
     public func checkFiles() {
         for destination in generations.destinations { destination.lane.checkStore() }
         options.registry?.checkPlace()
@@ -216,7 +216,7 @@ public final class Router: Sendable {
         deadLetters.checkPlace()
     }
 
-    /// Delivers no more: what is left goes to the dead letters.
+    /// Stops delivering. The remaining events stay on disk or go to the dead letters.
     public func hurry() {
         stopSources()
         ending.withLock { $0.isHurried = true }
@@ -224,7 +224,7 @@ public final class Router: Sendable {
         for destination in generations.destinations { destination.lane.giveUp(Router.hurried) }
     }
 
-    /// The providers of these names do not come back from a call and are not called again; their lanes stop, the others go on.
+    /// Stops the lanes of these providers, which do not return from a call. They are not called again, and the other lanes go on.
     public func stop(providers names: Set<String>, for reason: String, isInDelivery: Bool) {
         for destination in generations.destinations where names.contains(destination.lane.name) {
             destination.lane.stop(for: Answer(reason), isInDelivery: isInDelivery)
@@ -238,7 +238,7 @@ public final class Router: Sendable {
 
     static let hurried = Answer("the router was told to end at once")
 
-    /// Files that were moved away are opened anew.
+    /// Reopens files that were moved away.
     public func reopen() {
         for destination in generations.destinations { destination.lane.reopen() }
         deadLetters.reopen()
@@ -247,7 +247,7 @@ public final class Router: Sendable {
 
     // MARK: - The run
 
-    /// Runs to the end; the account of it.
+    /// Runs to the end. Returns the account of the run.
     public func run() -> Account {
         if let registry = options.registry {
             registry.watch { [consentReporter, gone] news in
@@ -263,12 +263,12 @@ public final class Router: Sendable {
         do throws(StorageFault) {
             try withdrawals?.resume()
         } catch {
-            say("withdrawals of an earlier run are not gone on with: \(error)")
+            say("withdrawals of an earlier run cannot be continued: \(error)")
         }
         let faults = sources.map {
             FaultLog(source: $0.name, showInput: options.showInput, rejects: options.rejects, say: say)
         }
-        // The logs are used by one worker at a time, in turn; the threads have ended before they are read here.
+        // One worker at a time, in turn, uses the logs. When they are read here, the threads of the workers have ended.
         nonisolated(unsafe) let logs = faults
         let sideThreads = startSources()
         let holding = heldStore.map { store in ThreadHandle(Thread.start("held events") { store.work() }) }
@@ -291,7 +291,7 @@ public final class Router: Sendable {
         return account
     }
 
-    /// What runs beside the workers when there is more than standard input.
+    /// Starts the threads that feed the inbox, if there are sources other than standard input.
     private func startSources() -> [ThreadHandle] {
         guard let inbox else { return [] }
         var threads = [ThreadHandle(Thread.start("inbox") { inbox.keepWatch() })]
@@ -303,22 +303,22 @@ public final class Router: Sendable {
         return threads
     }
 
-    /// The index of the source that is standard input.
+    /// The index of the source that is standard input. It is nil if there is none.
     private var inputSource: Int? { sources.firstIndex { $0.isInput } }
     private var inputName: String { inputSource.map { sources[$0].name } ?? "stdin" }
 
-    /// The last words of standard input.
+    /// Handles the last intake of standard input.
     private func note(end intake: Intake) {
         switch intake {
-        // When nobody is left to take events, it does not matter how the input would have gone on.
+        // If no lane is left, an unfinished line does not matter.
         case .stopped(let unfinished) where unfinished > 0 && !generations.destinations.allSatisfy(\.lane.isClosedByProvider):
-            say("\(inputName): a line that had not ended was left, of \(grouped(unfinished)) bytes")
+            say("\(inputName): an unfinished line of \(grouped(unfinished)) bytes was dropped")
         case .failed(let fault): totals.withLock { $0.inputFault = fault }
         case .stopped, .end, .lines, .overlong: break
         }
     }
 
-    /// What a destination that went away did not take is in no dead-letter file, and is therefore told.
+    /// Reports the events that a gone destination did not take, since they are not kept as dead letters.
     private func tellUnkept() {
         for lane in generations.destinations.map(\.lane) {
             let count = lane.account.unkept
@@ -327,7 +327,7 @@ public final class Router: Sendable {
                 count == 1
                 ? "an event was left when its destination went away; it is not kept as a dead letter"
                 : "\(grouped(count)) events were left when its destination went away; they are not kept as dead letters"
-            say("\(lane.name): \(what) (queue.disk keeps what nobody takes)")
+            say("\(lane.name): \(what) (queue.disk would keep such events)")
         }
     }
 
@@ -351,9 +351,9 @@ public final class Router: Sendable {
             } + discarded.withLock { $0 })
     }
 
-    /// What came in so far, and what became of it at the routes.
+    /// The sums of the run so far: the input and the verdicts on it.
     var sums: Totals { totals.withLock { $0 } }
-    /// What waits at the entrance, where sources other than standard input leave what they have.
+    /// The inbox. It is nil if standard input is the only source.
     var entrance: Inbox? { inbox }
     var sourceNames: [String] { sources.map(\.name) }
 
@@ -362,7 +362,7 @@ public final class Router: Sendable {
         var worker = Worker(
             known.ruleset, lineLimit: lineLimit, depth: known.plan.limits.depth, blockSize: options.blockSize, seen: seen)
         while true {
-            // Which plan judges a block is settled in turn with the reading, so that the plans change between two blocks.
+            // The plan for a block is chosen in the same turn in which the block is read, so that plans change between two blocks.
             let ((intake, generation), turn) = sequencer.read { source in
                 let intake = source.next(&worker.block, &worker.portions)
                 return (intake, generations.enter())
@@ -396,10 +396,11 @@ public final class Router: Sendable {
         }
     }
 
-    /// In turn: what a worker made goes to the lanes, and the account is kept.
+    /// Hands the worker's parcels to the lanes and updates the account. It runs in the worker's turn.
     private func handOver(_ worker: inout Worker, _ generation: Generation, _ logs: [FaultLog], _ isWritten: Bool) {
         if worker.judge.held.count > 0 { hold(&worker, generation) }
-        // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
+        // A copy of the pointer is needed: an inout access through a pointer in a noncopyable value does not compile under the thread
+        // sanitizer.
         let parcels = worker.parcels
         let receipt = receipt(for: worker, isWritten)
         for (index, destination) in generation.destinations.enumerated() {
@@ -414,12 +415,12 @@ public final class Router: Sendable {
             totals.add(worker.tally, rejected: worker.faults.count, heard: worker.heard, source: worker.block.source, of: generation)
         }
         consentReporter.tell(broken: worker.takeBrokenSignals())
-        // Told before they are answered for.
+        // Report the faults before the submissions are answered.
         logs[worker.block.source].note(worker.faults, lines: worker.lines, in: worker.block)
         receipt?.settle()
     }
 
-    /// In turn: what is to wait for consent is stored, or denied.
+    /// Stores the events that must wait for consent, and denies those that cannot be stored. It runs in the worker's turn.
     private func hold(_ worker: inout Worker, _ generation: Generation) {
         let denied =
             heldStore?.take(worker.judge.held, generation, source: worker.block.source, key: worker.block.key)
@@ -430,27 +431,28 @@ public final class Router: Sendable {
         }
     }
 
-    /// Of a block whose consent the ledger could not take: whoever sent it is to send it again, and nothing of it counts as seen.
+    /// Gives back a block whose decisions the ledger could not store. Its senders must send it again, and its ids do not count as seen.
     private func giveBack(_ worker: borrowing Worker) {
         worker.removeParcels()
         seen?.forget(worker.sightings)
         for portion in worker.portions { portion.answer(.overloaded(retryAfter: options.inbox.pause)) }
     }
 
-    /// Of a block: settled when all that came of it is safe. nil: nobody asks. Where the ledger does not have what its events said, nothing
-    /// from there on is acknowledged.
+    /// Returns the receipt of a block, which is settled when everything that came of the block is safe. It returns nil if nobody waits for
+    /// it. If the ledger could not store the decisions of the block, neither this block nor a later one is acknowledged.
     private func receipt(for worker: borrowing Worker, _ isWritten: Bool) -> Receipt? {
         let entered = worker.block.source == inputSource ? acks?.next(lines: worker.lines) : nil
         guard isWritten else { return nil }
         let acknowledge = entered
         let answer = Answers.make(worker.portions, worker.faults)
         let sightings = worker.sightings
-        // With duplicates let go, a block is not safe by itself: the first of the two may be on its way still.
+        // If duplicates are dropped, a block alone does not say that it is safe: the original may still be on its way in another block.
         let block = seen == nil || inbox == nil ? nil : watermark.enter()
         guard acknowledge != nil || answer != nil || block != nil || seenFile != nil && !sightings.isEmpty else { return nil }
         let hasDuplicates = worker.tally.duplicates > 0
         return Receipt { [seenFile, watermark] in
-            // An id counts as seen by the next run when its event is safe, and not before: or the event could be lost with it.
+            // An id is stored for the next run only when its event is safe. Otherwise, after a crash, the event could be lost: the next run
+            // would drop it as a duplicate.
             seenFile?.append(sightings)
             acknowledge?()
             guard let block, hasDuplicates else {
@@ -462,14 +464,14 @@ public final class Router: Sendable {
         }
     }
 
-    /// From now on the lanes have as long as draining may take; then they are given up, also while a worker still waits for
-    /// room in one of them.
+    /// Begins the end of the run. The lanes get that time to drain, or the time of the options; then they are given up, even if a worker
+    /// still waits for space in one of them.
     private func beginEnding(within time: Duration? = nil) {
         let time = time ?? options.drain
         let deadline = options.clock.now() + time
         let isFirst = ending.withLock { ending in
             defer {
-                // Who ends it while it drains shortens what is left.
+                // A second call while the lanes drain can only shorten the time.
                 if ending.deadline.map({ deadline < $0 }) ?? true { (ending.deadline, ending.time) = (deadline, time) }
             }
             return ending.deadline == nil
@@ -496,7 +498,7 @@ public final class Router: Sendable {
         for lane in lanes { lane.waitForEnd() }
         ending.withLock { $0.isOver = true }
         ending.wake()
-        // A provider that is stuck cannot be closed; the others get a moment to put their house in order.
+        // A provider that is stuck cannot be closed. The others get a moment to close.
         let moment = options.clock.now() + .seconds(1)
         for lane in lanes { lane.waitForClose(until: moment) }
     }

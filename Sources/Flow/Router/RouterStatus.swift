@@ -1,4 +1,4 @@
-// What a router does at the moment: every lane of the current plan, and those that still drain.
+// The status of a running router: its sources, its routes, its held events, the lanes of the current plan, and the lanes that still drain.
 
 internal import Admission
 public import Delivery
@@ -12,7 +12,7 @@ public import Platform
 public struct RouterStatus: Sendable {
     public struct Lane: Sendable {
         public var provider: String
-        /// Its provider was taken out of the configuration, and the lane drains.
+        /// True if the provider was removed from the configuration and the lane drains.
         public var isRetiring: Bool
         public var isDurable: Bool
         public var isClosed: Bool
@@ -26,7 +26,7 @@ public struct RouterStatus: Sendable {
 
     public struct Route: Sendable {
         public var name: String
-        /// How often each verdict fell, in the order of `Tally.columns`.
+        /// The number of each verdict, in the order of `Tally.columns`.
         public var verdicts: [Int]
         public var keepErrors: Int
         public var transformErrors: Int
@@ -35,26 +35,26 @@ public struct RouterStatus: Sendable {
     public struct Inbox: Sendable {
         public var submissions: Int
         public var bytes: Int
-        /// From coming in to being answered, in nanoseconds.
+        /// The times from the arrival of a submission to its answer, in nanoseconds.
         public var latencies: Histogram
     }
 
-    /// Which plan of the run it goes by, from 1: each reload is one more.
+    /// The number of the current generation. It is 1 at the start, and each reload adds 1.
     public var generation: Int
-    /// Valid events that came in so far.
+    /// The number of valid events that came in so far.
     public var events: Int
     public var duplicates: Int
-    /// Events that were made of others.
+    /// The number of emitted events.
     public var emitted: Int
     public var sources: [Source]
-    /// Those of all plans of the run that judged an event.
+    /// The routes of all generations of the run.
     public var routes: [Route]
-    /// What waits for a worker; nil: there is only standard input.
+    /// The input that waits for a worker. It is nil if standard input is the only source.
     public var inbox: Inbox?
     public var lanes: [Lane]
-    /// What waits for consent; nil: nothing can.
+    /// The events that wait for consent. It is nil if no events can be held.
     public var held: HeldStatus?
-    /// When it was asked, in nanoseconds since 1970.
+    /// The time of the status, in nanoseconds since 1970.
     public var at: Int64
 }
 
@@ -87,7 +87,7 @@ extension Router {
             }, held: heldStore?.status, at: options.clock.wall())
     }
 
-    /// The plan that judges.
+    /// The current plan.
     public var plan: Plan { generations.current.plan }
 
     /// The names of the providers whose spools are in use.

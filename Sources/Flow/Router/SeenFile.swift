@@ -1,5 +1,6 @@
-// The message ids of late, kept over restarts: what `SeenIDs` was told, once the events were where the configuration promises.
-// Two files take turns, so that neither grows for ever; an end that a kill cut off is passed over. It holds hashes, never ids.
+// Keeps the recent message ids over restarts. It stores the ids that `SeenIDs` has seen, once their events are stored or delivered as the
+// configuration promises. Two files alternate, so that neither grows without limit. An incomplete record at the end, as a kill leaves it,
+// is skipped. The files contain hashes, never ids.
 
 internal import Glibc
 internal import Judging
@@ -18,14 +19,14 @@ final class SeenFile: Sendable {
     private let say: @Sendable (String) -> Void
     private let state = Monitor(State())
 
-    /// `most`: how many ids one file holds, which is as many as are remembered.
+    /// A file with `most` ids is replaced by a new one. `most` is the number of ids that are remembered.
     init(_ path: String, most: Int, say: @escaping @Sendable (String) -> Void) {
         self.path = path
         self.most = most
         self.say = say
     }
 
-    /// What earlier runs left, oldest first.
+    /// Returns the ids that earlier runs left, oldest first.
     func recall() -> [SeenIDs.Sighting] {
         let old = read(path + ".old")
         let new = read(path)
@@ -53,7 +54,7 @@ final class SeenFile: Sendable {
         }
     }
 
-    /// Adds ids whose events are safe. What cannot be written is remembered for this run only.
+    /// Adds ids whose events are safe. Ids that cannot be written are remembered for this run only.
     func append(_ sightings: [SeenIDs.Sighting]) {
         guard !sightings.isEmpty else { return }
         let fault = state.withLock { state -> SystemFault? in
@@ -70,7 +71,7 @@ final class SeenFile: Sendable {
                 state.hasFailed = false
                 return nil
             } catch {
-                // Opened anew, it is cut back to whole records.
+                // When it is opened again, it is truncated to whole records.
                 state.file = nil
                 defer { state.hasFailed = true }
                 return state.hasFailed ? nil : error

@@ -1,9 +1,9 @@
-// Workers read blocks in turn, work on them in parallel, and hand the results on in turn: so order is kept into every
-// lane without a queue between the stages.
+// Lets workers read blocks in turn, work on them in parallel, and hand over the results in the same order. So every lane gets its events
+// in order, without a queue between the stages.
 
 internal import Platform
 
-/// Hands out numbers by one lock, and lets their holders through in that order by another.
+/// Gives out numbers under one lock, and lets their holders pass in that order under another lock.
 final class Sequencer<Source: ~Copyable>: Sendable {
     private struct Reading: ~Copyable {
         var source: Source
@@ -13,14 +13,14 @@ final class Sequencer<Source: ~Copyable>: Sendable {
     private let reading: Monitor<Reading>
     private struct Passing {
         var next = 0
-        /// How many have read; who waits for input holds the lock for reading, and this can be asked all the same.
+        /// The number of completed reads. It is not in `Reading`, since a worker that waits for input holds that lock.
         var read = 0
     }
     private let passing = Monitor(Passing())
 
     init(_ source: consuming sending Source) { reading = Monitor(Reading(source: source)) }
 
-    /// Reads under the lock; the number says when it is this reader's turn to pass.
+    /// Reads under the lock. Returns the result, and the number with which the reader must pass.
     func read<R>(_ body: (inout Source) -> R) -> (result: R, turn: Int) {
         reading.withLock { state in
             let result = body(&state.source)
@@ -32,13 +32,13 @@ final class Sequencer<Source: ~Copyable>: Sendable {
         }
     }
 
-    /// Waits until all those have passed that have read by now.
+    /// Waits until all workers have passed that have completed a read by now.
     func settle() {
         let read = passing.withLock { $0.read }
         passing.wait(while: { $0.next < read })
     }
 
-    /// Runs the body once all those with a lower number have passed. Every number must pass exactly once.
+    /// Runs the body when all lower numbers have passed. Every number must pass exactly once.
     func pass(_ turn: Int, _ body: () -> Void) {
         passing.wait(while: { $0.next != turn })
         body()

@@ -1,5 +1,5 @@
-// Tells the lanes whether the source is busy. While it is, they let small batches gather, since it looks in at every block;
-// as soon as it has to wait, for input or for room in a full lane, every lane sees to its batches by itself.
+// Informs the lanes whether the source is busy. While it is busy, a lane may let a small batch grow without waking its thread, since each
+// block checks the batch. As soon as the source must wait for input or for space in a full lane, every lane's thread checks its batches.
 
 internal import Delivery
 internal import Platform
@@ -7,12 +7,12 @@ internal import Platform
 final class SourceActivity: Sendable {
     private struct State {
         var lanes: [Lane] = []
-        /// How many wait at the moment: the reader for input, a worker for room. At first the reader does.
+        /// The number of waiting threads: the reader waits for input, or a worker for space in a lane. At first the reader waits.
         var waiting = 1
     }
     private let state = Monitor(State())
 
-    /// From now on these are told.
+    /// Informs these lanes from now on, and no others.
     func adopt(_ lanes: [Lane]) {
         state.withLock { state in
             for lane in state.lanes where !lanes.contains(where: { $0 === lane }) { lane.sourceIs(busy: false) }
@@ -24,7 +24,7 @@ final class SourceActivity: Sendable {
     func waitBegins() { change(by: 1) }
     func waitEnds() { change(by: -1) }
 
-    /// The lanes are told under the lock, so that the last word they hear is the true one.
+    /// Informs the lanes under the lock, so that the last state they get is the current one.
     private func change(by step: Int) {
         state.withLock { state in
             let wasBusy = state.waiting == 0

@@ -1,5 +1,5 @@
-// That the state folder of a running router is gone, from whoever finds it first. It is said in one line, with the way out; the router takes
-// nothing more from then on.
+// Records that the state folder of a running router is gone. Only the first report has an effect: it is logged in one line with advice, and
+// it makes the router take no more events.
 
 internal import Platform
 
@@ -13,10 +13,10 @@ final class StateLoss: Sendable {
 
     init(say: @escaping @Sendable (String) -> Void) { self.say = say }
 
-    /// What was found; nil: everything is in its place.
+    /// The reported fault. It is nil if everything is in its place.
     var fault: StorageFault? { state.withLock { $0.fault } }
 
-    /// `leave` is called once, as soon as something is found.
+    /// Calls `leave` once, as soon as a fault is reported.
     func onFirst(_ leave: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             state.leave = leave
@@ -33,8 +33,8 @@ final class StateLoss: Sendable {
         }
         guard isFirst else { return }
         say(
-            "\(fault): nothing more is taken, and the router ends; what it cannot deliver until then is lost. If it was moved, move it back "
-                + "before the next start; a router that is started now begins with an empty folder")
+            "\(fault): nothing more is taken, and the router ends; what it cannot deliver until then is lost. If it was moved, move it "
+                + "back before the next start; a router that is started now begins with an empty folder")
         leave?()
     }
 }

@@ -1,21 +1,21 @@
-// The order in which blocks become safe: each is done when it is done, and what must not be said before its forerunners are done waits
-// for them.
+// Tracks which blocks are safe. Blocks may become safe in any order, but the callback of a block waits until all blocks before it are
+// safe too.
 
 internal import Platform
 
 final class Watermark: Sendable {
     private struct State {
         var entered = 0
-        /// How many from the first on are done.
+        /// The number of blocks, from the first one on, that are done without a gap.
         var passed = 0
-        /// Those behind it that are done.
+        /// The blocks after the first gap that are done.
         var done: Set<Int> = []
         var waiting: [Int: @Sendable () -> Void] = [:]
     }
 
     private let state = Monitor(State())
 
-    /// The number of the next block.
+    /// Returns the number of the next block.
     func enter() -> Int {
         state.withLock { state in
             defer { state.entered += 1 }
@@ -23,12 +23,12 @@ final class Watermark: Sendable {
         }
     }
 
-    /// The block is done. `then` is called once all before it are, in their order, perhaps by another thread.
+    /// Marks the block as done. `then` is called when all blocks before it are done, in the order of the blocks, perhaps by another thread.
     func settle(_ block: Int, then: (@Sendable () -> Void)? = nil) {
         state.withLock { state in
             state.done.insert(block)
             if let then { state.waiting[block] = then }
-            // Under the lock, so that nothing overtakes.
+            // Call them under the lock, so that none overtakes another.
             while state.done.remove(state.passed) != nil {
                 state.waiting.removeValue(forKey: state.passed)?()
                 state.passed += 1

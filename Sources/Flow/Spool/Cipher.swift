@@ -1,5 +1,5 @@
-// Seals what is kept on disk: AES-256-GCM by libcrypto, under a key that is made from a configured one. Each piece is bound
-// to its place, so that none can be put elsewhere; one that was changed is recognised and not opened.
+// Encrypts what is stored on disk with AES-256-GCM of libcrypto, under a key that is derived from a configured one. Each sealed text is
+// bound to its place, so it cannot be moved to another place. A sealed text that was changed is recognised and never opened.
 
 internal import CCrypto
 internal import Glibc
@@ -8,7 +8,7 @@ public import Plans
 public final class Cipher: Sendable {
     private static let nonceSize = 12
     private static let tagSize = 16
-    /// How many bytes a sealed text is longer than the open one.
+    /// The number of bytes by which a sealed text is longer than the open text.
     static let growth = nonceSize + tagSize
 
     private let key: [UInt8]
@@ -20,11 +20,11 @@ public final class Cipher: Sendable {
         self.key = key
     }
 
-    /// The sealed bytes: a nonce by chance, the text, and a tag over it and the place.
+    /// Returns the sealed text: a random nonce, the encrypted text, and a tag over the text and the place.
     func seal(_ text: UnsafeRawBufferPointer, at place: String) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: text.count + Cipher.growth) { out, count in
             let nonce = out.baseAddress!
-            // There is no going on without chance: a nonce that comes twice gives the key away.
+            // Without random numbers the process must stop, since a nonce that is used twice breaks the encryption.
             precondition(crypto_random(nonce, Int32(Cipher.nonceSize)) == 1, "libcrypto has no random numbers")
             let body = nonce + Cipher.nonceSize
             let context = crypto_gcm_new()
@@ -38,7 +38,7 @@ public final class Cipher: Sendable {
         }
     }
 
-    /// The open bytes; nil: they were not sealed here, under this key, or were changed since.
+    /// Returns the open text. Returns nil if it was not sealed for this place under this key, or was changed since.
     func open(_ sealed: UnsafeRawBufferPointer, at place: String) -> [UInt8]? {
         guard sealed.count >= Cipher.growth, let nonce = sealed.bindMemory(to: UInt8.self).baseAddress else { return nil }
         let size = sealed.count - Cipher.growth
@@ -62,7 +62,7 @@ public final class Cipher: Sendable {
         return crypto_gcm_add(context, nil, place, Int32(place.count)) == 1
     }
 
-    /// libcrypto counts in 32 bits.
+    /// Passes the text to the body in pieces, because libcrypto counts bytes in 32 bits. Returns false if the body does so.
     private static func inPieces(_ text: UnsafeRawBufferPointer, _ body: (Int, UnsafePointer<UInt8>, Int32) -> Bool) -> Bool {
         guard let base = text.bindMemory(to: UInt8.self).baseAddress else { return true }
         var at = 0

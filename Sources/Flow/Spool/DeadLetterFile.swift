@@ -1,6 +1,7 @@
-// Events that were given up, with what was said of them, until they are sent again or thrown away. One file of SQLite's, which
-// several processes may share: a router that buries and a command that looks or replays. It promises that no letter is given out whose
-// checksum is wrong, and that a damaged file is set aside by who may write to it, and what is lost is told.
+// Dead letters: events that were given up, with the reason and the last answer, until they are sent again or removed. They are in one
+// SQLite file. Several processes may share it: a router that adds letters, and a command that lists or replays them. It promises that no
+// letter with a wrong checksum is given out. If a process that may write finds the file damaged, it sets the file aside and reports the
+// loss.
 
 public import Admission
 public import ConsentGate
@@ -9,8 +10,9 @@ public import Platform
 
 public struct DeadLetter: Sendable {
     public var id: Int64 = 0
-    /// When it was given up, and when it came in, in nanoseconds since 1970.
+    /// The time at which the event was given up, in nanoseconds since 1970.
     public var at: Int64
+    /// The time at which the event came in, in nanoseconds since 1970.
     public var arrival: Int64
     public var provider: String
     public var route: String
@@ -18,14 +20,14 @@ public struct DeadLetter: Sendable {
     public var attempts: Int
     public var code: Int
     public var answer: String
-    /// Without its newline.
+    /// The event without its newline.
     public var event: [UInt8]
     /// The keys of its subjects.
     public var subjects: [SubjectKey] = []
-    /// The level of consent that it was admitted under; "": it demanded none; nil: as much as there is.
+    /// The level of consent under which the event was admitted. It is empty if the event demanded none, and nil for the highest level.
     public var level: String?
 
-    /// One line for machines.
+    /// The letter as one line of JSON.
     public var json: String {
         "{\"at\":\"\(timestamp(at))\",\"provider\":\(jsonQuoted(provider)),\"route\":\(jsonQuoted(route)),"
             + "\"reason\":\(jsonQuoted(reason)),\"attempts\":\(attempts),\"code\":\(code),\"answer\":\(jsonQuoted(answer)),"
@@ -33,7 +35,7 @@ public struct DeadLetter: Sendable {
     }
 }
 
-/// How many letters of one provider and reason there are.
+/// The number of letters of one provider and reason, with the times of the oldest and the newest.
 public struct DeadLetterCount: Sendable, Equatable {
     public var provider: String
     public var reason: String
@@ -52,7 +54,7 @@ public final class DeadLetterFile: @unchecked Sendable {
             if version < 2 { try database.run("ALTER TABLE letters ADD COLUMN level TEXT DEFAULT ''") }
         })
 
-    /// Of each row there is a checksum. The order stays: the file counts by it.
+    /// The tables whose rows have checksums. Their order must not change, since the proof counts by their position.
     private static let guarded = [
         GuardedTable("about", key: ["name"], ["value"]),
         GuardedTable(
@@ -60,11 +62,11 @@ public final class DeadLetterFile: @unchecked Sendable {
             ["at", "provider", "route", "reason", "attempts", "code", "answer", "arrival", "subjects", "sealed", "event", "level"],
             indexes: [.init("letters_by_provider", ["provider"])]),
     ]
-    /// A condition of statements that give letters out: a damaged row is a fault.
+    /// A condition for statements that give letters out. It makes them fail for a damaged row.
     private static let isWhole = guarded.whole("letters")
 
     private static let tables = """
-        CREATE TABLE about (  -- one row for each thing to know of the file
+        CREATE TABLE about (  -- facts about the file, one in each row
           name TEXT PRIMARY KEY, value,
           checksum INTEGER  -- here and in all tables: over the other columns of the row
         ) WITHOUT ROWID;
@@ -75,9 +77,9 @@ public final class DeadLetterFile: @unchecked Sendable {
           attempts INTEGER NOT NULL, code INTEGER NOT NULL, answer TEXT NOT NULL,  -- how often it was tried, and the last answer
           arrival INTEGER NOT NULL,  -- when it came in
           subjects BLOB NOT NULL,  -- 16 bytes for each
-          sealed INTEGER NOT NULL,  -- 1: event is encrypted
+          sealed INTEGER NOT NULL,  -- 1 if event is encrypted
           event BLOB NOT NULL,
-          level TEXT DEFAULT '',  -- of consent, that it was admitted under; '': it demanded none; NULL: as much as there is
+          level TEXT DEFAULT '',  -- the level of consent under which it was admitted; '' if it demanded none; NULL for the highest
           checksum INTEGER
         );
         CREATE INDEX letters_by_provider ON letters (provider, id);
@@ -87,9 +89,9 @@ public final class DeadLetterFile: @unchecked Sendable {
     var database: Database { file.database }
     private let cipher: Cipher?
 
-    /// Opens the file, or makes it when `makes`; nil: there is none. `mends`: one that is damaged or has vanished is set aside, and what can be
-    /// read of it is taken over, which `say` is told; otherwise it is a fault and stays as it is. `verifies`: all of it is read first. `now`:
-    /// nanoseconds since 1970.
+    /// Opens the file. If there is none, creates it if `makes` is true, and otherwise returns nil. A file that is damaged or has vanished
+    /// is rebuilt if `makes` or `mends` is true: it is set aside, what can be read of it is taken over, and `say` reports the loss.
+    /// Otherwise throws and leaves the file as it is. If `verifies` is true, reads all rows first. `now` is in nanoseconds since 1970.
     public init?(
         _ path: String, makes: Bool = true, mends: Bool? = nil, verifies: Bool = true, at now: Int64 = 0, cipher: Cipher? = nil,
         vfs: String? = nil, say: @escaping @Sendable (String) -> Void = { _ in }
@@ -105,22 +107,22 @@ public final class DeadLetterFile: @unchecked Sendable {
         self.cipher = cipher
     }
 
-    /// A person has taken the file away while it is open: it gets what its log holds still, and is closed.
+    /// Closes the file after a person has moved it away on purpose. If no other file is at the path, copies the log into the moved file
+    /// first.
     public func followRemoved() { file.followRemoved() }
 
-    /// That is no loss, and nothing tells of it any more.
+    /// Removes the witness of a file that a person has removed on purpose, so that no loss is reported.
     public static func forgetRemoved(_ path: String) throws(SpoolFault) { try GuardedFile.forgetRemoved(path) }
 
-    /// What was lost, when the file was found damaged.
+    /// The loss that was found when the file was opened. It is nil if the file was not damaged.
     public var loss: FileLoss? { file.loss }
 
     public func close() { file.close() }
 
-    /// It turned out to be damaged: nothing of it changes any more, so that the next opening finds it as it is.
+    /// Closes a file that turned out to be damaged. Nothing of it changes any more, so that the next opening finds it as it is.
     public func closeKeepingLog() { file.closeKeepingLog() }
 
-    /// Keeps all events of the batch, or none.
-    /// `routes` and `levels`: the names that the numbers of its entries stand for.
+    /// Adds all events of the batch as dead letters, or none. `routes` and `levels` have the names for the numbers in the batch's entries.
     public func bury(
         _ batch: Batch, at now: Int64, provider: String, routes: [String], levels: [String] = [], reason: String, code: Int,
         answer: String, attempts: Int
@@ -156,10 +158,10 @@ public final class DeadLetterFile: @unchecked Sendable {
         return EntryLevel.number(of: level).flatMap { Int($0) < levels.count ? levels[Int($0)] : nil }
     }
 
-    /// Which letters are meant: all, those to one provider, those since a time.
+    /// A selection of letters: all, those to one provider, or those since a time.
     public struct Choice: Sendable {
         public var provider: String?
-        /// In nanoseconds since 1970.
+        /// The earliest time at which a letter was given up, in nanoseconds since 1970.
         public var since: Int64 = .min
         public init(provider: String? = nil, since: Int64 = .min) {
             self.provider = provider
@@ -168,7 +170,7 @@ public final class DeadLetterFile: @unchecked Sendable {
         fileprivate var condition: String { "at >= ?1 AND (?2 = '' OR provider = ?2)" }
     }
 
-    /// The next letters behind that one, in order: so many at most, and of some megabytes.
+    /// Returns the next letters after the number `id`, in order. Returns at most `most` letters, and stops after 4 MiB of events.
     public func letters(_ choice: Choice, after id: Int64 = 0, most: Int = 500) throws(SpoolFault) -> [DeadLetter] {
         let select = try database.statement(
             """
@@ -191,7 +193,8 @@ public final class DeadLetterFile: @unchecked Sendable {
         return letters
     }
 
-    /// Those of some subjects among the next letters behind that one, and the last that was looked at; nil: there are no more behind.
+    /// Examines the next letters after the number `id`. Returns those of the subjects, and the last letter that was examined. `next` is nil
+    /// if there are no more letters.
     public func letters(
         of subjects: Set<SubjectKey>, after id: Int64
     ) throws(SpoolFault) -> (found: [DeadLetter], next: Int64?) {
@@ -224,7 +227,7 @@ public final class DeadLetterFile: @unchecked Sendable {
                 .foreign, "\(database.path): its events are encrypted; name the key in state.encrypt (-c FILE)")
         }
         guard let open = cipher.open(row.bytes(10), at: "letter") else {
-            throw SpoolFault(.foreign, "\(database.path): was encrypted under another key than the one of state.encrypt, or was changed")
+            throw SpoolFault(.foreign, "\(database.path): was encrypted under another key, not that of state.encrypt, or was changed")
         }
         return open
     }
@@ -235,10 +238,10 @@ public final class DeadLetterFile: @unchecked Sendable {
         }
     }
 
-    /// How many letters are looked at in one go.
+    /// The greatest number of letters that one statement examines.
     private static let sweepLetters = 10_000
 
-    /// Destroys the letters that may not go any more, by what their routes demand; how many, and their bytes.
+    /// Destroys the letters that must not be sent any more, according to the demands of their routes. Returns their number and their bytes.
     public func sweep(_ check: SecondCheck, _ routes: RunNames) throws(SpoolFault) -> (events: Int, bytes: Int) {
         var swept = (events: 0, bytes: 0)
         var last: Int64 = 0
@@ -264,7 +267,7 @@ public final class DeadLetterFile: @unchecked Sendable {
                     swept.bytes += Int(select.int(3))
                 case .unreadable:
                     select.reset()
-                    throw SpoolFault(.failed, "\(database.path): what is on record of its subjects cannot be told")
+                    throw SpoolFault(.failed, "\(database.path): the consent records of its subjects cannot be read")
                 }
             }
             select.reset()
@@ -276,8 +279,8 @@ public final class DeadLetterFile: @unchecked Sendable {
         return swept
     }
 
-    /// Removes the letters that came in longer ago than they may be kept; how many, and when the next is due. `most`: how long those to
-    /// a provider by a route may be kept, in nanoseconds; nil: for ever.
+    /// Removes the letters that are older than they may get. Returns their number and the time at which the next letter is due. `most`
+    /// returns how long the letters of a provider and a route may be kept, in nanoseconds. It returns nil if they may be kept for ever.
     public func expire(
         at now: Int64, most: (_ provider: String, _ route: String) -> Int64?
     ) throws(SpoolFault) -> (events: Int, due: Int64?) {
@@ -302,7 +305,8 @@ public final class DeadLetterFile: @unchecked Sendable {
         return (removed, due)
     }
 
-    /// How many there were, and when the first of the others came in.
+    /// Removes the letters of a provider and a route that came in until `end`. Returns their number and the time at which the oldest of the
+    /// others came in.
     private func expire(_ provider: String, _ route: String, until end: Int64) throws(SpoolFault) -> (count: Int, first: Int64?) {
         try file.transaction { () throws(SpoolFault) in
             try database.statement("DELETE FROM letters WHERE provider = ?1 AND route = ?2 AND arrival <= ?3")
@@ -315,7 +319,7 @@ public final class DeadLetterFile: @unchecked Sendable {
         }
     }
 
-    /// How many there are, by provider and reason.
+    /// Returns the numbers of letters by provider and reason.
     public func counts(_ choice: Choice = Choice()) throws(SpoolFault) -> [DeadLetterCount] {
         let select = try database.statement(
             "SELECT provider, reason, count(*), min(at), max(at) FROM letters WHERE \(choice.condition) GROUP BY 1, 2 ORDER BY 1, 2"
@@ -331,9 +335,9 @@ public final class DeadLetterFile: @unchecked Sendable {
         return counts
     }
 
-    /// Behind a `tidy`: nothing of what was removed is left between the others either.
+    /// Overwrites what is left of removed letters between the others. Called after `tidy`.
     public func clearGaps() throws(SpoolFault) { try database.clearGaps() }
 
-    /// Gives back the space of what was removed, and leaves nothing of it in the log.
+    /// Frees the space of removed letters, and leaves nothing of them in the log.
     public func tidy() throws(SpoolFault) { try file.tidy() }
 }

@@ -1,5 +1,5 @@
-// What a file calls the routes or the levels of its events: numbers of its own for the names of the run, since the run's are given anew
-// each time.
+// Translates between the numbers of routes or levels in a file and those of the run. A file has its own numbers for the names, since each
+// run assigns its numbers again.
 
 internal import Admission
 internal import Database
@@ -8,14 +8,15 @@ internal import Platform
 struct FileNumbers {
     private let table: StaticString
     private let names: RunNames
-    /// The mark of the kind of file whose rows have checksums; nil: they have none.
+    /// The mark of the kind of file, for the checksums of the rows. It is nil if the rows have no checksums.
     private let application: Int64?
-    /// The file's by the run's, and the other way round.
+    /// The file's number for each number of the run.
     private var ofFile: [UInt16: UInt16] = [:]
+    /// The run's number for each number of the file.
     private var ofRun: [UInt16: UInt16] = [:]
-    /// What a number of the file is counted under, by that number.
+    /// The key of the proof for each number of the file.
     private var keys: [UInt16: UInt64] = [:]
-    /// The sum of the checksums: none of the rows may vanish, since their numbers would then be given to others.
+    /// The sum of the checksums of all rows. It reveals a lost row, whose number would otherwise be given to another name.
     private(set) var digest: Int64 = 0
 
     init(table: StaticString, names: RunNames, application: Int64? = nil) {
@@ -24,14 +25,14 @@ struct FileNumbers {
         self.application = application
     }
 
-    /// The file's number for the run's, if it has one.
+    /// Returns the file's number for a number of the run. Returns nil if the file has none.
     func file(_ run: UInt16) -> UInt16? { ofFile[run] }
-    /// The run's number for the file's; nil: the file makes no sense, or the run knows as many names as it can.
+    /// Returns the run's number for a number of the file. Returns nil if the file does not have that number or the run has no free number.
     func run(_ file: UInt16) -> UInt16? { ofRun[file] }
     func key(_ file: UInt16) -> UInt64 { keys[file] ?? UInt64(file) }
     func name(_ file: UInt16) -> String? { ofRun[file].map { names[$0] } }
 
-    /// The run's number for what is counted under a key, of a file that may be lost; `unknown` where no name fits.
+    /// Returns the run's number for a key of the proof, even if the file is lost. Returns the number of `unknown` if no name fits the key.
     func run(ofKey key: UInt64) -> UInt16? {
         let number = Proof.number(ofKey: key)
         if keys[number] == key, let known = ofRun[number] { return known }
@@ -66,11 +67,12 @@ struct FileNumbers {
         }
     }
 
-    /// The file's number for the run's, a new one if need be. Part of a transaction; what it changed is to be put back if that fails.
+    /// Returns the file's number for a number of the run, and adds a new one if there is none. Must be called inside a transaction. If the
+    /// transaction fails, the caller must restore the value from before.
     mutating func number(of run: UInt16, in database: Database) throws(SpoolFault) -> UInt16 {
         if let known = ofFile[run] { return known }
         guard let number = (0...UInt16.max).first(where: { keys[$0] == nil }) else {
-            throw SpoolFault(.failed, "\(database.path): knows as many \(table) as it can")
+            throw SpoolFault(.failed, "\(database.path): its table '\(table)' has no free number")
         }
         let name = names[run]
         let (columns, values) = application == nil ? ("number, name", "?1,?2") : ("number, name, checksum", "?1,?2,?3")
@@ -87,7 +89,7 @@ struct FileNumbers {
         return number
     }
 
-    /// Gives rows that have none their checksums.
+    /// Computes the checksums of rows that have none.
     func sum(_ database: Database) throws(SpoolFault) {
         guard let application else { return }
         var rows: [(Int64, String)] = []

@@ -1,59 +1,62 @@
-// A file of the state folder whose rows have checksums (RowGuard.swift), with a proof in it and a witness beside it (ProvenFile.swift): held
-// events, dead letters. It promises that no row whose checksum is wrong is taken for sound, that what has vanished is noticed at the next
-// opening, and that a damaged file is set aside whole, with what is lost told in numbers, before a new one takes its place. Each opening reads
-// all of it. Other processes may have the file open too.
+// A file of the state folder whose rows have checksums (RowGuard.swift), with a proof in it and a witness beside it (ProvenFile.swift):
+// held events or dead letters. Other processes may have the file open too. An opening reads all rows, unless the caller turns this off. It
+// promises:
+//
+// - No row with a wrong checksum is taken for whole.
+// - The next opening notices rows that have vanished.
+// - A damaged file is set aside as it was found, and the loss is reported with numbers, before a new file replaces it.
 
 internal import Database
 internal import Glibc
 internal import Platform
 
-/// What was found damaged, when a file was opened.
+/// The loss that was found when a damaged file was opened.
 public struct FileLoss: Sendable, Equatable {
-    /// How many events are lost; 1 where nobody can tell, 0 where all could be read.
+    /// The number of lost events. It is 1 if the number is unknown, and 0 if all events could be read.
     public var events: Int
-    /// Names the file.
+    /// A message that names the file.
     public var words: String
 }
 
-/// What such a file holds.
+/// The description of a kind of guarded file.
 struct GuardedKind: Sendable {
     var format: FileFormat
     var tables: [GuardedTable]
-    /// Which of the tables has a row for each event.
+    /// The index of the table that has one row for each event.
     var events: Int
-    /// Those that are made of the others.
+    /// The indexes of the tables whose rows are computed from the other tables.
     var derived: Set<Int> = []
-    /// What a few of its events are called.
+    /// The plural name of its events in messages.
     var noun: String
-    /// Gives a file of an older form all that it lacks but for the checksums.
+    /// Adds to a file of an older format everything that it lacks, except the checksums.
     var upgrade: @Sendable (Database, _ version: Int64) throws(StorageFault) -> Void = { _, _ in }
-    /// Puts in order what was copied out of a damaged file: what makes no sense without what is lost is removed.
+    /// Completes the rows that were copied out of a damaged file. Removes rows that make no sense without the lost ones.
     var complete: @Sendable (Database) throws(StorageFault) -> Void = { _ in }
 
     var application: Int64 { format.application }
     var table: String { "\(tables[events].name)" }
 
-    /// Reads all rows, and throws `damaged` where one is not as it was written, is missing, or cannot be found by an index.
+    /// Reads all rows. Throws `damaged` if a row is not as it was written, is missing, or cannot be found through an index.
     func verify(_ database: Database) throws(StorageFault) { try RowGuard(database, application: application, tables).verify() }
 }
 
 final class GuardedFile {
     enum Use {
-        /// One is made where there is none, and a damaged one is mended.
+        /// Creates a file if there is none, and rebuilds a damaged one.
         case make
-        /// A damaged one is mended; so is one that is missing and was not destroyed on purpose.
+        /// Rebuilds a damaged file, and a missing file that was not destroyed on purpose.
         case mend
-        /// A damaged one is a fault, and stays as it is.
+        /// Throws if the file is damaged, and leaves it as it is.
         case open
     }
 
     let database: Database
     let loss: FileLoss?
-    /// nil: it was opened to look at it only.
+    /// The file for writing. It is nil if the file was opened only to look at it.
     private let file: ProvenFile?
     private let rows: RowGuard
 
-    /// The greatest number that a row was ever given; changed only inside of a transaction.
+    /// The greatest number that a row was ever given. It may change only inside a transaction.
     var last: Int64 {
         get { file?.proof.last ?? 0 }
         set { file?.proof.last = newValue }
@@ -74,18 +77,20 @@ final class GuardedFile {
 
     // MARK: - Opening
 
-    /// nil: there is none. `admit` may refuse the file, under another key, say. `verifies`: reads all rows. `now`: nanoseconds since 1970.
+    /// Opens the file. Returns nil if there is none and `use` does not create one. `admit` may refuse the file, for example because it is
+    /// under another key. If `verifies` is true, reads all rows first. `now` is in nanoseconds since 1970.
     static func open(
         _ path: String, _ kind: GuardedKind, _ use: Use, verifies: Bool = true, _ options: ProvenFile.Options, at now: Int64,
         admit: (Database) throws(StorageFault) -> Void = { _ in }
     ) throws(StorageFault) -> GuardedFile? {
         var options = options
-        // How far the file has come is read anew each time: of a commit that failed nobody knows whether it was done.
+        // Each transaction reads the proof again, since nobody knows whether a failed commit was done.
         options.isShared = true
-        // Nobody else opens it meanwhile, who would take a file that is being rebuilt for one that a kill left.
+        // The lock keeps other processes from opening the file meanwhile. They would take a rebuild that still runs for one that was
+        // killed.
         let lock = FolderLock(of: path)
         defer { withExtendedLifetime(lock) {} }
-        // A link, a folder, a file of somebody else: nothing is made or mended there.
+        // This throws for a link, a folder or a file of another user, where nothing may be created or rebuilt.
         if use != .open, Salvage.exists(path) { try makePrivate(path) }
         var damage: Damage
         do throws(StorageFault) {
@@ -121,7 +126,7 @@ final class GuardedFile {
             try rows.fill()
             rows.settle(into: &file.proof)
             file.proof.last = try greatest(in: file.database, kind)
-            options.warn("\(path): is of form \(version), without checksums; it was taken over as it is")
+            options.warn("\(path): was in format \(version), without checksums; it was taken over as it is")
         }
     }
 
@@ -133,7 +138,7 @@ final class GuardedFile {
             """) ?? 0
     }
 
-    /// Opens it to look at it, whoever has it, and changes nothing; nil: there is none.
+    /// Opens the file to look at it, even while another process uses it, and changes nothing. Returns nil if there is none.
     static func look(
         at path: String, _ kind: GuardedKind, verifies: Bool = true, vfs: String? = nil, patience: Int32 = 5000,
         admit: (Database) throws(StorageFault) -> Void = { _ in }
@@ -144,7 +149,7 @@ final class GuardedFile {
         case .old(let database, _):
             defer { database.closeKeepingLog() }
             try admit(database)
-            throw StorageFault(.failed, "\(path): has an older form; the next router that starts takes it over")
+            throw StorageFault(.failed, "\(path): has an older format; the next router that starts takes it over")
         case .whole(let database, _):
             return try GuardedFile(lookingAt: database, kind, verifies, admit)
         }
@@ -171,13 +176,15 @@ final class GuardedFile {
         StorageFault(.damaged, damage.words + "; the next router that starts there sets it aside and takes over what can be read of it")
     }
 
-    /// Somebody who may do so has moved the file away that is open: what its log holds goes into it, wherever it is, and it is closed.
+    /// Closes the file after a person has moved it away on purpose. If no other file is at the path, copies the log into the moved file
+    /// first.
     func followRemoved() {
         if !Salvage.exists(database.path) { _ = try? database.number("PRAGMA wal_checkpoint(TRUNCATE)") }
         database.closeKeepingLog()
     }
 
-    /// Where nothing of the file is left but its witness, and that is no loss, nothing tells of it any more.
+    /// Removes the witness of a file that a person has removed on purpose, so that no loss is reported. Does nothing if the file still
+    /// exists or its log has contents.
     static func forgetRemoved(_ path: String) throws(StorageFault) {
         let lock = FolderLock(of: path)
         defer { withExtendedLifetime(lock) {} }
@@ -189,7 +196,7 @@ final class GuardedFile {
 
     // MARK: - Using it
 
-    /// Does all of the body or, when it throws, nothing of it.
+    /// Runs the body in a transaction. If the body throws, rolls back all of it.
     func transaction<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
         guard let file else { throw StorageFault(.failed, "\(database.path): was opened to look at it only") }
         rows.begin()
@@ -200,7 +207,7 @@ final class GuardedFile {
         }
     }
 
-    /// Gives back the space of what was removed, and leaves nothing of it in the log.
+    /// Frees the space of removed rows, and leaves nothing of them in the log.
     func tidy() throws(StorageFault) {
         try database.run("PRAGMA incremental_vacuum")
         if try database.number("PRAGMA wal_checkpoint(TRUNCATE)") == 1 {
@@ -214,11 +221,11 @@ final class GuardedFile {
         if isLook { database.closeKeepingLog() } else { database.close() }
     }
 
-    /// It turned out to be damaged: nothing of it changes any more.
+    /// Closes a file that turned out to be damaged. Nothing of it changes any more.
     func closeKeepingLog() { database.closeKeepingLog() }
 }
 
-/// One process at a time opens files of a folder.
+/// A lock that lets only one process at a time open the guarded files of a folder.
 private final class FolderLock {
     private let descriptor: Descriptor
 

@@ -1,5 +1,5 @@
-// What becomes of a damaged file of guarded rows: the rows that are whole are copied into a new file, and the damaged one is set aside as it
-// was found. It never writes to the damaged file and brings nothing of its log into it.
+// Rebuilds a damaged file of guarded rows: copies the rows that are whole into a new file, and sets the damaged file aside as it was found.
+// It never writes to the damaged file and never copies the log into it.
 
 internal import Database
 internal import Platform
@@ -7,7 +7,7 @@ internal import Platform
 struct GuardedRebuild {
     private let kind: GuardedKind
     private let damage: Damage
-    /// Rows have checksums; of an old form all is taken as it is.
+    /// True if the rows have checksums. In a file of an older format they have none, and all rows are copied as they are.
     private let isProven: Bool
     private(set) var loss: FileLoss?
 
@@ -32,7 +32,7 @@ struct GuardedRebuild {
                 try rows.install()
                 if let old { try copy(from: old, into: file.database) }
                 try kind.complete(file.database)
-                // Under another key nothing could be read; that is no damage.
+                // This throws if the file is under another key, so that the file is not replaced.
                 try admit(file.database)
                 rows.settle(into: &file.proof)
                 copied = file.proof[key].left
@@ -40,7 +40,7 @@ struct GuardedRebuild {
                 file.proof[key].came = max(known, copied)
                 file.proof[key].gone = file.proof[key].came - copied
                 let lost = damage.losses(kept: [key: copied])?.first { $0.key == key }?.lost ?? 0
-                // A number is never given twice.
+                // Lost rows may have had greater numbers, and no number may be used twice.
                 file.proof.last = max(damage.proof?.last ?? 0, try GuardedFile.greatest(in: file.database, kind)) + lost
             },
             tell: { aside in
@@ -65,7 +65,7 @@ struct GuardedRebuild {
         let isLeast = own?.isLeast ?? false
         words += "\(isLeast ? "at least " : "")\(grouped(lost)) of \(grouped(Int(own?.expected ?? 0))) \(kind.noun) are lost"
         if isLeast {
-            words += ", and of those that were read some may have left it already and come again"
+            words += ", and some of those that were read may have left it already and come again"
         } else if let again = own?.again, again > 0 {
             words += ", and up to \(grouped(Int(again))) that had left it may come again"
         }
@@ -75,7 +75,7 @@ struct GuardedRebuild {
     // MARK: - Copying
 
     private func copy(from old: Database, into new: Database) throws(StorageFault) {
-        // It knows the functions that verify rows.
+        // The guard registers the SQL functions that verify rows.
         guard let rows = try? RowGuard(old, application: kind.application, kind.tables) else { return }
         defer { withExtendedLifetime(rows) {} }
         for (index, table) in kind.tables.enumerated() where !kind.derived.contains(index) { try copy(table, from: old, into: new) }
@@ -86,13 +86,13 @@ struct GuardedRebuild {
         let isSummed = there.contains("checksum")
         let all = table.key + table.columns
         let columns = all.filter(there.contains)
-        // Where columns are gone no row is as it was written.
+        // If a column is missing, no row is as it was written.
         guard isSummed ? columns.count == all.count : !isProven && !columns.isEmpty else { return }
         let isWhole = isSummed ? kind.tables.isWhole("\(table.name)") : "1"
         let select = "SELECT \(columns.joined(separator: ", ")), \(isWhole) FROM \(table.name) ORDER BY \(table.key[0])"
         let values = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
         let insert = try new.statement("INSERT OR IGNORE INTO \(table.name) (\(columns.joined(separator: ", "))) VALUES (\(values))")
-        // From the front to the first that cannot be read, and from the end back to it.
+        // Reads from the front to the first row that cannot be read, then from the end back to it.
         for order in ["", " DESC"] {
             guard let row = try? old.statement(select + order) else { return }
             defer { row.reset() }

@@ -1,4 +1,4 @@
-// Reads held events: by their subjects, by their time, and all that is known of them at a start.
+// Reads held events: by their subjects, by their time, or the stored values of all of them. `HeldSummary` counts them without a key.
 
 public import Admission
 internal import Database
@@ -8,19 +8,19 @@ public import Platform
 extension HeldFile {
     private static let columns = "id, arrival, bytes, routes, source, key, level, subjects, given"
 
-    /// Every row, in order.
+    /// Passes every row to the body, in order.
     public func readAll(_ body: (HeldRow) -> Void) throws(StorageFault) {
         let all = try database.statement("SELECT \(HeldFile.columns) FROM events WHERE \(HeldSchema.isWhole) ORDER BY id")
         defer { all.reset() }
         while try all.step() { body(row(all)) }
     }
 
-    /// When the oldest came in; nil: there is none.
+    /// Returns the time at which the oldest event came in. Returns nil if there is no event.
     public func oldest() throws(StorageFault) -> Int64? {
         try database.number("SELECT arrival FROM events ORDER BY arrival LIMIT 1")
     }
 
-    /// Some that came in before that time.
+    /// Returns the rows of the oldest events that came in before that time, at most `most`.
     public func rows(before arrival: Int64, most: Int) throws(StorageFault) -> [HeldRow] {
         let some = try database.statement(
             "SELECT \(HeldFile.columns) FROM events WHERE arrival < ?1 AND \(HeldSchema.isWhole) ORDER BY arrival LIMIT ?2"
@@ -31,8 +31,9 @@ extension HeldFile {
         return rows
     }
 
-    /// The events of these subjects behind that number, in order, as many as fit into so many bytes, but one at least, and not more than
-    /// that; `next` is where to go on, nil: there are none behind.
+    /// Returns the next events of these subjects after the number `id`, in order. Returns at most `most` events and as many as fit into
+    /// `bytes`, but at least one. Skips the numbers for which `except` returns true. The next page begins after `next`. It is nil if there
+    /// are no more.
     public func events(
         of subjects: [SubjectKey], after id: Int64, most: Int, bytes: Int, except: (Int64) -> Bool
     ) throws(StorageFault) -> (events: [HeldEvent], next: Int64?) {
@@ -43,7 +44,7 @@ extension HeldFile {
             if found.count == most { isWhole = false }
             ids.formUnion(found)
         }
-        // Behind the first so many there may be some that were not looked at.
+        // A subject with `most` numbers may have more that were not read. So only the first `most` numbers are certain to be complete.
         let page = ids.sorted().prefix(most)
         var next = isWhole && page.count == ids.count ? nil : page.last
         var events: [HeldEvent] = []
@@ -94,18 +95,18 @@ extension HeldFile {
     }
 }
 
-/// What a file of held events comes to, for who only wants to look. Nothing is changed or made, and no key is needed.
+/// A summary of a file of held events. Making it changes and creates nothing and needs no key.
 public struct HeldSummary: Sendable, Equatable {
     public var events = 0
     public var bytes = 0
-    /// When the oldest came in, in nanoseconds since 1970.
+    /// The time at which the oldest event came in, in nanoseconds since 1970. It is nil if there is none.
     public var oldest: Int64?
-    /// Why it could not be read; then the figures say nothing.
+    /// A message that says why the file could not be read. If it is not nil, the numbers mean nothing.
     public var fault: String?
 
     public init() {}
 
-    /// nil: there is no such file.
+    /// Reads the summary of the folder's file. Returns nil if there is no such file.
     public init?(in folder: String) {
         let path = folder + "/" + HeldFile.name
         do throws(StorageFault) {

@@ -1,28 +1,31 @@
-// Events that wait for their subjects' consent, in a file of SQLite's, as they came. It promises that what an addition has taken is
-// there after the process was killed, whole or not at all, that what was removed is overwritten, and that no event is given out whose
-// checksum is wrong: a damaged file is set aside, and what is lost is told. It knows nothing of consent.
+// Held events, which wait for their subjects' consent, in an SQLite file. They are stored as they came in. The file knows nothing about
+// consent. It promises:
+//
+// - After the process is killed, an addition is there completely or not at all. A finished addition is there completely.
+// - Removed events are overwritten.
+// - No event with a wrong checksum is given out. A damaged file is set aside, and the loss is reported.
 
 public import Admission
 internal import Database
 internal import Glibc
 public import Platform
 
-/// What is kept of an event besides itself.
+/// The values that are stored with a held event.
 public struct HeldRow: Sendable, Equatable {
-    /// Rises in the order in which events came. 0: it has none yet.
+    /// The number of the event. Numbers rise in the order in which events came in. It is 0 if the event has no number yet.
     public var id: Int64 = 0
-    /// In nanoseconds since 1970.
+    /// The time at which the event came in, in nanoseconds since 1970.
     public var arrival: Int64
     public var bytes: Int
     public var subjects: [SubjectKey]
-    /// Those that it waits for, by the numbers of the run's `RunNames`.
+    /// The routes for which the event waits, by the numbers of the run's `RunNames`.
     public var routes: [UInt16]
     public var source: String
-    /// The source's key; nil: none bounds its routes.
+    /// The name of the source's key. It is nil if no key limits the routes of the event.
     public var key: String?
-    /// What it owes to the event that it was made of; nil: nothing.
+    /// The level that an emitted event takes over from its origin. It is nil if there is none.
     public var level: String?
-    /// How long the messageId is, in its quotes, that it was given.
+    /// The length of the messageId that the event was given, with its quotes. It is 0 if it was given none.
     public var given = 0
 
     public init(arrival: Int64, bytes: Int, subjects: [SubjectKey], routes: [UInt16], source: String) {
@@ -36,25 +39,25 @@ public struct HeldRow: Sendable, Equatable {
 
 public struct HeldEvent: Sendable, Equatable {
     public var row: HeldRow
-    /// The id that it was given, and the event; empty: it cannot be read any more.
+    /// The id that the event was given, followed by the event. It is empty if it cannot be read any more.
     public var body: [UInt8]
 }
 
-/// Used by one thread at a time.
+/// A file of held events. Only one thread at a time may use it.
 public final class HeldFile: @unchecked Sendable {
     public static let name = "held.sqlite"
 
     public struct Options: Sendable {
-        /// Whether an addition returns only when the disk has it.
+        /// True if an addition returns only after the disk has stored it.
         public var isSynced = false
-        /// nil: what is new is kept in the clear.
+        /// The cipher for new events. It is nil if new events are not encrypted.
         public var cipher: Cipher?
-        /// What the folder as a whole may hold; nil: as much as the disk does.
+        /// The limit for the whole folder. It is nil if there is no limit but the disk.
         public var budget: DiskBudget?
-        /// Another file system than SQLite's own, for tests.
+        /// The name of a file system that replaces SQLite's own in tests.
         public var vfs: String?
         public var clock = Clock.system
-        /// Told what a person should know: of damage, above all.
+        /// Called with messages for a person, mainly about damage.
         public var say: @Sendable (String) -> Void = { _ in }
         public init() {}
 
@@ -72,13 +75,13 @@ public final class HeldFile: @unchecked Sendable {
     let file: GuardedFile
     var database: Database { file.database }
     var routes: FileNumbers
-    /// What the budget knows of.
+    /// The number of bytes that the budget currently counts for this file.
     private var told = 0
-    /// Rows of an addition that has failed: they are there all the same if only the answer was lost.
+    /// The numbers of an addition that failed. Its rows may exist all the same, if the disk stored them and then reported an error.
     private var doubtful: ClosedRange<Int64>?
 
-    /// Opens the file, or makes it when `makes`; nil: there is none. One that is damaged is set aside, and what can be read of it is taken
-    /// over. `names`: of the routes of the run.
+    /// Opens the file. If there is none, creates it if `makes` is true, and otherwise returns nil. Sets a damaged file aside and takes over
+    /// what can be read of it. `names` has the routes of the run.
     public init?(path: String, makes: Bool = true, names: RunNames, options: Options = Options()) throws(StorageFault) {
         let admit = HeldFile.admission(options)
         let found = try GuardedFile.open(
@@ -100,8 +103,8 @@ public final class HeldFile: @unchecked Sendable {
         }
     }
 
-    /// Opens the file to look at it, whoever has it, and changes nothing; nil: there is none. One that is damaged is a fault. `verifies`: all
-    /// of it is read first.
+    /// Opens the file to look at it, even while another process uses it, and changes nothing. Returns nil if there is none. Throws if the
+    /// file is damaged. If `verifies` is true, reads all rows first.
     public init?(lookingAt path: String, verifies: Bool = true, names: RunNames, options: Options = Options()) throws(StorageFault) {
         let admit = HeldFile.admission(options)
         guard let found = try GuardedFile.look(at: path, HeldSchema.kind, verifies: verifies, vfs: options.vfs, admit: admit) else {
@@ -123,7 +126,7 @@ public final class HeldFile: @unchecked Sendable {
         { (database) throws(StorageFault) in _ = try database.admits(options.cipher, sealing: "events") }
     }
 
-    /// What was lost, when the file was found damaged.
+    /// The loss that was found when the file was opened. It is nil if the file was not damaged.
     public var loss: FileLoss? { file.loss }
 
     private func tell(_ bytes: Int) {
@@ -133,7 +136,8 @@ public final class HeldFile: @unchecked Sendable {
 
     // MARK: - Writing
 
-    /// Adds all of these in their order, or none. The body is lent for the call.
+    /// Adds all of these events in their order, or none. `body` returns the bytes of the event with that index, which stay valid for the
+    /// call.
     public func add(_ rows: [HeldRow], body: (Int) -> UnsafeRawBufferPointer) throws(StorageFault) {
         guard !rows.isEmpty else { return }
         let growth = rows.reduce(0) { $0 + $1.bytes }
@@ -142,7 +146,7 @@ public final class HeldFile: @unchecked Sendable {
         var numbers: ClosedRange<Int64>?
         do throws(StorageFault) {
             try transaction { () throws(StorageFault) in
-                // A number is never given twice, not even after its event is gone: a sealed body belongs to its number.
+                // No number is used twice, even after its event is gone, because an encrypted body is bound to its number.
                 let first = file.last + 1
                 numbers = first...first + Int64(rows.count) - 1
                 file.last += Int64(rows.count)
@@ -156,7 +160,7 @@ public final class HeldFile: @unchecked Sendable {
         tell(growth)
     }
 
-    /// What was not acknowledged does not come back.
+    /// Runs the body in a transaction that first destroys the rows of a failed addition. They were not acknowledged and must not come back.
     private func transaction(_ body: () throws(StorageFault) -> Void) throws(StorageFault) {
         let doubtful = doubtful
         try file.transaction { () throws(StorageFault) in
@@ -190,7 +194,8 @@ public final class HeldFile: @unchecked Sendable {
         }
     }
 
-    /// Destroys these rows, and leaves others to wait for fewer routes; all of it or nothing. Rows that are not there are passed over.
+    /// Destroys the rows of `remove`, and lets the rows of `narrow` wait for fewer routes. Does all of it or nothing. Ignores rows that do
+    /// not exist.
     public func change(remove: [Int64], narrow: [(id: Int64, routes: [UInt16])] = []) throws(StorageFault) {
         if remove.isEmpty, narrow.isEmpty, doubtful == nil { return }
         var shrunk = 0
@@ -221,10 +226,10 @@ public final class HeldFile: @unchecked Sendable {
         return try find.step() ? (Int(find.int(0)), HeldFile.subjects(find.bytes(1))) : nil
     }
 
-    /// Behind a `tidy`: nothing of what was removed is left between the others either.
+    /// Overwrites what is left of removed events between the others. Called after `tidy`.
     public func clearGaps() throws(StorageFault) { try database.clearGaps() }
 
-    /// Gives back the space that nothing needs, and leaves nothing of what was removed in the log.
+    /// Frees the space that is no longer needed, and leaves nothing of removed events in the log.
     public func tidy() throws(StorageFault) { try file.tidy() }
 
     public func close() {
@@ -233,7 +238,7 @@ public final class HeldFile: @unchecked Sendable {
         tell(-told)
     }
 
-    /// It turned out to be damaged: nothing of it changes any more, so that the next opening finds it as it is.
+    /// Closes a file that turned out to be damaged. Nothing of it changes any more, so that the next opening finds it as it is.
     public func closeKeepingLog() {
         file.closeKeepingLog()
         tell(-told)
@@ -253,7 +258,7 @@ public final class HeldFile: @unchecked Sendable {
         (0..<bytes.count / 16).map { bytes.loadUnaligned(fromByteOffset: $0 * 16, as: SubjectKey.self) }
     }
 
-    /// A statement whose first value is the subject.
+    /// Runs the body with a statement whose first value is the subject.
     func with<R>(
         _ subject: SubjectKey, _ sql: String, _ body: (Statement) throws(StorageFault) -> R
     ) throws(StorageFault) -> R {

@@ -1,4 +1,4 @@
-// What the file of held events is made up of, so that anyone can look inside with the sqlite3 shell.
+// The tables of the file of held events, with comments for a person who uses the sqlite3 shell.
 
 internal import Admission
 internal import Database
@@ -10,7 +10,7 @@ enum HeldSchema {
         format: FileFormat(application: 0x5357_5948, version: 2, tables: tables, provenSince: 2), tables: guarded, events: 2, derived: [3],
         noun: "held events", complete: { (database) throws(StorageFault) in try complete(database) })
 
-    /// Of each row there is a checksum. The order stays: the file counts by it.
+    /// The tables whose rows have checksums. Their order must not change, since the proof counts by their position.
     private static let guarded = [
         GuardedTable("about", key: ["name"], ["value"]),
         GuardedTable("routes", key: ["number"], ["name"], indexes: [.init("sqlite_autoindex_routes_1", ["name"])]),
@@ -20,12 +20,12 @@ enum HeldSchema {
         GuardedTable("waiting", key: ["subject", "event"], []),
     ]
 
-    /// A condition of statements that read events: a damaged row is a fault.
+    /// A condition for statements that read events. It makes them fail for a damaged row.
     static let isWhole = guarded.whole("events")
     static let isWaitWhole = guarded.whole("waiting")
 
-    /// Of what was copied out of a damaged file: an event that waits for a route whose name is lost is lost too, and each is found by its
-    /// subjects again.
+    /// Completes the rows that were copied out of a damaged file. Deletes events that wait for a route whose name is lost. Fills the table
+    /// `waiting` again, by which events are found by their subjects.
     private static func complete(_ database: Database) throws(StorageFault) {
         let names = try database.statement("SELECT number FROM routes")
         var known: Set<Int64> = []
@@ -51,29 +51,29 @@ enum HeldSchema {
     }
 
     private static let tables = """
-        CREATE TABLE about (  -- one row for each thing to know of the file
+        CREATE TABLE about (  -- facts about the file, one in each row
           name TEXT PRIMARY KEY, value,
           checksum INTEGER  -- here and in all tables: over the other columns of the row
         ) WITHOUT ROWID;
-        CREATE TABLE routes (  -- the routes that events wait for
+        CREATE TABLE routes (  -- the routes for which events wait
           number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, checksum INTEGER
         );
-        CREATE TABLE events (  -- what waits for its subjects' consent, in the order in which it came
+        CREATE TABLE events (  -- the events that wait for their subjects' consent, in the order in which they came in
           id INTEGER PRIMARY KEY AUTOINCREMENT,
           arrival INTEGER NOT NULL,  -- in nanoseconds since 1970
-          bytes INTEGER NOT NULL,  -- of the event as it came
-          routes TEXT NOT NULL,  -- their numbers
+          bytes INTEGER NOT NULL,  -- the size of the event as it came in
+          routes TEXT NOT NULL,  -- the numbers of its routes
           source TEXT NOT NULL,
-          key TEXT,  -- the name of the source's key, where it bounds the routes
-          level TEXT,  -- what it owes to the event that it was made of
+          key TEXT,  -- the name of the source's key, if the key limits the routes
+          level TEXT,  -- the level that an emitted event takes over from its origin
           subjects BLOB NOT NULL,  -- 16 bytes each, as in the spools
-          given INTEGER NOT NULL,  -- how long the messageId is, in quotes, that it was given: it stands at the front of body
-          sealed INTEGER NOT NULL,  -- 1: body is encrypted
+          given INTEGER NOT NULL,  -- the length of the messageId that it was given, in quotes, at the front of body
+          sealed INTEGER NOT NULL,  -- 1 if body is encrypted
           body BLOB NOT NULL,
           checksum INTEGER
         );
         CREATE INDEX arrivals ON events (arrival);
-        CREATE TABLE waiting (  -- by subject, the events that wait for it
+        CREATE TABLE waiting (  -- the events that wait for a subject
           subject BLOB NOT NULL, event INTEGER NOT NULL, checksum INTEGER, PRIMARY KEY (subject, event)
         ) WITHOUT ROWID;
         """

@@ -1,4 +1,4 @@
-// Tells before a sealed row is touched whether a file was encrypted under the key that is given.
+// Finds out whether a file was encrypted under the given key, before any encrypted row is used.
 
 internal import Database
 internal import Platform
@@ -6,9 +6,12 @@ internal import Platform
 extension Database {
     private static let place = "check"
 
-    /// Refuses a file under another key, and changes nothing; whether the key is to be noted. The file has the tables `about` (name, value)
-    /// and the named one, whose column `sealed` is 1 where a row is encrypted. `application`: rows of `about` have a checksum, under the
-    /// mark of this kind of file; nil: it has none, or triggers keep it.
+    /// Throws `foreign` if the file needs another key, and changes nothing. Returns true if the file does not have the given key on record
+    /// yet.
+    ///
+    /// The file must have the table `about` (name, value) and the named table, whose column `sealed` is 1 for an encrypted row.
+    /// `application` is the mark of the kind of file if this function verifies the checksums of `about`. It is nil if the rows have no
+    /// checksums or if triggers maintain them.
     func admits(_ cipher: Cipher?, sealing table: String, application: Int64? = nil) throws(StorageFault) -> Bool {
         let sum = application == nil ? "NULL" : "checksum"
         let check = try statement("SELECT name, value, \(sum) FROM about WHERE name = 'check'")
@@ -27,20 +30,20 @@ extension Database {
         }
         guard cipher.open(check.bytes(1), at: Database.place) != nil else {
             throw StorageFault(
-                .foreign, "\(path): was encrypted under another key than the one of state.encrypt; give that one, or move the file away"
+                .foreign, "\(path): was encrypted under another key, not that of state.encrypt; name the right key, or move the file away"
             )
         }
         return false
     }
 
-    /// From now on the file is under this key.
+    /// Puts the key on record in the file. From now on the file is under this key.
     func note(_ cipher: Cipher?, application: Int64? = nil) throws(StorageFault) {
         guard let cipher else { return }
         let sealed = Array("switchyard".utf8).withUnsafeBytes { cipher.seal($0, at: Database.place) }
         try sealed.withUnsafeBufferPointer { (bytes) throws(StorageFault) in try putCheck(UnsafeRawBufferPointer(bytes), application) }
     }
 
-    /// Writes the row by which the key is known.
+    /// Writes the row by which `admits` recognises the key.
     func putCheck(_ bytes: UnsafeRawBufferPointer, _ application: Int64?) throws(StorageFault) {
         let insert = try statement(
             application == nil

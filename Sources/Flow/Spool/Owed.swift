@@ -1,41 +1,41 @@
-// What a spool file owes: that rows, or events of rows, were settled, which could not be recorded for want of room. A pure value. The lane
-// knows rows by what it committed; the file still has them as they were before. This keeps track of what the one is in terms of
-// the other.
+// The settled rows and events that a spool file could not record because the disk was full. The lane knows the rows as it committed them,
+// but the file still has them as they were before. This value translates between the two. It reads the file and never writes to it.
 
 internal import Admission
 internal import Database
 internal import Platform
 
 struct Owed {
-    /// A row of the file of which only some events are left.
+    /// A row of the file that is partly settled.
     struct Part: Equatable {
-        /// The row, as the lane knows it, that has what is left.
+        /// The number under which the lane knows the remaining events.
         var holder: Int64
         var checksum: Int64
-        /// By 64 events.
+        /// One bit for each event, set if the event is settled. Each word has the bits of 64 events.
         var settled: [UInt64]
     }
 
-    /// What a row of the file is.
+    /// The size and the checksum of a row in the file.
     struct Shape {
         var events: Int
         var checksum: Int64
     }
 
-    /// Rows of the file that are settled.
+    /// The rows of the file that are completely settled.
     private(set) var gone = RowSet()
-    /// By row as the lane knows it, of those that were rewritten: where its events stand in the file.
+    /// For each row that the lane has rewritten, the places of its events in the file. The keys are the lane's row numbers.
     private(set) var rewritten: [Int64: [SpoolPlace]] = [:]
-    /// By row of the file.
+    /// The partly settled rows. The keys are the row numbers in the file.
     private(set) var parts: [Int64: Part] = [:]
-    /// How often rows were tried, and when first. This is not noted: after a kill it counts anew.
+    /// The number of attempts and the time of the first one for rows of the lane. They are not noted, so after a kill the count starts
+    /// again.
     private(set) var tried: [Int64: (attempts: Int, first: Int64)] = [:]
 
     var isEmpty: Bool { gone.isEmpty && rewritten.isEmpty && tried.isEmpty }
 
     init() {}
 
-    /// What facts of an earlier run say, of the rows that are there. Nothing else of the file is looked at.
+    /// Restores the value from the facts of an earlier run. Rows that the file no longer has are ignored.
     init(_ facts: [SettledFact], in database: Database) throws(SpoolFault) {
         var settled: [Int64: (sum: Int64, masks: [Int: UInt64])] = [:]
         for fact in facts {
@@ -51,7 +51,7 @@ struct Owed {
         }
     }
 
-    /// What is to be noted.
+    /// The facts that must be noted.
     var facts: [SettledFact] {
         var facts = gone.ranges.map { SettledFact.rows($0) }
         for (row, part) in parts.sorted(by: { $0.key < $1.key }) {
@@ -62,13 +62,13 @@ struct Owed {
         return facts
     }
 
-    /// The rows of the file that a row is made of, as the lane knows it.
+    /// Returns the rows of the file that have the events of a row of the lane.
     private func rows(of id: Int64) -> [Int64] {
         if let places = rewritten[id] { return Array(Set(places.map(\.row))) }
         return gone.contains(id) || parts[id] != nil ? [] : [id]
     }
 
-    /// Adds what could not be recorded. Throws `fault` where it cannot be said in terms of the file.
+    /// Adds work that could not be recorded. Throws `fault` if the work cannot be translated into rows of the file.
     mutating func add(_ work: SpoolWork, orThrow fault: SpoolFault, in database: Database) throws(SpoolFault) {
         var left: [Int64: [SpoolPlace]] = [:]
         for (id, batch) in work.rewrite {

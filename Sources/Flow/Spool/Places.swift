@@ -1,11 +1,12 @@
-// Whether the files of the state folder are still where they were opened: a router must not take what would be lost with them.
+// Checks that the files of the state folder are still where they were opened. A router must not accept events into a file that was removed,
+// moved away or replaced, because these events would be lost.
 
 internal import Database
 public import Platform
 
 extension SpoolFile {
     public func checkPlace() throws(SpoolFault) {
-        // It is not there on purpose.
+        // While the file is renewed, it is missing on purpose.
         if !isRenewing { try database.checkPlace() }
     }
     public func letGo() {
@@ -16,7 +17,7 @@ extension SpoolFile {
 
 extension HeldFile {
     public func checkPlace() throws(SpoolFault) { try database.checkPlace() }
-    /// It may be anywhere from now on.
+    /// Stops checking the place of the file.
     public func letGo() { database.letGo() }
 }
 
@@ -25,7 +26,7 @@ extension DeadLetterFile {
 }
 
 extension StateFolder {
-    /// Fails when the folder, or the file by which it is taken, was removed, moved away or replaced.
+    /// Throws if the folder or its lock file was removed, moved away or replaced.
     public func checkPlace() throws(SpoolFault) {
         let file = path + "/router.pid"
         guard FilePlace(file) != nil && FilePlace(file) == FilePlace(lock.number) else {

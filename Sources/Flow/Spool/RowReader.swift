@@ -1,12 +1,12 @@
-// How a row of a spool file is read and believed: its checksum is right, it opens, and its parts make sense together.
+// Reads and verifies rows of a spool file: the checksum is right, an encrypted row can be decrypted, and its parts fit together.
 
 @_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
 
-/// What is needed to read rows of `batches`.
+/// Reads rows of the table `batches`.
 struct RowReader {
-    /// In this order `row` and `parts` expect them.
+    /// The columns of a statement whose rows are read here, in this order.
     static let columns = "batches.id, events, bytes, arrival, batches.routes, sealed, entries, payload"
 
     var routes: FileNumbers
@@ -15,7 +15,7 @@ struct RowReader {
 
     private static let application = SpoolSchema.format.application
 
-    /// Over the columns as the file has them.
+    /// Returns the checksum over the columns as the file has them.
     static func checksum(of row: Statement) -> Int64 {
         var sum = RowChecksum(application, table: "batches", row: row.int(0))
         sum.add(1...7, of: row)
@@ -44,7 +44,8 @@ struct RowReader {
         return sum.value
     }
 
-    /// nil: the row is damaged. `checksum`: the column that has it; nil: a row of an old form, which has none.
+    /// Returns the events of a row. Returns nil if the row is damaged. `checksum` is the column of the checksum. It is nil for a row of an
+    /// older format, which has none.
     func batch(_ row: Statement, checksum: Int32?) -> Batch? {
         guard isWhole(row, checksum) else { return nil }
         guard row.int(5) == 1 else {
@@ -58,7 +59,7 @@ struct RowReader {
         }
     }
 
-    /// What stands beside its events; nil: the row is damaged.
+    /// Returns the entries of a row without its events. Returns nil if the row is damaged.
     func index(_ row: Statement, checksum: Int32?) -> BatchIndex? {
         guard isWhole(row, checksum) else { return nil }
         guard row.int(5) == 1 else { return BatchIndex(row.bytes(6), count: count(row), route: route, level: runLevel) }
@@ -80,7 +81,7 @@ struct RowReader {
 }
 
 extension SpoolFile {
-    /// What a row holds of one route.
+    /// The numbers of events and bytes of one route in a row.
     struct Part: Equatable {
         var route: UInt16
         var events: Int
@@ -89,7 +90,7 @@ extension SpoolFile {
 
     static func text(_ parts: [Part]) -> String { parts.map { "\($0.route):\($0.events):\($0.bytes)" }.joined(separator: " ") }
 
-    /// Of a text that may be damaged: what is no part, or a larger one than there can be, is passed over.
+    /// Parses a text that may be damaged. Skips everything that is not a part, and parts that are impossibly large.
     static func parts(_ text: String) -> [Part] {
         text.split(separator: " ").compactMap { part in
             let numbers = part.split(separator: ":").compactMap { Int($0) }

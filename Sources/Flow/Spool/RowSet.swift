@@ -1,13 +1,13 @@
-// A set of row numbers, kept as ranges without gaps. Rows leave a spool nearly in order, so that a few ranges hold many rows.
+// A set of row numbers, stored as ranges without gaps. Rows leave a spool nearly in order, so a few ranges hold many rows.
 
 struct RowSet: Sendable, Equatable {
-    /// In order; there is a number between any two.
+    /// The ranges in order. Between any two ranges at least one number is not in the set.
     private(set) var ranges: [ClosedRange<Int64>] = []
 
     var isEmpty: Bool { ranges.isEmpty }
     var count: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound + 1) } }
 
-    /// The first range that ends at the row or behind it.
+    /// Returns the index of the first range that ends at the row or after it.
     private func index(of row: Int64) -> Int {
         var (low, high) = (0, ranges.count)
         while low < high {
@@ -17,7 +17,7 @@ struct RowSet: Sendable, Equatable {
         return low
     }
 
-    /// The range that the row is in.
+    /// Returns the range that contains the row. Returns nil if the row is not in the set.
     func range(around row: Int64) -> ClosedRange<Int64>? {
         let place = index(of: row)
         return place < ranges.count && ranges[place].contains(row) ? ranges[place] : nil

@@ -1,4 +1,4 @@
-// Whether there is a file at a place.
+// Tells whether a file exists. It never opens or changes a file.
 
 internal import Glibc
 

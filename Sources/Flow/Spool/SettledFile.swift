@@ -1,25 +1,26 @@
-// Room that is set aside on the disk for what was confirmed, for when the disk is so full that not even a removal can be recorded in the
-// spool: `spool-NAME.settled`. The file has its full size from the beginning and is written in place.
+// Space on the disk that is reserved for noting confirmed events: `spool-NAME.settled`. It is used when the disk is so full that the spool
+// cannot even record a removal. The file has its full size from the beginning and is written in place.
 //
-// It holds facts: that these rows of the spool are settled, or these events of a row. Each fact has a slot of its own with a checksum over
-// all of it and its place, so that damage to one costs that one. Nothing but numbers is in it. A fact stays true, since no row's number is
-// given twice; but only those count that were written since the spool's last transaction, which stands in them: each transaction takes
-// over all of them, so that they need not be cleared, and a kill between the two changes nothing.
+// The file holds facts: a fact says that a range of rows of the spool is settled, or certain events of one row. It holds nothing but
+// numbers. Each fact has its own slot with a checksum over the fact and the slot, so that damage to one slot costs only that fact. A fact
+// stays true, since no row number is used twice. But it counts only if it was noted after the last transaction of the spool, whose number
+// is in the fact. Each transaction of the spool takes over all facts that count. So facts need not be erased, and a kill right
+// after the transaction does no harm.
 //
-// A slot is overwritten only by a fact that says the same and more, or when what it says is said elsewhere. So a kill at any moment leaves
-// all that was noted before. A write that was torn by a loss of power costs a fact: these events are sent again.
+// A slot is overwritten only by a fact that covers the old one, or after other slots cover the old one. So a kill at any moment keeps
+// everything that was noted before. A write that a loss of power cuts off costs one fact, and the events of that fact are sent again.
 
 internal import Database
 internal import Glibc
 internal import Platform
 
 enum SettledFact: Hashable, Sendable {
-    /// All of these rows.
+    /// All events of these rows are settled.
     case rows(ClosedRange<Int64>)
-    /// Events of a row that had this checksum: bit 0 of the mask is event 64 × `block`.
+    /// Some events of a row with this checksum are settled. Bit 0 of the mask is event 64 × `block`.
     case events(row: Int64, checksum: Int64, block: Int, mask: UInt64)
 
-    /// Whether the other says nothing that this one does not say.
+    /// Returns true if this fact says everything that the other one says.
     func covers(_ other: SettledFact) -> Bool {
         switch (self, other) {
         case (.rows(let all), .rows(let some)): all.contains(some.lowerBound) && all.contains(some.upperBound)
@@ -31,15 +32,15 @@ enum SettledFact: Hashable, Sendable {
     }
 }
 
-/// Since when a fact counts.
+/// The state of the spool in which a fact was noted.
 struct SettledMark: Equatable, Sendable {
-    /// The number of the database, as in `Proof.database`.
+    /// The random number of the spool, as in `Proof.database`.
     var database: Int64
-    /// How many transactions had been done when it was written.
+    /// The number of committed transactions of the spool.
     var sequence: Int64
 }
 
-/// What is found in such a file.
+/// The contents of a settled file.
 struct SettledSight: Sendable {
     struct Found: Sendable {
         var slot: Int
@@ -47,9 +48,9 @@ struct SettledSight: Sendable {
         var fact: SettledFact
     }
     var found: [Found] = []
-    /// Why some of it, or all, cannot be used.
+    /// A message that says why some or all facts cannot be used. It is nil if the file is whole.
     var damage: String?
-    /// Whether it can be written in place.
+    /// True if the file has its full size, so that it can be written in place.
     var hasSize = true
 }
 
@@ -64,17 +65,17 @@ final class SettledFile {
     let path: String
     private let descriptor: Descriptor
     private var mark: SettledMark
-    /// What counts.
+    /// For each slot, the fact in it that counts.
     private var facts = [SettledFact?](repeating: nil, count: SettledFile.slots)
 
-    /// `x.settled` beside `x.sqlite`.
+    /// Returns the path of the settled file of a spool: `x.settled` beside `x.sqlite`.
     static func path(beside database: String) -> String {
         (database.hasSuffix(".sqlite") ? String(database.dropLast(7)) : database) + ".settled"
     }
 
     // MARK: - Reading
 
-    /// Looks at the place, and changes nothing; nil: there is no such file.
+    /// Reads the facts and changes nothing. Returns nil if there is no such file.
     static func look(_ path: String) -> SettledSight? {
         let number = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard number >= 0 else {
@@ -95,7 +96,7 @@ final class SettledFile {
         sight.hasSize = fstat(descriptor.number, &status) == 0 && Int(status.st_size) == size
         if damaged > 0 || !sight.hasSize {
             sight.damage = "\(path): is damaged: \(grouped(sight.found.count)) of its records can be used, \(grouped(damaged)) cannot"
-            if !sight.hasSize { sight.damage! += ", and it does not have its size" }
+            if !sight.hasSize { sight.damage! += ", and its size is wrong" }
         }
         return sight
     }
@@ -132,7 +133,7 @@ final class SettledFile {
 
     // MARK: - Making and opening
 
-    /// Makes an empty one, or replaces the one that is there.
+    /// Creates an empty file, or replaces an existing one.
     init(making path: String, _ mark: SettledMark) throws(SpoolFault) {
         self.path = path
         self.mark = mark
@@ -140,7 +141,7 @@ final class SettledFile {
         let number = open(draft, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard number >= 0 else { throw SpoolFault(errno == ENOSPC ? .full : .failed, "\(draft): cannot be made: \(SystemFault())") }
         descriptor = Descriptor(owning: number)
-        // A place that was only promised may need room when it is written to for the first time.
+        // On some file systems a reserved block needs more space when it is first written, so all of it is written now.
         let code = posix_fallocate(number, 0, off_t(SettledFile.size))
         let zeros = [UInt8](repeating: 0, count: SettledFile.size)
         guard code == 0, pwrite(number, zeros, zeros.count, 0) == zeros.count, fsync(number) == 0, rename(draft, path) == 0 else {
@@ -150,7 +151,7 @@ final class SettledFile {
         }
     }
 
-    /// Opens the one that is there, in which these facts count.
+    /// Opens an existing file. Of the facts in `found`, those with the same mark count.
     init(_ path: String, _ mark: SettledMark, counting found: [SettledSight.Found]) throws(SpoolFault) {
         self.path = path
         self.mark = mark
@@ -160,12 +161,13 @@ final class SettledFile {
         for one in found where one.mark == mark { facts[one.slot] = one.fact }
     }
 
-    /// Whether its name still leads to it.
+    /// True if the path still leads to the open file.
     var isInPlace: Bool { FilePlace(path) != nil && FilePlace(path) == FilePlace(descriptor.number) }
 
     // MARK: - Writing
 
-    /// Notes all of these facts, which say all that earlier ones with the same mark said. `isSynced`: the disk has them when it returns.
+    /// Notes these facts. Together they must cover all earlier facts with the same mark. If `isSynced` is true, returns only after the disk
+    /// has stored them.
     func note(_ wanted: [SettledFact], _ now: SettledMark, isSynced: Bool) throws(SpoolFault) {
         if now != mark {
             mark = now
@@ -193,7 +195,7 @@ final class SettledFile {
         if isSynced, fdatasync(descriptor.number) != 0 { throw SpoolFault(.failed, "\(path): cannot be synced: \(SystemFault())") }
     }
 
-    /// Forgets all that it holds, and notes these facts.
+    /// Erases all facts and notes these.
     func restart(_ wanted: [SettledFact], _ now: SettledMark) throws(SpoolFault) {
         guard wanted.count <= SettledFile.slots else { throw SpoolFault(.full, "\(path): is full too") }
         mark = now
@@ -214,7 +216,7 @@ final class SettledFile {
         }
     }
 
-    /// What is no longer needed with the spool that it stands beside.
+    /// Removes the file and a draft of it.
     static func remove(_ path: String) {
         unlink(path)
         unlink(path + ".new")

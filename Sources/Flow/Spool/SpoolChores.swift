@@ -1,22 +1,23 @@
-// What a person may do to a spool by its provider's name, while no router has the folder: give it to another provider, or destroy it.
+// Commands for a person on the spool of a named provider: move its events to another provider, or destroy it. They need a locked
+// `StateFolder`, so no router uses the folder meanwhile.
 
 internal import Admission
 internal import Database
 public import Platform
 
-/// What came of giving the spool of one provider to another.
+/// The result of moving the events of one provider to another.
 public struct SpoolMove: Sendable {
-    /// How many events were moved.
+    /// The number of events that were moved.
     public var events = 0
-    /// What of either spool turned out to be damaged, which neither has any more, in words.
+    /// Messages about events of either spool that turned out to be damaged. Neither spool has these events any more.
     public var losses: [String] = []
-    /// Why the old spool was not removed, in words; nil: it was.
+    /// A message that says why the old spool was not removed. It is nil if it was removed.
     public var left: String?
 }
 
 extension StateFolder {
-    /// Gives what waits for one provider to another. Where the other has events already, these go behind them, and a crash in between leaves
-    /// each event in one of the two at least. The old spool is removed unless batches that are damaged are kept in it.
+    /// Moves the events that wait for one provider to another, after any events that wait there already. After a crash in between, each
+    /// event is in at least one of the two spools. Removes the old spool, unless damaged batches are kept in it.
     public func moveSpool(of old: String, to new: String, options: SpoolFile.Options, say: @escaping @Sendable (String) -> Void)
         throws(SpoolFault) -> SpoolMove
     {
@@ -47,7 +48,7 @@ extension StateFolder {
             row = last.id
         }
         move.losses = [source.takeLoss(), target.takeLoss()].compactMap { $0?.words }
-        // What a person may still look into stays where it is, also what an earlier run has put there.
+        // Damaged batches stay in the old file for a person to inspect, including those that an earlier run has found.
         let kept = try source.database.number("SELECT count(*) FROM damaged") ?? 0
         source.close()
         isClosed = true
@@ -60,7 +61,7 @@ extension StateFolder {
         return move
     }
 
-    /// Destroys the spool of a provider, and every event in it, also one of which only the witness is left.
+    /// Destroys the spool of a provider with every event in it. This also works if only the witness is left.
     public func destroySpool(of provider: String) throws(SpoolFault) {
         try checkSpool(of: provider)
         let file = StateFolder.spool(of: provider, in: path)
@@ -68,7 +69,7 @@ extension StateFolder {
         SettledFile.remove(SettledFile.path(beside: file))
     }
 
-    /// That there is one, whatever its state.
+    /// Throws if the provider has no spool. A damaged spool counts as one.
     public func checkSpool(of provider: String) throws(SpoolFault) {
         guard ProvenFile.isAnywhere(StateFolder.spool(of: provider, in: path)) else {
             throw SpoolFault(.failed, "there is no spool of '\(printable(provider))' in \(printable(path))")

@@ -1,11 +1,11 @@
-// What a spool file does about damage: it keeps what is damaged for a person, counts what is lost, and goes on with the rest.
+// Handles damage to a spool file: keeps the damaged data for a person, counts what is lost, and continues with the rest.
 
 @_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
 
 extension SpoolFile {
-    /// Does the body; where the file turns out to be damaged, it is rebuilt and the body done once more.
+    /// Runs the body. If the file turns out to be damaged, rebuilds it and runs the body once more.
     func mended<R>(_ body: () throws(SpoolFault) -> R) throws(SpoolFault) -> R {
         try rebuildIfDamaged()
         do throws(SpoolFault) {
@@ -17,7 +17,7 @@ extension SpoolFile {
         }
     }
 
-    /// The file turned out to be damaged: it is set aside, and what can be read of it goes into a new one.
+    /// Sets the damaged file aside and copies what can be read of it into a new file.
     func repair(_ fault: SpoolFault) throws(SpoolFault) {
         giveUp(fault)
         try rebuildIfDamaged()
@@ -30,8 +30,8 @@ extension SpoolFile {
         damage = found
     }
 
-    /// A rebuild that has failed, for want of room perhaps, is tried again before anything else is done; and no row of the new file is looked
-    /// at before its names are known, since without them each would pass for damaged.
+    /// Finishes a rebuild or a renewal that failed before, for example because the disk was full. This comes before any other work. Then
+    /// reads the names beside the rows, since without them each row would look damaged.
     func rebuildIfDamaged() throws(SpoolFault) {
         if isRenewing { try renew() }
         if let damage {
@@ -52,7 +52,7 @@ extension SpoolFile {
         }
     }
 
-    /// Rows that are damaged wait for a person in a table of their own.
+    /// Moves damaged rows into the table `damaged`, where a person can inspect them.
     func setAside(_ rows: [Int64]) throws(SpoolFault) {
         let before = file.proof
         try transaction { () throws(SpoolFault) in
@@ -69,7 +69,7 @@ extension SpoolFile {
         note(lossSince: before)
     }
 
-    /// The sums are those of the rows that are there.
+    /// Sets the sums to those of the rows that the file still has.
     private func correctSums() throws(SpoolFault) {
         let there = try sums()
         for count in file.proof.counts {
@@ -88,14 +88,14 @@ extension SpoolFile {
         var bytes = 0
     }
 
-    /// What the rows say they hold, by key.
+    /// Returns the sums that the rows themselves record, by key of the proof.
     private func sums() throws(SpoolFault) -> [UInt64: Sum] {
         var sums: [UInt64: Sum] = [:]
         var last: Int64 = .min
         let all = try database.statement("SELECT id, routes FROM batches")
         defer { all.reset() }
         while try all.step() {
-            // A search would not find what a look at all of them does.
+            // A lookup by number would miss a row that is out of order.
             guard all.int(0) > last else { throw SpoolFault(.damaged, "\(path): its batches are out of order") }
             last = all.int(0)
             for part in SpoolFile.parts(all.text(1)) {
@@ -106,10 +106,10 @@ extension SpoolFile {
         return sums
     }
 
-    /// Where rows do not come to what the sums say, or stand out of order, pages of the file are not what they should be: nothing more is
-    /// written to it, and it is rebuilt.
+    /// Throws `damaged` if the rows do not match the sums or are out of order. Then pages of the file are wrong, so it must be rebuilt
+    /// before anything more is written to it.
     func verifySums() throws(SpoolFault) {
-        guard agree(try sums()) else { throw SpoolFault(.damaged, "\(path): its batches are not those that its sums tell of") }
+        guard agree(try sums()) else { throw SpoolFault(.damaged, "\(path): its batches do not match its sums") }
     }
 
     private func agree(_ there: [UInt64: Sum]) -> Bool {
@@ -132,7 +132,7 @@ extension SpoolFile {
         lose(found)
     }
 
-    /// Adds to what is told at the next `takeLoss`.
+    /// Adds a loss to what the next `takeLoss` returns.
     func lose(_ more: SpoolLoss) {
         guard let known = loss else {
             loss = more

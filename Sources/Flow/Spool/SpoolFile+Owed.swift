@@ -1,17 +1,17 @@
-// A spool file on a full disk: what was confirmed and cannot be recorded is noted in the file that was made for it (SettledFile.swift), and
-// is owed. Rows that are owed are not given out and do not count; each transaction does what is owed before anything else.
+// Handles a spool file on a full disk. Confirmed events that cannot be recorded are noted in a file that was created for this purpose
+// (SettledFile.swift); the record is owed. Settled events are not given out and do not count. Each transaction first records what is owed.
 
 @_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
 
 extension SpoolFile {
-    /// How long nothing is tried in the spool itself after there was no room, where it can be noted.
+    /// After the disk was full, work is only noted for this time before the spool itself is tried again.
     private static let pause = Duration.seconds(1)
 
     var settledMark: SettledMark { SettledMark(database: file.proof.database, sequence: file.proof.sequence) }
 
-    /// Every transaction of the spool is one of these: what is owed is done with it.
+    /// Runs the body in a transaction that first records what is owed. Every transaction of the spool must use this function.
     func transaction<R>(_ body: () throws(SpoolFault) -> R) throws(SpoolFault) -> R {
         let result = try file.transaction { () throws(SpoolFault) in
             if !owed.isEmpty { try pay() }
@@ -19,14 +19,14 @@ extension SpoolFile {
         }
         owed = Owed()
         recordAgain = nil
-        if isOwing { say("\(path): what was confirmed is recorded again") }
+        if isOwing { say("\(path): confirmed events are recorded again") }
         isOwing = false
         return result
     }
 
     // MARK: - Noting
 
-    /// Notes what has found no room in the spool; where that cannot be done either, throws the fault.
+    /// Notes work for which the spool has no space. Throws a fault if the work cannot be noted either.
     func note(_ work: SpoolWork, _ fault: SpoolFault) throws(SpoolFault) {
         try database.checkPlace()
         guard !isLetGo else { throw fault }
@@ -44,34 +44,34 @@ extension SpoolFile {
         if !work.remove.isEmpty { renewIfSettled() }
     }
 
-    /// Notes it where the spool had no room a moment ago; whether that was done.
+    /// Notes the work without trying the spool, if the spool had no space a moment ago. Returns true if the work was noted.
     func noteAtOnce(_ work: SpoolWork) -> Bool {
         guard let recordAgain, options.clock.now() < recordAgain else { return false }
-        return (try? note(work, SpoolFault(.full, "\(path): has no room"))) != nil
+        return (try? note(work, SpoolFault(.full, "\(path): has no space"))) != nil
     }
 
     private func owe() {
         if !isOwing {
-            say("\(path): what is confirmed finds no room in it, and is noted in \(SettledFile.path(beside: path)) until it does")
+            say("\(path): has no space to record confirmed events; they are noted in \(SettledFile.path(beside: path)) until there is")
         }
         isOwing = true
     }
 
-    // MARK: - What an earlier run noted
+    // MARK: - Facts of an earlier run
 
-    /// Takes over what was noted. `damage`: what was wrong with the spool, if it has just been rebuilt.
+    /// Takes over the facts that an earlier run noted. `damage` describes what was wrong with the spool, if it has just been rebuilt.
     func takeNoted(_ sight: SettledSight?, after damage: Damage?) throws(SpoolFault) {
         var found = sight?.found ?? []
         let place = SettledFile.path(beside: path)
-        if let words = sight?.damage { say("\(words); what cannot be used was delivered and may be sent again") }
-        // Of a spool that cannot be told to be the one that the facts are about, none can be believed.
+        if let words = sight?.damage { say("\(words); the events of unusable records were delivered and may be sent again") }
+        // If the spool cannot be identified as the one that the facts describe, no fact can be used.
         let isKnown = damage.map { !$0.isOther && $0.proof?.database == file.proof.database } ?? true
         let others = found.filter { $0.mark.database != file.proof.database || !isKnown }
-        if !others.isEmpty { say("\(place): belongs to another file than \(path); it is left out") }
+        if !others.isEmpty { say("\(place): belongs to another file, not to \(path); it is ignored") }
         let since = damage?.proof?.sequence ?? file.proof.sequence
         found = found.filter { isKnown && $0.mark.database == file.proof.database && $0.mark.sequence >= since }
-        // Newer facts than the spool: after a loss of power under `process` it has forgotten its last transactions. Rows that come now
-        // may get the numbers of rows that are forgotten, so that the facts are cut to what is there.
+        // Facts can be newer than the spool: under `process` a loss of power can take its last transactions. New rows may then get the
+        // numbers of lost rows. So the facts are limited to the rows that exist.
         let mark = settledMark
         let mustRestart = sight?.damage != nil || !others.isEmpty || damage != nil || found.contains { $0.mark != mark }
         owed = try Owed(found.map(\.fact), in: database)
@@ -84,15 +84,15 @@ extension SpoolFile {
                 settled = try SettledFile(place, settledMark, counting: found)
             }
         } catch {
-            // Nothing of it may be believed at the next start.
+            // The next start must not use any of the old facts.
             if mustRestart { SettledFile.remove(place) }
             settled = nil
-            say("\(error); while the disk is full, what is confirmed cannot be recorded")
+            say("\(error); while the disk is full, confirmed events cannot be recorded")
         }
     }
 
     private func restarted(_ place: String) throws(SpoolFault) -> SettledFile {
-        // One whose size is not what it should be is made anew.
+        // A file with the wrong size is created again.
         if let sight = SettledFile.look(place), sight.hasSize {
             let file = try SettledFile(place, settledMark, counting: [])
             try file.restart(owed.facts, settledMark)
@@ -103,7 +103,7 @@ extension SpoolFile {
         return file
     }
 
-    /// The file was rebuilt while it was open, and has another number of transactions now.
+    /// Notes the facts again after the spool was rebuilt while it was open, since its number of transactions has changed.
     func noteAnew() {
         do throws(SpoolFault) {
             owed = try Owed(owed.facts, in: database)
@@ -114,7 +114,7 @@ extension SpoolFile {
         }
     }
 
-    /// Records what is owed, where there is room by now.
+    /// Records what is owed, if there is space now.
     func payIfRoom() throws(SpoolFault) {
         guard !owed.isEmpty else { return }
         do throws(SpoolFault) {
@@ -126,13 +126,13 @@ extension SpoolFile {
         }
     }
 
-    // MARK: - In the file
+    // MARK: - Recording
 
-    /// Does what is owed, as a part of a transaction.
+    /// Records what is owed. Must be called inside a transaction.
     private func pay() throws(SpoolFault) {
         var left: [(id: Int64, batch: Batch, rows: Set<Int64>)] = []
         for (id, places) in owed.rewritten {
-            // What has become damaged stays, and is set aside when it is read.
+            // A row that has become damaged stays, and is set aside when it is read.
             if let (batch, rows) = try gather(places) { left.append((id, batch, rows)) }
         }
         for range in owed.gone.ranges {
@@ -145,7 +145,7 @@ extension SpoolFile {
         for (id, tried) in owed.tried { try putTries(id, tried.attempts, tried.first) }
     }
 
-    /// The events that stand there, and the rows that they were read from; nil: none can be read.
+    /// Returns the events at these places and the rows that they were read from. Returns nil if none can be read.
     private func gather(_ places: [SpoolPlace]) throws(SpoolFault) -> (Batch, Set<Int64>)? {
         var batches: [Batch] = []
         var rows: Set<Int64> = []
@@ -166,9 +166,9 @@ extension SpoolFile {
         return try select.step() ? reader.batch(select, checksum: 8) : nil
     }
 
-    // MARK: - What is seen of the file
+    // MARK: - Visible rows
 
-    /// What a row of the file is for who reads it: nil: nothing, since it is settled, or stands in another.
+    /// Returns the events of a row that still wait. Returns nil if the row is settled or its events now belong to another row.
     func seen(_ row: Int64, _ batch: Batch) throws(SpoolFault) -> Batch? {
         if let places = owed.rewritten[row] {
             return places.allSatisfy { $0.row == row && $0.index < batch.count }
@@ -177,12 +177,12 @@ extension SpoolFile {
         return isHidden(row) ? nil : batch
     }
 
-    /// Whether nothing of the row is to be given out under its number.
+    /// Returns true if no event may be given out under the number of the row.
     func isHidden(_ row: Int64) -> Bool {
         owed.rewritten[row] == nil && (owed.gone.contains(row) || owed.parts[row] != nil)
     }
 
-    /// What waits, row by row: of a file that owes something its proof says more than there is.
+    /// Returns the sums and the number of the rows that wait. While something is owed, the proof counts more than what waits.
     func seenSums() throws(SpoolFault) -> (sums: [UInt16: Sum], rows: Int) {
         var sums: [UInt16: Sum] = [:]
         var count = 0
@@ -217,16 +217,17 @@ extension SpoolFile {
 }
 
 extension Database {
-    /// What a row of `batches` is; nil: it is not there, or cannot be what it says.
+    /// Returns the number of events and the checksum of a row in `batches`. Returns nil if there is no such row, or if its number of events
+    /// is impossible.
     func shape(of row: Int64) throws(SpoolFault) -> Owed.Shape? {
         let find = try statement("SELECT events, checksum, length(entries) FROM batches WHERE id = ?1").bind(1, row)
         defer { find.reset() }
-        // Its checksum has not been verified: a number of events is not believed for which there is no room.
+        // The checksum is not verified here, so the number of events may be damaged. Each event has 24 bytes of entries.
         guard try find.step(), !find.isNull(1), (0...find.int(2) / 24).contains(find.int(0)) else { return nil }
         return Owed.Shape(events: Int(find.int(0)), checksum: find.int(1))
     }
 
-    /// The numbers of a range that rows of `batches` have.
+    /// Returns the numbers of the rows in `batches` that are in the range.
     func rows(in range: ClosedRange<Int64>) throws(SpoolFault) -> [Int64] {
         var rows: [Int64] = []
         let find = try statement("SELECT id FROM batches WHERE id BETWEEN ?1 AND ?2").bind(1, range.lowerBound).bind(2, range.upperBound)
@@ -235,7 +236,7 @@ extension Database {
         return rows
     }
 
-    /// What is noted beside the file as settled and not recorded in it yet, for who only looks.
+    /// Returns what is noted beside the file as settled but not yet recorded in the file. Changes nothing.
     func owed(_ proof: Proof) throws(SpoolFault) -> Owed {
         let found = SettledFile.look(SettledFile.path(beside: path))?.found ?? []
         let facts = found.filter { $0.mark.database == proof.database && $0.mark.sequence >= proof.sequence }.map(\.fact)

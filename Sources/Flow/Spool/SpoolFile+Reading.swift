@@ -1,5 +1,6 @@
-// How rows come back from a spool file, in the order of their numbers. A row whose checksum is wrong, or that makes no sense, is set aside
-// and never given out, and neither is what is owed (SpoolFile+Owed.swift). Where no rows are left, the sums must say so too.
+// Reads rows from a spool file in the order of their numbers. A row that has a wrong checksum or makes no sense is set aside and never
+// given out. Settled events whose record is owed are not given out either (SpoolFile+Owed.swift). If no rows are left, the sums must
+// confirm this.
 
 @_spi(Spool) internal import Admission
 internal import Database
@@ -33,7 +34,7 @@ extension SpoolFile {
             guard id > last else { throw SpoolFault(.damaged, "\(path): its rows are out of order") }
             last = id
             if isHidden(id) { continue }
-            // Not believed before the row is.
+            // The row is not verified yet, so its size is limited.
             let size = Int(min(max(0, select.int(2)), 1 << 40))
             if !rows.isEmpty, held + size > bytes { break }
             guard let batch = reader.batch(select, checksum: 8) else {
@@ -45,7 +46,7 @@ extension SpoolFile {
             var whole = SpoolRow(id: id, batch: batch)
             if !select.isNull(12) {
                 guard !select.isNull(11), select.int(11) == RowReader.checksum(ofTry: id, select.int(9), select.int(10)) else {
-                    throw SpoolFault(.damaged, "\(path): how often batch \(id) was tried is damaged")
+                    throw SpoolFault(.damaged, "\(path): the record of attempts for batch \(id) is damaged")
                 }
                 whole.attempts = Int(clamping: select.int(9))
                 whole.firstTried = select.int(10)

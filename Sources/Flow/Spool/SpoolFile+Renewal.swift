@@ -1,13 +1,13 @@
-// How a spool file makes room on a full disk: where all that it holds is settled, and there is no room to say so in it, an empty file takes
-// its place. A log that cannot grow can neither be brought into the file, which would have to grow too, so that no room would ever come
-// back by itself. Batches that were damaged and are kept for a person keep the file.
+// Frees space on a full disk: if all rows of a spool file are settled and there is no space to record this, an empty file replaces it.
+// Without this, no space would become free. The log cannot grow, and it cannot be copied into the main file, since that file would have to
+// grow too. A file with damaged batches that are kept for a person is never replaced.
 
 @_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
 
 extension SpoolFile {
-    /// Called when there is no room for what is owed, and it is noted.
+    /// Replaces the file if all of its rows are settled. Called after this was noted because there was no space to record it.
     func renewIfSettled() {
         guard owed.rewritten.isEmpty,
             (try? database.number("SELECT (SELECT count(*) FROM batches) + (SELECT count(*) FROM damaged)")) == owed.gone.count
@@ -16,16 +16,16 @@ extension SpoolFile {
         isRenewing = true
         do throws(SpoolFault) {
             try renew()
-            say("\(path): everything in it is settled; it was replaced by an empty file, which makes room")
+            say("\(path): everything in it is settled; it was replaced by an empty file to free space")
             isOwing = false
         } catch {
-            // It is tried again before anything else is done.
+            // The next use of the spool tries this again before any other work.
             tellBudget()
         }
     }
 
-    /// Whether there is no file, since all that it held was settled, and no room for another either: then there is nothing to read and
-    /// nothing to record.
+    /// Returns true if there is no file, because all of it was settled and there is no space for a new one. Then there is nothing to read
+    /// and nothing to record. If there is space now, creates the new file.
     func isWithoutFile() throws(SpoolFault) -> Bool {
         guard isRenewing else { return false }
         if isLetGo { return true }
@@ -38,12 +38,13 @@ extension SpoolFile {
         }
     }
 
-    /// A kill at any moment leaves a file of which everything is noted as settled, or one that was destroyed on purpose, or the new one.
+    /// Replaces the file with an empty one. A kill at any moment leaves one of three: the old file with all rows noted as settled, a file
+    /// that was destroyed on purpose, or the new file.
     func renew() throws(SpoolFault) {
         database.closeKeepingLog()
         try ProvenFile.destroy(path)
         (owed, recordAgain) = (Owed(), nil)
-        // It is about a file that is no more.
+        // The facts describe a file that no longer exists.
         if (try? settled?.restart([], settledMark)) == nil {
             SettledFile.remove(SettledFile.path(beside: path))
             settled = nil

@@ -1,4 +1,4 @@
-// How events that may not be kept any longer are destroyed in a spool file, after a withdrawal or because of their age.
+// Destroys events of a spool file that must not be kept any longer, after a withdrawal or because of their age.
 
 internal import Admission
 @_spi(Spool) public import ConsentGate
@@ -6,7 +6,7 @@ internal import Database
 public import Platform
 
 extension SpoolFile {
-    /// How many rows are looked at in one go.
+    /// The greatest number of rows that one call examines.
     private static let sweepRows = 256
 
     public func sweep(after row: Int64, _ broom: RetentionSweep) throws(SpoolFault) -> SpoolSwept {
@@ -16,13 +16,13 @@ extension SpoolFile {
         do throws(SpoolFault) {
             return try sweepRows(after: row, broom)
         } catch {
-            // What a commit found damaged it has rebuilt already.
+            // A commit that finds damage rebuilds the file itself.
             if error.kind == .damaged, file === before { try repair(error) }
             throw error
         }
     }
 
-    /// Reads what the entries say; only where something is to be destroyed, the events too.
+    /// Examines the entries of rows. Reads the events of a row only if some of them must be destroyed.
     private func sweepRows(after row: Int64, _ broom: RetentionSweep) throws(SpoolFault) -> SpoolSwept {
         var swept = SpoolSwept()
         var hit: [Int64] = []
@@ -35,11 +35,12 @@ extension SpoolFile {
             seen += 1
             swept.next = select.int(0)
             if isHidden(select.int(0)) { continue }
-            // The checksum covers the events too, and is verified where something is destroyed. What is damaged is set aside when it is read.
+            // The checksum covers the events too, so it is verified only for rows in which something is destroyed. A damaged row is set
+            // aside when it is read.
             guard let index = reader.index(select, checksum: nil) else { continue }
             guard let finds = index.finds(broom) else {
                 select.reset()
-                throw SpoolFault(.failed, "\(path): what is on record of its subjects cannot be told")
+                throw SpoolFault(.failed, "\(path): the consent records of its subjects cannot be read")
             }
             if let due = finds.due { swept.due = min(swept.due ?? .max, due) }
             if !finds.isEmpty { hit.append(select.int(0)) }
@@ -59,7 +60,7 @@ extension SpoolFile {
             let left = finds.left(of: found.batch.count)
             if left.isEmpty { work.remove.append(id) } else { work.rewrite.append((id, found.batch.subset(left))) }
         }
-        // Whoever waits for the receipt waits until the file is rid of them.
+        // A note beside the file is not enough: a receipt says that the events are destroyed, so the file itself must be rid of them.
         if !work.isEmpty { try store(work) }
         return swept
     }

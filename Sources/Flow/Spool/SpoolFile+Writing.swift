@@ -1,4 +1,4 @@
-// How a spool file takes work: rows go in and out, and the sums by route go with them, in one transaction.
+// Writes work to a spool file: rows and the sums of their routes change together in one transaction.
 
 @_spi(Spool) internal import Admission
 internal import Database
@@ -19,7 +19,7 @@ extension SpoolFile {
         }
     }
 
-    /// The same without the way out for what is only to be recorded: when it returns, the file has it.
+    /// Does the work like `commit`, but never notes it beside the file instead. When this function returns, the file has recorded the work.
     func store(_ work: SpoolWork) throws(SpoolFault) {
         let growth = work.insert.reduce(0) { $0 + $1.batch.bytes.count }
         if growth > 0 { try options.budget?.allow(growth) }
@@ -28,7 +28,7 @@ extension SpoolFile {
             try transaction { () throws(SpoolFault) in
                 for row in work.remove { try take(row, deleting: true) }
                 for (row, batch) in work.rewrite {
-                    // One that was lost to damage meanwhile comes back with what is left of it.
+                    // A row that was lost to damage in the meantime comes back with its remaining events.
                     let isThere = try take(row, deleting: false)
                     try put(batch, row, isThere ? SpoolFile.update : SpoolFile.insert, isNew: !isThere)
                 }
@@ -55,7 +55,7 @@ extension SpoolFile {
     static let update =
         "UPDATE batches SET events=?2,bytes=?3,arrival=?4,routes=?5,sealed=?6,entries=?7,payload=?8,checksum=?9 WHERE id=?1"
 
-    /// Takes a row out of the sums, and out of the file if asked to; whether it was there.
+    /// Subtracts a row from the sums, and deletes it if `deleting` is true. Returns true if the row existed.
     @discardableResult
     func take(_ row: Int64, deleting: Bool, keepsTries: Bool = false) throws(SpoolFault) -> Bool {
         let find = try database.statement("SELECT routes FROM batches WHERE id = ?1").bind(1, row)
@@ -107,7 +107,8 @@ extension SpoolFile {
             .bind(6, sealed).bind(7, lending: entries).bind(8, lending: payload).bind(9, sum).run()
     }
 
-    /// What the batch holds of each route, in the order in which they come; each of them has its number in the file.
+    /// Returns the numbers of events and bytes of each route in the batch, in the order in which the routes appear. Gives new routes and
+    /// levels their numbers in the file.
     private func parts(of batch: Batch) throws(SpoolFault) -> [Part] {
         var parts: [Part] = []
         var start: UInt32 = 0

@@ -1,6 +1,10 @@
-// A lane's spool as a file of SQLite's. It promises that what a commit has taken is there after the process was killed (or,
-// where `power` is asked for, after the machine went down), that what was removed is overwritten, that no row is given out whose checksum
-// is wrong, that what was confirmed does not come again although there was no room to record it, and that damage, and what vanished by it, is told with numbers and set aside, never thrown away in silence.
+// A lane's spool as an SQLite file. It promises:
+//
+// - What a commit has stored is there after the process is killed, and with `isSynced` also after the machine loses power.
+// - Removed events are overwritten.
+// - No row with a wrong checksum is given out.
+// - An event that a commit has removed does not come again, even if the disk had no space to record the removal.
+// - Damage and the loss that it causes are reported with numbers. Damaged data is set aside and never silently deleted.
 
 @_spi(Spool) public import Admission
 internal import Database
@@ -9,18 +13,19 @@ public import Platform
 
 public final class SpoolFile: SpoolStore, @unchecked Sendable {
     public struct Options: Sendable {
-        /// Whether a commit returns only when the disk has it.
+        /// True if a commit returns only after the disk has stored it.
         public var isSynced = false
-        /// nil: what is new is kept in the clear.
+        /// The cipher for new rows. It is nil if new rows are not encrypted.
         public var cipher: Cipher?
-        /// What the folder as a whole may hold; nil: as much as the disk does.
+        /// The limit for all spools of the folder. It is nil if there is no limit but the disk.
         public var budget: DiskBudget?
-        /// Another file system than SQLite's own, for tests.
+        /// The name of a file system that replaces SQLite's own in tests.
         public var vfs: String?
         public var clock = Clock.system
-        /// The names of the levels that events were admitted under.
+        /// The names of the levels under which events were admitted.
         public var levels = RunNames()
-        /// Larger pages carry more megabytes a second, and cost more when events come one by one, since pages are written whole.
+        /// The page size of a new file. Larger pages carry more megabytes a second. They cost more if events come one by one, since SQLite
+        /// writes whole pages.
         public var pageSize = 16384
         public init() {}
     }
@@ -33,27 +38,29 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     var routes: FileNumbers
     var levels: FileNumbers
     var reader: RowReader { RowReader(routes: routes, levels: levels, cipher: options.cipher) }
-    /// What the budget knows of.
+    /// The number of bytes that the budget currently counts for this spool.
     private var told = 0
+    /// The loss that the next `takeLoss` returns.
     var loss: SpoolLoss?
-    /// The file is closed, and is rebuilt before anything else is done.
+    /// The damage that was found in the open file. If it is not nil, the file is closed, and it is rebuilt before any other work.
     var damage: Damage?
-    /// What stands beside the rows was read.
+    /// True if the names beside the rows were read.
     var isKnown = true
     var index = ByteBuffer()
-    /// Where it is noted what was confirmed while there is no room for that; nil: there was no room for that either.
+    /// The file that notes confirmed events while the disk is full. It is nil if this file could not be created or used.
     var settled: SettledFile?
+    /// The settled rows and events that are noted but not yet recorded in the spool.
     var owed = Owed()
-    /// While there was no room a moment ago: when the file itself is tried again.
+    /// The time at which the spool itself is tried again. It is nil if there was space at the last attempt.
     var recordAgain: Instant?
-    /// Whether it was said that something is owed.
+    /// True if a message has said that something is owed.
     var isOwing = false
-    /// Its place is another's by now: nothing is made there.
+    /// True if the file was moved away or replaced. Then nothing is created at its place.
     var isLetGo = false
-    /// The file is closed, all of it was settled, and another takes its place before anything else is done.
+    /// True if the file was closed because all of it was settled. A new file replaces it before any other work.
     var isRenewing = false
 
-    /// Opens the file, or makes it. One that is damaged is set aside, and what can be read of it is taken over.
+    /// Opens the file, or creates it. Sets a damaged file aside and takes over what can be read of it.
     public init(path: String, names: RunNames, options: Options = Options(), say: @escaping @Sendable (String) -> Void) throws(SpoolFault) {
         self.path = path
         let application = SpoolSchema.format.application
@@ -66,7 +73,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         let found: Damage?
         (file, loss, found) = try SpoolFile.open(path, options, reader, say)
         do throws(SpoolFault) {
-            // Before anything is written: what was noted counts until then.
+            // This must come before any write, because the next transaction of the spool makes the facts invalid.
             try takeNoted(noted, after: found)
             try readAbout()
             try verifySums()
@@ -102,7 +109,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
             switch opening {
             case .absent: return (try ProvenFile(making: path, as: SpoolSchema.format, options.proven(say)), nil, nil)
             case .open(let file):
-                if let old { say("\(path): was of form \(old), without checksums; it was taken over as it is") }
+                if let old { say("\(path): was in format \(old), without checksums; it was taken over as it is") }
                 return (file, nil, nil)
             case .damaged(let found): damage = found
             }
@@ -114,7 +121,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         return (new.file, new.loss, damage)
     }
 
-    /// Reads what stands beside the rows.
+    /// Reads the names and the key check beside the rows.
     func readAbout() throws(SpoolFault) {
         try routes.read(database)
         try levels.read(database)
@@ -128,7 +135,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         tellBudget()
     }
 
-    /// What waits, with what is about to be told as lost.
+    /// A summary of the events that wait, including those that the next `takeLoss` reports as lost.
     public var contents: SpoolContents {
         var contents = SpoolContents()
         for count in file.proof.counts where count.left > 0 && !isRenewing {
@@ -157,7 +164,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     var lastRow: Int64 { file.proof.last }
     private var bytes: Int { isRenewing ? 0 : file.proof.counts.reduce(0) { $0 + Int($1.bytes) } }
 
-    /// When the first of all events came in, if its row can be believed.
+    /// The time at which the first waiting event came in. It is nil if there is none or if its row is damaged.
     private var oldest: Int64? {
         guard let first = try? database.statement("SELECT \(RowReader.columns), batches.checksum FROM batches ORDER BY id") else {
             return nil
@@ -178,7 +185,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
             try? tidy()
             file.close()
         }
-        // Who opens the file again tells anew what it holds.
+        // The next opening of the file adds its size again.
         options.budget?.hold(-told)
         told = 0
     }
@@ -186,7 +193,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     public func tidy() throws(SpoolFault) {
         try rebuildIfDamaged()
         if !owed.isEmpty { try transaction { () throws(SpoolFault) in } }
-        // In steps, so that what comes in meanwhile does not wait long.
+        // The number of pages is limited, so that new events do not wait long.
         for _ in 0..<64 where (try database.number("PRAGMA freelist_count") ?? 0) > 64 {
             try database.run("PRAGMA incremental_vacuum(256)")
         }

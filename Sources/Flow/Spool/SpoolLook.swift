@@ -1,15 +1,15 @@
-// Looks into a spool for the events of some subjects, whoever has the file: nothing is changed, made or set aside.
+// Finds the events of some subjects in a spool, even while another process uses the file. It never changes, creates or sets aside a file.
 
 @_spi(Spool) public import Admission
 internal import Database
 public import Platform
 
 public final class SpoolLook {
-    /// Some events of a row, of which each is of one of the subjects.
+    /// The events of one row that belong to the subjects.
     public struct Found {
         public var row: Int64
         public var batch: Batch
-        /// By event: the name of the route that it came by.
+        /// The name of the route of each event.
         public var routes: [String]
     }
 
@@ -17,15 +17,15 @@ public final class SpoolLook {
     private let cipher: Cipher?
     private let names = RunNames()
     private let reader: RowReader
-    /// The column that has a row's checksum; nil: the file is of the form before.
+    /// The column that has a row's checksum. It is nil if the file has an older format without checksums.
     private let checksum: Int32?
-    /// What was confirmed is not found, whether there was room to record it or not.
+    /// Confirmed events that are noted but not yet recorded in the file. They are not found.
     private let owed: Owed
 
-    /// How many rows are looked at in one go.
+    /// The greatest number of rows that one call examines.
     private static let rows = 256
 
-    /// nil: there is no such file. One that is damaged is thrown as such.
+    /// Opens the file to read it. Returns nil if there is no such file. Throws `damaged` if the file is damaged.
     public init?(_ path: String, cipher: Cipher?) throws(SpoolFault) {
         let sight = try FileSight.look(at: path, as: SpoolSchema.format)
         switch sight.state {
@@ -51,7 +51,7 @@ public final class SpoolLook {
             database.closeKeepingLog()
             throw error
         }
-        // Levels are not looked at.
+        // The levels are not used here, so they are not read.
         reader = RowReader(routes: routes, levels: FileNumbers(table: "levels", names: RunNames()), cipher: cipher)
     }
 
@@ -59,13 +59,13 @@ public final class SpoolLook {
 
     public struct Page {
         public var found: [Found] = []
-        /// Batches that make no sense, so that nobody can tell whose they are.
+        /// The number of damaged batches, whose subjects are unknown.
         public var unreadable = 0
-        /// The last row that was looked at; nil: there are no more behind.
+        /// The last row that was examined. It is nil if there are no more rows after it.
         public var next: Int64?
     }
 
-    /// Looks at some rows behind that one, until so many bytes were found.
+    /// Examines some rows after `row`, until at least `bytes` bytes were found.
     public func events(of subjects: Set<SubjectKey>, after row: Int64, most bytes: Int) throws(SpoolFault) -> Page {
         var page = Page()
         var (seen, held) = (0, 0)
@@ -94,7 +94,7 @@ public final class SpoolLook {
         return page
     }
 
-    /// The events of the row, or none where its entries name none of the subjects; nil: the row is damaged.
+    /// Returns the events of the row, or an empty batch if its entries name none of the subjects. Returns nil if the row is damaged.
     private func batch(_ row: Statement, _ subjects: Set<SubjectKey>) throws(SpoolFault) -> Batch? {
         if row.int(5) == 1, cipher == nil {
             throw SpoolFault(.foreign, "\(database.path): its events are encrypted; name the key in state.encrypt (-c FILE)")

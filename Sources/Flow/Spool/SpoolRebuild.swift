@@ -1,12 +1,12 @@
-// What becomes of a damaged spool: what can be read of it is copied into a new file, with each row verified, and the damaged one is set
-// aside whole. It never writes to the damaged file, brings nothing of its log into it, and never deletes either.
+// Rebuilds a damaged spool: copies what can be read into a new file, verifies each row, and sets the damaged file aside together with its
+// log. It never writes to the damaged file, never copies the log into it, and never deletes either.
 
 @_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
 
 enum SpoolRebuild {
-    /// `reader`: of the run's names, with the key.
+    /// Rebuilds the spool, reports the loss with `say`, and returns the new file. `reader` has the names of the run and the key.
     static func rebuild(
         _ path: String, _ options: SpoolFile.Options, _ damage: Damage, _ reader: RowReader, _ say: @escaping @Sendable (String) -> Void
     ) throws(SpoolFault) -> (file: ProvenFile, loss: SpoolLoss?) {
@@ -51,7 +51,7 @@ enum SpoolRebuild {
         if losses?.contains(where: \.isLeast) == true { words += "at least " }
         words += (lost.map { "\(grouped($0)) of \(grouped(expected))" } ?? "an unknown number of") + " events are lost"
         if losses?.contains(where: \.isLeast) == true {
-            words += ", and of those that were read some may have left it already and be sent again"
+            words += ", and some of those that were read may have left it already and be sent again"
         } else if again > 0 {
             words += ", and up to \(grouped(Int(again))) that had left it may be sent again"
         }
@@ -67,16 +67,16 @@ enum SpoolRebuild {
         for one in losses where one.lost > 0 {
             if let route = copy.reader.routes.run(ofKey: one.key) { loss.routes[route, default: 0] += Int(one.lost) }
         }
-        // Bytes are in the proof only, so this is at most what they were.
+        // Only the proof counts bytes, and it may be older than the loss. So this number may be too small.
         for count in damage.proof?.counts ?? [] { loss.bytes += max(0, Int(count.bytes) - (copy.kept[count.key]?.bytes ?? 0)) }
         return loss
     }
 }
 
-/// What is taken over from one file into another.
+/// Copies the contents of a damaged file into a new one.
 private struct Copy {
     var reader: RowReader
-    /// Rows have checksums; of an old form what makes sense is taken as it is.
+    /// True if the rows have checksums. In a file of an older format they have none, and rows that make sense are copied as they are.
     let isProven: Bool
     var kept: [UInt64: SpoolFile.Sum] = [:]
     var last: Int64 = 0
@@ -97,7 +97,7 @@ private struct Copy {
             guard !isProven || row.int(1) == sum.value else { return }
             try new.putCheck(row.bytes(0), Copy.application)
         }
-        // Under another key nothing could be read; that is no damage.
+        // This throws if the file is under another key. Otherwise all of its rows would look damaged.
         if try new.admits(reader.cipher, sealing: "batches", application: Copy.application) {
             try new.note(reader.cipher, application: Copy.application)
         }
@@ -112,7 +112,7 @@ private struct Copy {
         try reader.routes.read(new)
         try reader.levels.read(new)
         let columns = "SELECT \(RowReader.columns)\(isProven ? ", batches.checksum" : "") FROM batches ORDER BY id"
-        // From the front to the first that cannot be read, and from the end back to it.
+        // Reads from the front to the first row that cannot be read, then from the end back to it.
         var front: Int64 = .min
         var isOver = false
         let isWhole = try each(columns, of: old) { row throws(SpoolFault) in
@@ -139,7 +139,7 @@ private struct Copy {
         }
     }
 
-    /// Gives every row to the body until one cannot be read; whether all could. What the body throws goes on.
+    /// Passes rows to the body until a row cannot be read. Returns true if all rows could be read. Throws only what the body throws.
     @discardableResult
     private func each(
         _ sql: String, of database: Database, _ body: (Statement) throws(SpoolFault) -> Void
@@ -153,7 +153,7 @@ private struct Copy {
         }
     }
 
-    /// Copies a row that is whole, and one that is not into the table for those.
+    /// Copies a row. A row that is not whole goes into the table `damaged`.
     private mutating func take(_ row: Statement, into new: Database) throws(SpoolFault) {
         let id = row.int(0)
         let parts = SpoolFile.parts(row.text(4))

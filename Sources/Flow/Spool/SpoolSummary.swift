@@ -1,5 +1,5 @@
-// What a spool file holds, for who only wants to look: a person, or a router that has no provider for it. Nothing is changed, made
-// or set aside, and no key is needed.
+// Summarises a spool file for a person, or for a router that has no provider for it. It needs no key. It never changes, creates or sets
+// aside a file.
 
 internal import Database
 internal import Platform
@@ -9,9 +9,9 @@ public struct SpoolSummary: Sendable, Equatable {
     public var path: String
     public var events = 0
     public var bytes = 0
-    /// When the oldest came in, in nanoseconds since 1970.
+    /// The time at which the oldest event came in, in nanoseconds since 1970. It is nil if there is none.
     public var oldest: Int64?
-    /// Why it could not be read; then the figures say nothing.
+    /// A message that says why the spool could not be read. If it is not nil, the numbers mean nothing.
     public var fault: String?
 
     public init(of provider: String, in folder: String) {
@@ -43,7 +43,8 @@ public struct SpoolSummary: Sendable, Equatable {
         }
     }
 
-    /// What was confirmed does not wait, whether there was room to record it or not. The bytes of a row that is settled in part are there.
+    /// Subtracts the confirmed events that could not be recorded yet, since they do not wait. Does not subtract the bytes of rows that are
+    /// only partly settled.
     private mutating func leaveOut(_ owed: Owed, _ database: Database) throws(SpoolFault) {
         for range in owed.gone.ranges {
             let find = try database.statement("SELECT routes FROM batches WHERE id BETWEEN ?1 AND ?2").bind(1, range.lowerBound)

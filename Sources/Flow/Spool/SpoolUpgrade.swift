@@ -1,5 +1,5 @@
-// How a spool file of the form before (versions 1 and 2, whose rows had no checksums) becomes one of today's, inside the transaction that
-// ends it. What it holds is taken as it is: nobody can tell any more whether it was damaged before.
+// Converts a spool file of version 1 or 2, whose rows have no checksums, to the current format, inside one transaction of
+// `ProvenFile.open`. It takes over the rows as they are, since nobody can tell whether they were damaged before.
 
 internal import Database
 internal import Platform
@@ -45,7 +45,7 @@ enum SpoolUpgrade {
         let database = file.database
         var last: Int64 = .min
         while true {
-            // One at a time: they are large, and written while they are read.
+            // Rows are read one at a time, since they are large and are changed meanwhile.
             let next = try database.statement("SELECT \(RowReader.columns) FROM batches WHERE id > ?1 ORDER BY id LIMIT 1").bind(1, last)
             guard try next.step() else { break }
             last = next.int(0)

@@ -1,5 +1,6 @@
-// The folder where a router keeps what must outlive it: spools, dead letters, keys of its own. It promises that one router at
-// a time has it, that its files are closed to others, and that the name of a file tells whose it is.
+// The folder where a router keeps what must outlive it: spools, dead letters, its own key. It promises that only one router at a time uses
+// the folder. It creates its files with access for their owner only. The name of a file tells which provider or source it belongs to.
+// `DiskBudget` limits how much the spools of the folder may store.
 
 internal import Database
 internal import Glibc
@@ -9,12 +10,12 @@ public final class StateFolder: Sendable {
     public let path: String
     let lock: Descriptor
 
-    /// Another router has the folder.
+    /// Thrown if another router uses the folder.
     public struct Taken: Error, Sendable {
         public var pid: Int32?
     }
 
-    /// Makes the folder if it is not there, and takes it for this process, to its end.
+    /// Creates the folder if it does not exist, and locks it for this process. The lock lasts as long as the returned value exists.
     public static func claim(_ path: String) throws -> StateFolder {
         do throws(SystemFault) {
             try makeFolder(path, mode: 0o700)
@@ -33,7 +34,7 @@ public final class StateFolder: Sendable {
         return StateFolder(path, lock)
     }
 
-    /// The router that has the folder at the moment; nil: none has.
+    /// Returns the process ID of the router that uses the folder now, or 0 if the ID is unknown. Returns nil if no router uses it.
     public static func owner(of path: String) -> Int32? {
         let number = open(path + "/router.pid", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard number >= 0 else { return nil }
@@ -58,10 +59,11 @@ public final class StateFolder: Sendable {
     private static let prefix = "spool-"
     private static let suffix = ".sqlite"
 
-    /// The file of a provider's spool. Letters, digits, `_` and `-` stand for themselves, every other byte for `%` and two digits.
+    /// Returns the path of a provider's spool. Letters, digits, `_` and `-` stay as they are. Every other byte becomes `%` and two hex
+    /// digits.
     public static func spool(of provider: String, in folder: String) -> String { folder + "/" + prefix + fileName(provider) + suffix }
 
-    /// Where it is kept how far the files of a source were read.
+    /// Returns the path of the file that records how far the files of a source were read.
     public static func places(of source: String, in folder: String) -> String { folder + "/files-" + fileName(source) + ".places" }
 
     static func fileName(_ name: String) -> String {
@@ -78,7 +80,7 @@ public final class StateFolder: Sendable {
         return text
     }
 
-    /// The provider whose spool the file is; nil: it is none.
+    /// Returns the provider whose spool has this file name. Returns nil if it is not the name of a spool.
     static func provider(of file: String) -> String? {
         guard file.hasPrefix(prefix), file.hasSuffix(suffix) else { return nil }
         var bytes: [UInt8] = []
@@ -96,7 +98,7 @@ public final class StateFolder: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The providers that have a spool in the folder, by name, also those of whose spool only the witness is left.
+    /// Returns the sorted names of the providers that have a spool in the folder. Includes providers whose spool has left only its witness.
     public static func spools(in folder: String) -> [String] {
         guard let handle = opendir(folder) else { return [] }
         defer { closedir(handle) }
@@ -116,13 +118,13 @@ public final class StateFolder: Sendable {
 
     // MARK: - Keys
 
-    /// Sixteen bytes by chance, made once, that stand behind every key that the folder's files hold.
+    /// Returns the 16 random bytes under which the ids of subjects in the folder's files are hashed. Creates them if there are none yet.
     public func key() throws(SpoolFault) -> [UInt8] {
         if let known = try StateFolder.key(in: path) { return known }
         let file = path + "/subject.key"
         var system = SystemRandomNumberGenerator()
         let bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &system) }
-        // Under another name first: whoever finds the file finds all of it.
+        // The file is written under another name first, so that `subject.key` is always complete.
         let draft = file + ".new"
         let new = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard new >= 0 else { throw SpoolFault(.failed, "\(draft): cannot be made: \(SystemFault())") }
@@ -133,7 +135,7 @@ public final class StateFolder: Sendable {
         return bytes
     }
 
-    /// The same of a folder that another process may have; nil: it has none yet.
+    /// Returns the same bytes of a folder that another process may use. Returns nil if there are none yet.
     public static func key(in path: String) throws(SpoolFault) -> [UInt8]? {
         let file = path + "/subject.key"
         let number = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
@@ -144,14 +146,14 @@ public final class StateFolder: Sendable {
         let descriptor = Descriptor(owning: number)
         var bytes = [UInt8](repeating: 0, count: 16)
         guard read(descriptor.number, &bytes, 16) == 16 else {
-            throw SpoolFault(.damaged, "\(file): is not 16 bytes long; what was stored under it can no longer be told by subject")
+            throw SpoolFault(.damaged, "\(file): is not 16 bytes long; stored events can no longer be found by subject")
         }
         return bytes
     }
 
-    // MARK: - Room
+    // MARK: - Disk space
 
-    /// How many bytes are free on the disk that the folder is on; nil: it cannot be told.
+    /// Returns the number of free bytes on the folder's disk. Returns nil if it is unknown.
     public static func free(at path: String) -> Int? {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
@@ -159,7 +161,7 @@ public final class StateFolder: Sendable {
     }
 }
 
-/// How much the spools of a folder may hold together, and how much of the disk must stay free.
+/// Limits how many bytes the spools of a folder may store together, and keeps a part of the disk free.
 public final class DiskBudget: Sendable {
     private let path: String
     private let most: Int?
@@ -174,10 +176,10 @@ public final class DiskBudget: Sendable {
         self.free = free
     }
 
-    /// How many bytes the spools hold, at first or from now on.
+    /// Adds to the number of bytes that the spools hold. A negative number is subtracted.
     public func hold(_ bytes: Int) { held.withLock { $0 += bytes } }
 
-    /// Whether so many more may be stored.
+    /// Throws `full` if the given number of bytes may not be stored in addition.
     public func allow(_ bytes: Int) throws(SpoolFault) {
         let held = held.withLock { $0 }
         if let most, held > 0, held + bytes > most {

@@ -1,36 +1,36 @@
-// What a durable lane asks of its spool. A file is one; tests have others that fail when they are told to.
-// It promises that work is done wholly or not at all, and that rows come back in the order of their numbers.
+// The interface between a durable lane and its spool. `SpoolFile` implements it, and tests have implementations that fail on demand.
+// A store promises that each commit is done completely or not at all, and that rows are read in the order of their numbers.
 
 public import Admission
 public import ConsentGate
 public import Platform
 
-/// Rows of events in order, each of them a small batch. Used by one thread at a time.
+/// A queue of rows in order. Each row is a small batch of events. Only one thread at a time may use it.
 public protocol SpoolStore: AnyObject, Sendable {
-    /// What an earlier run left.
+    /// A summary of what the store holds. A lane reads it at its start, to learn what an earlier run left.
     var contents: SpoolContents { get }
-    /// The rows behind that one, in order: as many as fit into so many bytes, but one at least if there is one.
+    /// Returns the rows after `row`, in order. Returns as many rows as fit into `bytes`, but at least one if there is one.
     func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow]
-    /// Looks at some rows behind that one, in order, and destroys their events that are to go.
+    /// Examines some rows after `row`, in order, and destroys those of their events that must go.
     func sweep(after row: Int64, _ broom: RetentionSweep) throws(SpoolFault) -> SpoolSwept
-    /// Does all of it, in one transaction, or nothing. What only records what became of rows may be noted elsewhere where there is no room
-    /// for that, and is done as well: whoever opens the store finds it so.
+    /// Does all of the work in one transaction, or nothing. Work that only records what became of rows may be noted elsewhere if there is
+    /// no space for it. Then it counts as done: the next opening of the store takes it over.
     func commit(_ work: SpoolWork) throws(SpoolFault)
-    /// Events that turned out to be damaged since the last call: they are set aside and will not be read.
+    /// Returns the events that were found damaged since the last call. They are set aside and are never read again.
     func takeLoss() -> SpoolLoss?
-    /// Gives back the space that nothing needs any more. Called when there is nothing else to do.
+    /// Frees the space that is no longer needed. Called when there is nothing else to do.
     func tidy() throws(SpoolFault)
-    /// Behind a `tidy`: nothing of what was destroyed is left between what waits either.
+    /// Overwrites what is left of destroyed events between the rows that wait. Called after `tidy`.
     func clearGaps() throws(SpoolFault)
-    /// Fails when its files were removed, moved away or replaced.
+    /// Throws if the files of the store were removed, moved away or replaced.
     func checkPlace() throws(SpoolFault)
-    /// They were: nothing is stored any more, and what they hold is still to be read and removed.
+    /// Called after the files were removed, moved away or replaced. Nothing more is stored, but rows can still be read and removed.
     func letGo()
-    /// Puts its files in order; after it nothing is called.
+    /// Puts the files of the store in order. No function is called after it.
     func close()
 }
 
-/// Of stores that have no files.
+/// The defaults for stores without files.
 extension SpoolStore {
     public func checkPlace() throws(SpoolFault) {}
     public func letGo() {}
@@ -39,8 +39,9 @@ extension SpoolStore {
 public struct SpoolRow: Sendable {
     public var id: Int64
     public var batch: Batch
-    /// How often its events were tried so far, and when first, in nanoseconds since 1970.
+    /// The number of attempts to deliver its events so far.
     public var attempts: Int
+    /// The time of the first attempt, in nanoseconds since 1970. It is nil if there was none.
     public var firstTried: Int64?
 
     public init(id: Int64, batch: Batch, attempts: Int = 0, firstTried: Int64? = nil) {
@@ -52,22 +53,22 @@ public struct SpoolRow: Sendable {
 }
 
 public struct SpoolWork: Sendable {
-    /// New rows; their numbers rise and were never used before.
+    /// New rows. Their numbers rise and were never used before.
     public var insert: [(id: Int64, batch: Batch)] = []
-    /// Rows of which only these events are left.
+    /// Rows that keep only these events.
     public var rewrite: [(id: Int64, batch: Batch)] = []
-    /// How often the events of a row were tried, and when first, in nanoseconds since 1970.
+    /// Rows with their number of attempts and the time of the first attempt, in nanoseconds since 1970.
     public var tried: [(id: Int64, attempts: Int, firstTried: Int64)] = []
     public var remove: [Int64] = []
-    /// Of rows of `rewrite`: where each of their events stood in the rows as they were, of which some may be in `remove`. Where it is said,
-    /// what is settled can be noted also on a disk that has no room for what is left.
+    /// For a row of `rewrite`, the places of its events in the rows as they were before the work. Some of those rows may be in `remove`. If
+    /// these places are given, the settled events can be noted even on a disk that has no space for the remaining events.
     public var left: [Int64: [SpoolPlace]] = [:]
 
     public init() {}
     public var isEmpty: Bool { insert.isEmpty && rewrite.isEmpty && tried.isEmpty && remove.isEmpty }
 }
 
-/// An event of a row.
+/// The place of an event: its row and its index in the row.
 public struct SpoolPlace: Sendable, Hashable {
     public var row: Int64
     public var index: Int
@@ -81,39 +82,40 @@ public struct SpoolPlace: Sendable, Hashable {
 public struct SpoolContents: Sendable, Equatable {
     public var rows = 0
     public var events = 0
-    /// Of the events as they will be delivered.
+    /// The number of bytes of the events as they will be delivered.
     public var bytes = 0
-    /// The greatest number that a row ever had; 0: there was none.
+    /// The greatest number that a row ever had. It is 0 if there was no row.
     public var lastRow: Int64 = 0
-    /// How many events there are by route, by the numbers of the run's `RunNames`.
+    /// The number of events of each route. The keys are the route numbers of the run's `RunNames`.
     public var routes: [UInt16: Int] = [:]
-    /// When the oldest came in, in nanoseconds since 1970.
+    /// The time at which the oldest event came in, in nanoseconds since 1970. It is nil if it is unknown.
     public var oldest: Int64?
 
     public init() {}
 }
 
-/// What was destroyed of some rows.
+/// The result of a sweep over some rows.
 public struct SpoolSwept: Sendable, Equatable {
-    /// How many events were refused by their subjects, by route, by the numbers of the run's `RunNames`.
+    /// The number of destroyed events that their subjects refused, for each route number of the run's `RunNames`.
     public var routes: [UInt16: Int] = [:]
+    /// The number of bytes of these events.
     public var bytes = 0
-    /// The same of those that were too old.
+    /// The number of destroyed events that were too old, for each route number.
     public var aged: [UInt16: Int] = [:]
     public var agedBytes = 0
-    /// When the next of those that are left is too old, in nanoseconds since 1970; nil: none ever is.
+    /// The time at which the next remaining event becomes too old, in nanoseconds since 1970. It is nil if none ever does.
     public var due: Int64?
-    /// The last row that was looked at; nil: there are no more behind.
+    /// The last row that was examined. It is nil if there are no more rows after it.
     public var next: Int64?
     public init() {}
 }
 
-/// What was lost of a spool to damage.
+/// The events that a spool has lost through damage.
 public struct SpoolLoss: Sendable, Equatable {
-    /// How many events by route, by the numbers of the run's `RunNames`.
+    /// The number of lost events of each route. The keys are the route numbers of the run's `RunNames`.
     public var routes: [UInt16: Int]
     public var bytes: Int
-    /// Says where the rest is, for a person.
+    /// A message for the user that says where the damaged data is.
     public var words: String
 
     public init(routes: [UInt16: Int], bytes: Int, words: String) {
@@ -123,5 +125,5 @@ public struct SpoolLoss: Sendable, Equatable {
     }
 }
 
-/// A spool fails as whatever is kept on disk does.
+/// A spool throws the same faults as every other file of the state folder.
 public typealias SpoolFault = StorageFault

@@ -1,19 +1,18 @@
-// Which subjects' records were changed by events of the stream, so that a block that was judged at the same time is judged again.
+// Tracks which subjects' consent records the stream changes, so that a block that was judged at the same time is judged again.
 
 public import Admission
 internal import CPlatform
 public import Judging
 internal import Platform
 
-/// What the stream has changed of what is on record, so that a block that was judged at the same time knows whether it must be judged
-/// again. Changes are noted in turn.
+/// The changes that the stream has made to consent on record. Changes are noted in turn, by one thread at a time.
 public final class ConsentChanges: @unchecked Sendable {
-    /// More than blocks can be under way.
+    /// The maximum number of changes that are remembered. It is greater than the number of blocks that can be under way.
     private static let most = 512
 
-    // Written under the lock, and read without it.
+    // It is written under the lock and read without the lock.
     private let counter: UnsafeMutablePointer<UInt32>
-    /// Those of the last changes, the newest last.
+    /// The subjects of the last changes, newest last.
     private let recent = Monitor<[[SubjectKey]]>([])
 
     public init() {
@@ -23,7 +22,7 @@ public final class ConsentChanges: @unchecked Sendable {
 
     deinit { counter.deallocate() }
 
-    /// Rises with every change.
+    /// A number that rises with every change.
     public var epoch: UInt32 { cplatform_load(counter) }
 
     public func note(_ keys: [SubjectKey]) {
@@ -34,7 +33,7 @@ public final class ConsentChanges: @unchecked Sendable {
         }
     }
 
-    /// Whether something changed since then that the judge went by.
+    /// Returns true if a change since that epoch concerns a subject that the judge asked for, or if too many changes followed to tell.
     public func concern(_ judge: borrowing Judge, since: UInt32) -> Bool {
         let changes: [[SubjectKey]]? = recent.withLock { recent in
             let count = Int(epoch &- since)

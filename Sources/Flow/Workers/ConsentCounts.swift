@@ -1,18 +1,18 @@
-// How many events spoke to the ledger, by what came of it.
+// Counts the events that have a statement for the ledger, by result.
 
-/// What came of events that speak to the ledger. Each is one of these.
+/// The numbers of events that have a statement for the ledger. Each event counts once.
 public struct ConsentCounts: Sendable, Equatable {
-    /// All that it said was done.
+    /// Everything that the event stated was done.
     public var taken = 0
-    /// It said what its source may not; what it refused was done.
+    /// The event stated something that its source may not state. Its refusals were carried out.
     public var forbidden = 0
-    /// It made no sense, or the ledger does not allow it.
+    /// The event made no sense, or the ledger does not allow what it stated.
     public var broken = 0
-    /// The ledger could not be written; what it refused holds until the router ends.
+    /// The ledger could not be written. The event's refusals hold until the router ends.
     public var unwritten = 0
     public init() {}
 
-    /// By the words that accounts and metrics use.
+    /// The counts with the words that accounts and metrics use.
     public var named: [(name: String, count: Int)] {
         [("taken", taken), ("forbidden", forbidden), ("broken", broken), ("unwritten", unwritten)]
     }

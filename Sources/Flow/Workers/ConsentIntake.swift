@@ -1,18 +1,17 @@
-// What a worker needs to take in what the events of one block say to the ledger.
+// The data that a worker needs to take the statements for the ledger from the events of one block.
 
 internal import Admission
 internal import Platform
 
-/// For one block.
 public struct ConsentIntake {
-    /// Whether the source of the block, or the key it came with, may write the ledger.
+    /// True if the source of the block, or the key that it came with, may write to the ledger.
     public let mayWrite: Bool
-    /// How often the stream had changed what is on record when the block was begun.
+    /// The number of changes that the stream had made when the work on the block began.
     public let epoch: UInt32
     public let ties: KnownTies
-    /// How many ids had been set apart from others then.
+    /// The number of ids that had been untied at that time.
     public let unties: Int
-    /// An event was taken to say nothing new since its ids were known to be tied.
+    /// True if an event was taken to state nothing new because its ids were known to be tied.
     public var trustedTies = false
 
     public init(mayWrite: Bool, epoch: UInt32, ties: KnownTies, unties: Int) {

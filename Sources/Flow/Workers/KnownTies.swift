@@ -1,19 +1,19 @@
-// Remembers which ids the ledger has tied, so that an event that says it again need not wait for its turn.
+// Remembers which ids the ledger has tied, so that an event that states such a tie again does not wait for its turn.
 
 public import Admission
 internal import Platform
 
-/// Pairs of ids that are tied in the ledger, of which an event need not tell it again. Some that were here once are not any more.
+/// A cache of pairs of ids that are tied in the ledger. A new pair may replace an older one.
 public final class KnownTies: Sendable {
     private struct Pair {
         var one: SubjectKey
         var other: SubjectKey
-        /// What was set apart by then.
+        /// The number of untied ids when the pair was learned.
         var unties: Int
     }
     private static let most = 1 << 14
     private let pairs = Monitor<[Int: Pair]>([:])
-    /// How many ids have been set apart.
+    /// Returns the number of ids that have been untied so far.
     public let unties: @Sendable () -> Int
 
     public init(unties: @escaping @Sendable () -> Int) { self.unties = unties }
@@ -28,7 +28,7 @@ public final class KnownTies: Sendable {
         pairs.withLock { $0[KnownTies.place(one, other)] = pair }
     }
 
-    /// A pair takes the place of another one.
+    /// Returns the place of a pair in the cache. Two pairs may share a place, and the newer one replaces the older one.
     private static func place(_ one: SubjectKey, _ other: SubjectKey) -> Int {
         Int(truncatingIfNeeded: (one.high ^ other.low &* 0x9e37_79b9_7f4a_7c15) >> 3) & (most - 1)
     }

@@ -1,14 +1,14 @@
-// What was wrong with one line of the input, and where.
+// Describes what is wrong with one line of the input, and where.
 
 internal import Events
 
-/// Found while a block is scanned; the line counts from the start of the block.
+/// A fault that was found while a block was scanned. Lines count from the start of the block.
 public struct LineFault {
-    /// From 1.
+    /// The line number, counted from 1.
     public var line: Int
-    /// From 1, in bytes.
+    /// The column in bytes, counted from 1.
     public var column: Int
     public var message: String
-    /// Where the line lies in its block; empty for a line that was not held.
+    /// The position of the line in its block. It is empty for a line that was not held.
     public var text: Range<Int>
 }

@@ -1,6 +1,6 @@
-// What a worker does to a block: each line is scanned once, judged by every route, and its edited copies are laid into
-// a parcel for each lane. Everything it needs is made once and used for every block. An event that speaks to the ledger ends what is done
-// in parallel: the rest of its block is judged in turn.
+// Processes a block: scans each line once, lets every route judge it, and writes its edited copies to a parcel for each lane. The buffers
+// are made once and used for every block. An event that must change the ledger ends the parallel work: the rest of its block is judged in
+// turn.
 
 public import Admission
 public import ConsentGate
@@ -11,34 +11,35 @@ public import Judging
 
 public struct Worker: ~Copyable {
     public var block: Block
-    /// One for each provider of the plan, in order.
+    /// The parcels, one for each provider of the plan, in order.
     public private(set) var parcels: UnsafeMutableBufferPointer<Parcel>
     public var tally: Tally
     public private(set) var faults: [LineFault] = []
     public private(set) var lines = 0
-    /// Who submitted which lines of the block; none when the source asks for no answers.
+    /// The senders of the block's lines. It is empty if the source asks for no answers.
     public var portions: [Inbox.Portion] = []
-    /// The message ids that came for the first time.
+    /// The message ids of the block that came for the first time.
     public private(set) var sightings: [SeenIDs.Sighting] = []
-    /// How it hears what events say to the ledger; nil: none is kept.
+    /// The data for statements to the ledger. It is nil if no ledger is kept.
     public var consentIntake: ConsentIntake?
-    /// What it heard in the block.
+    /// The counts of the block's statements to the ledger.
     public var heard = ConsentCounts()
-    /// Where in the block it stands: behind its last line, or at an event that has something to say when its turn has come.
+    /// The position in the block: after its last line, or at an event that waits for its turn to change the ledger.
     private var position = 0
-    /// How many lines were judged before the block was begun again, and which of them came before, by their `messageId`.
+    /// The number of lines that were judged before the block was begun again, and the numbers of those lines whose `messageId` had come
+    /// before.
     private var judgedBefore = 0
     private var repeated: Set<Int> = []
 
     private let blockSize: Int
     private let lineLimit: Int
     private var routeCount: Int
-    /// Nil: every event counts, however often it comes.
+    /// It is nil if every event counts, even if it comes again.
     private let seen: SeenIDs?
     public var scanner: Scanner
     public var judge: Judge
 
-    /// The block in hand and all that follow are judged by other rules. The parcels have been emptied.
+    /// Applies other rules to the current block and all later ones. The parcels must be empty.
     public mutating func adopt(_ ruleset: Ruleset, depth: Int) {
         parcels.deinitialize()
         parcels.deallocate()
@@ -72,7 +73,7 @@ public struct Worker: ~Copyable {
         parcels.deallocate()
     }
 
-    /// Works on the lines of the block, up to one that must wait for its turn to speak to the ledger. What came of them is in `parcels`,
+    /// Processes the lines of the block, up to an event that must wait for its turn to change the ledger. The results are in `parcels`,
     /// `tally`, `faults` and `lines`.
     public mutating func work() {
         block.seal()
@@ -80,19 +81,20 @@ public struct Worker: ~Copyable {
         goOn()
     }
 
-    /// The same from where it stands.
+    /// Continues from the current position in the same way.
     public mutating func goOn() { advance(inTurn: false) { _, _, _ in nil } }
 
-    /// Whether an event of the block waits for its turn.
+    /// True if an event of the block waits for its turn.
     public var isWaiting: Bool { position < block.count }
 
-    /// In turn: works on what is left of the block. What an event says to the ledger is told to the body before it is judged; the body may
-    /// say after which time it came in, with all that follows.
+    /// Processes the rest of the block, in turn. The body gets every statement to the ledger before its event is judged. It may return a
+    /// time; this event and all later ones then have an arrival after that time.
     public mutating func finish<E: Error>(_ hear: (inout Judge, ScannedEvent, ConsentStatement) throws(E) -> Int64?) throws(E) {
         try advance(inTurn: true, hear)
     }
 
-    /// From the first line again: of what came so far nothing remains but which ids and limits were met.
+    /// Begins again at the first line. The earlier results are discarded, except for the ids that were seen and the limits that were
+    /// applied.
     public mutating func beginAgain() {
         judgedBefore = max(judgedBefore, lines)
         (lines, position) = (0, 0)
@@ -105,12 +107,13 @@ public struct Worker: ~Copyable {
         judge.beginBlockAgain()
     }
 
-    /// What is judged from now on came in after this time.
+    /// Makes the arrival of everything that is judged from now on later than this time.
     public mutating func comesAfter(_ time: Int64) { block.arrival = max(block.arrival, time + 1) }
 
-    /// Nothing of the block goes anywhere.
+    /// Empties the parcels, so that nothing of the block is handed over.
     public func removeParcels() {
-        // Taken out first: an inout through a pointer member of a noncopyable value fails to compile under the thread sanitizer.
+        // The local copy is necessary: an inout through a pointer member of a noncopyable value does not compile under the thread
+        // sanitizer.
         let parcels = parcels
         for index in parcels.indices { parcels[index].removeAll() }
     }
@@ -150,7 +153,7 @@ public struct Worker: ~Copyable {
                         event, arrival: block.arrival, source: block.source, key: block.key, into: parcels.baseAddress!, tally: &tally)
                 }
             } else {
-                // The scanner knows the fault of the line that it read last.
+                // The scanner knows only the fault of the line that it read last, so it reads this line again.
                 if isScanned {
                     _ = scan(at: line.start)
                     isScanned = false
@@ -161,12 +164,11 @@ public struct Worker: ~Copyable {
         }
     }
 
-    /// A line of the block.
     private struct Line {
         var start = 0
-        /// Its newline.
+        /// The position of its newline.
         var end = 0
-        /// Nil: the scanner says why it is none.
+        /// The event. It is nil if the line is none; the scanner then knows the reason.
         var event: ScannedEvent?
     }
 
@@ -184,7 +186,7 @@ public struct Worker: ~Copyable {
         return false
     }
 
-    /// Who may not write may refuse, but say nothing of ties.
+    /// Returns true if the statement is forbidden. A source that may not write may refuse consent, but may not state ties.
     private func isForbidden(_ statement: ConsentStatement) -> Bool { statement.concernsTies && consentIntake?.mayWrite != true }
 
     private mutating func count(_ statement: ConsentStatement) {
@@ -213,16 +215,16 @@ public struct Worker: ~Copyable {
         return false
     }
 
-    /// Which signals of consent were broken in the events so far; they are told once.
+    /// Returns the consent signals that were broken in the events so far. Each of them is returned once.
     public mutating func takeBrokenSignals() -> Set<ConsentMember> { judge.takeBrokenSignals() }
 
-    /// A line that was over the limit and not held.
+    /// Counts a line that was over the limit and was not held.
     public mutating func skipLine(bytes: Int) {
         lines += 1
         noteOverlong(bytes, text: 0..<0)
     }
 
-    /// Ready for the next block. The parcels have been emptied by the lanes that took them.
+    /// Prepares for the next block. The lanes that took the parcels have emptied them.
     public mutating func reset() {
         lines = 0
         faults.removeAll(keepingCapacity: true)
@@ -234,7 +236,7 @@ public struct Worker: ~Copyable {
         repeated.removeAll(keepingCapacity: true)
         heard = ConsentCounts()
         tally = Tally(routes: routeCount)
-        // One huge line must not cost its memory for good.
+        // One huge line must not keep its memory for good.
         if block.text.capacity > 8 * blockSize { block = Block(capacity: blockSize) }
         block.removeAll()
     }

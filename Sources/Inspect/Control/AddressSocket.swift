@@ -1,4 +1,5 @@
-// A socket that listens at an address of the network, in digits: a name would have to be looked up, and could lead anywhere.
+// A socket that listens at a network address. The host must be numeric or `localhost`. Any other name would need a lookup, and could
+// resolve to any address.
 
 internal import Glibc
 internal import Platform
@@ -42,7 +43,7 @@ struct AddressSocket: ~Copyable {
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
         return withUnsafeMutablePointer(to: &storage) { pointer in
             let status = pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(number, $0, &size) }
-            // The port stands at the same place in both families.
+            // The port is at the same offset in both families.
             return status == 0
                 ? pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) } : nil
         }

@@ -1,4 +1,4 @@
-// Asks a running router over its control socket.
+// Sends a request to a running router over its control socket and reads the answer.
 
 internal import Glibc
 public import Platform
@@ -6,7 +6,7 @@ public import Platform
 public enum ControlClient {
     static let mostAnswer = 64 << 20
 
-    /// Asks the router that has the folder. `patience`: how long it may be silent; nil: as long as it likes.
+    /// Asks the router that has the folder. `patience` is how long it may be silent. Nil means no limit.
     public static func ask(folder: String, _ request: Request, patience: Duration? = .seconds(10), clock: Clock = .system)
         throws(ControlFault)
         -> (status: Int, body: [UInt8])
@@ -26,7 +26,7 @@ public enum ControlClient {
         do throws(SystemFault) {
             try text.withUnsafeBufferPointer { (bytes) throws(SystemFault) in try descriptor.write(UnsafeRawBufferPointer(bytes)) }
         } catch {
-            throw ControlFault(.unanswered, "\(place.path): the router ended the conversation: \(error)")
+            throw ControlFault(.unanswered, "\(place.path): the router closed the connection: \(error)")
         }
         return try answer(from: descriptor, place.path, patience, clock)
     }
@@ -50,7 +50,7 @@ public enum ControlClient {
             if read < 0, errno == EINTR { continue }
             guard read > 0 else { break }
             bytes += chunk[..<read]
-            guard bytes.count <= mostAnswer else { throw ControlFault(.unanswered, "\(path): the answer has no end") }
+            guard bytes.count <= mostAnswer else { throw ControlFault(.unanswered, "\(path): the answer is too long") }
             deadline = patience.map { clock.now() + $0 }
         }
         return try parse(bytes, path)
@@ -59,12 +59,12 @@ public enum ControlClient {
     static func parse(_ bytes: [UInt8], _ path: String) throws(ControlFault) -> (status: Int, body: [UInt8]) {
         let end: [UInt8] = [0x0d, 0x0a, 0x0d, 0x0a]
         guard let split = bytes.indices.first(where: { bytes[$0...].starts(with: end) }) else {
-            throw ControlFault(.unanswered, "\(path): the router ended the conversation without an answer")
+            throw ControlFault(.unanswered, "\(path): the router closed the connection without an answer")
         }
         let head = String(decoding: bytes[..<split], as: UTF8.self)
         let words = head.prefix(while: { $0 != "\r\n" && $0 != "\r" }).split(separator: " ")
         guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
-            throw ControlFault(.unanswered, "\(path): the answer makes no sense; is this the socket of a router?")
+            throw ControlFault(.unanswered, "\(path): the answer is invalid; is this the socket of a router?")
         }
         return (status, Array(bytes[(split + end.count)...]))
     }

@@ -1,13 +1,13 @@
-// Answers for a router: on its control socket, a Unix socket for its owner alone, and where its plan says so at an address. One thread
-// waits for all connections; each has a time to ask and a time to listen, and there are so many at once at most, so that nobody can keep others out
-// for long. It never waits for what it was asked to do: answers may come later, from any thread.
+// Serves requests for a router: on its control socket, which is a Unix socket for its owner alone, or at an address. One thread serves all
+// connections. Each client has a limited time to send its request and to read the answer, and the number of connections is limited, so that
+// no client can block others for long. The thread never waits for a handler: an answer may come later, from any thread.
 
 internal import CPlatform
 internal import Glibc
 public import Platform
 
 public final class ControlServer: Sendable {
-    /// Answers a request, once, from any thread.
+    /// Handles a request. It calls `answer` exactly once, from any thread.
     public typealias Handler = @Sendable (Request, _ answer: @escaping @Sendable (Response) -> Void) -> Void
 
     private struct Answers {
@@ -16,9 +16,9 @@ public final class ControlServer: Sendable {
         var isOver = false
     }
 
-    /// The control socket; empty when it listens at an address.
+    /// The path of the control socket. It is empty if the server listens at an address.
     public let path: String
-    /// The port, when it listens at an address.
+    /// The port of the address. It is nil if the server listens at the control socket.
     public let port: UInt16?
     private let listener: Descriptor
     private let wakeUp: Descriptor
@@ -29,9 +29,9 @@ public final class ControlServer: Sendable {
 
     static let mostConnections = 32
 
-    /// Makes the socket in a folder that is this process's alone; one that an earlier router left there is replaced. It gets its name when
-    /// it already takes connections, so whoever sees the name can connect. `patience`: how long a connection may take to ask, and again
-    /// to listen.
+    /// Makes the socket in a folder that belongs to this process alone. A socket that an earlier router left there is replaced. The socket
+    /// gets its name when it already takes connections, so a client that sees the name can connect. `patience` is how long a client may
+    /// take to send its request, and again to read the answer.
     public init(folder: String, clock: Clock = .system, patience: Duration = .seconds(5), handler: @escaping Handler) throws(ControlFault) {
         let place = try SocketPlace(in: folder, name: SocketPlace.unfinished)
         path = folder + "/" + SocketPlace.name
@@ -39,7 +39,7 @@ public final class ControlServer: Sendable {
         let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         guard number >= 0 else { throw ControlFault(.failed, "\(path): \(SystemFault())") }
         listener = Descriptor(owning: number)
-        // Before it has a name, so that there is no moment in which others may use it.
+        // Set the mode before the socket has a name, so that others can never use it.
         fchmod(number, 0o600)
         unlink(place.path)
         guard place.withAddress({ bind(number, $0, $1) }) == 0, chmod(place.path, 0o600) == 0, listen(number, 64) == 0,
@@ -55,7 +55,7 @@ public final class ControlServer: Sendable {
         self.handler = handler
     }
 
-    /// Listens at an address in digits, with a port of the system's choice for 0.
+    /// Listens at an address. The host must be numeric or `localhost`. If the port is 0, the system chooses one.
     public init(
         host: String, port: UInt16, clock: Clock = .system, patience: Duration = .seconds(5), handler: @escaping Handler
     ) throws(ControlFault) {
@@ -71,7 +71,7 @@ public final class ControlServer: Sendable {
 
     public func start() { Thread.start("control") { self.run() }.detach() }
 
-    /// Answers what it was asked so far, but waits for nobody, and takes the socket away.
+    /// Finishes sending the answers that exist, and removes the socket. It does not wait for other answers.
     public func close() {
         if !path.isEmpty { unlink(path) }
         answers.withLock { $0.isClosed = true }
@@ -143,7 +143,7 @@ public final class ControlServer: Sendable {
     }
 }
 
-/// One connection, used by the one thread.
+/// One connection. Only the thread of the server uses it.
 private final class Connection {
     private enum Phase {
         case asking(RequestReader)
@@ -168,12 +168,12 @@ private final class Connection {
         switch phase {
         case .asking: pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
         case .answering: pollfd(fd: descriptor.number, events: Int16(POLLOUT), revents: 0)
-        // Whether it is still there: a hang-up is told without being asked for.
+        // This only notices that the client has left: poll reports a hang-up without being asked for it.
         case .waiting, .over: pollfd(fd: descriptor.number, events: 0, revents: 0)
         }
     }
 
-    /// The connection is ready for what it waits for; a request that is whole now.
+    /// Continues a connection that is ready. Returns the request when it is complete, and nil otherwise.
     func step(by next: Instant) -> Request? {
         switch phase {
         case .asking(var reader):
@@ -183,7 +183,7 @@ private final class Connection {
                 if count == 0 || errno != EAGAIN && errno != EINTR { phase = .over }
                 return nil
             }
-            // Nobody else may hold it, or each piece of a body would copy what came before.
+            // Drop the other reference to the reader. Otherwise each piece of a body would copy all earlier pieces.
             phase = .waiting
             switch reader.read(bytes[..<count]) {
             case .more: phase = .asking(reader)
@@ -198,7 +198,7 @@ private final class Connection {
             if count < 0 {
                 if errno != EAGAIN, errno != EINTR { phase = .over }
             } else if sent + count == bytes.count {
-                // What the other side still sends is read and let go, or its system would take the answer back.
+                // Read and drop what the client still sends. Otherwise the connection would be reset, and the client could lose the answer.
                 shutdown(descriptor.number, Int32(SHUT_WR))
                 var rest = [UInt8](repeating: 0, count: 4096)
                 _ = read(descriptor.number, &rest, rest.count)

@@ -1,11 +1,11 @@
-// One request over the control socket and its answer: as little of HTTP/1.1 as curl and a scraper of metrics need. What comes in
-// may be anything; it is bounded, and what is not understood is refused in words.
+// One request over the control socket and its answer: as little of HTTP/1.1 as curl and a metrics scraper need. The input may be anything.
+// Its size is limited, and an invalid request is refused with a message.
 
 public struct Request: Sendable, Equatable {
     public var method: String
-    /// Without its query.
+    /// The path without its query.
     public var path: String
-    /// What stands behind the `?`.
+    /// The text after the `?`.
     public var query: String
     public var body: [UInt8]
     public init(method: String, path: String, query: String = "", body: [UInt8] = []) {
@@ -20,10 +20,10 @@ public struct Request: Sendable, Equatable {
 
 public struct Response: Sendable, Equatable {
     public var status: Int
-    /// Its type, such as `application/json`.
+    /// The content type, such as `application/json`.
     public var type: String
     public var body: [UInt8]
-    /// What may be asked at this path instead.
+    /// The method that the path needs, if the request had another one.
     public var allow: String?
 
     public init(_ status: Int, type: String = "application/json", _ body: String) {
@@ -36,7 +36,7 @@ public struct Response: Sendable, Equatable {
         self.body = body
     }
 
-    /// A fault, in words for a person.
+    /// Returns a response that reports a fault, with a message for a person.
     public static func fault(_ status: Int, _ words: String) -> Response {
         Response(status, type: "text/plain; charset=utf-8", words + "\n")
     }
@@ -47,7 +47,7 @@ public struct Response: Sendable, Equatable {
         500: "Internal Server Error", 503: "Service Unavailable",
     ]
 
-    /// As it goes over the socket; each connection serves one request.
+    /// The bytes of the response on the socket. Each connection serves one request.
     var bytes: [UInt8] {
         var head = "HTTP/1.1 \(status) \(Response.phrases[status] ?? "Unknown")\r\nContent-Type: \(type)\r\n"
         if let allow { head += "Allow: \(allow)\r\n" }
@@ -56,7 +56,7 @@ public struct Response: Sendable, Equatable {
     }
 }
 
-/// Reads a request as its bytes come in, in pieces of any size.
+/// Reads a request from its bytes, which come in pieces of any size.
 struct RequestReader {
     enum Progress: Equatable {
         case more
@@ -67,10 +67,10 @@ struct RequestReader {
     static let mostHead = 8 << 10
 
     private var head: [UInt8] = []
-    /// Without its body.
+    /// The request without its body. It is nil until the head is complete.
     private var request: Request?
     private var body: [UInt8] = []
-    /// How much of the body is still to come.
+    /// The number of bytes of the body that are still to come.
     private var rest = 0
 
     mutating func read(_ bytes: some Collection<UInt8>) -> Progress {
@@ -106,7 +106,7 @@ struct RequestReader {
         let words = lines[0].split(separator: " ", omittingEmptySubsequences: false).map(String.init)
         guard words.count == 3, words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0", words[1].hasPrefix("/"),
             words[0].utf8.allSatisfy({ $0 >= 0x41 && $0 <= 0x5a }), !words[0].isEmpty
-        else { return .refused(.fault(400, "this is no request of HTTP/1.1")) }
+        else { return .refused(.fault(400, "this is not an HTTP/1.1 request")) }
         for line in lines.dropFirst() {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else { continue }
@@ -114,11 +114,11 @@ struct RequestReader {
             switch parts[0].lowercased() {
             case "content-length":
                 guard let length = Int(value), length >= 0, value.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
-                    return .refused(.fault(400, "the content length is no number"))
+                    return .refused(.fault(400, "the content length is not a number"))
                 }
                 guard length <= Request.mostBody else { return .refused(.fault(413, "the body is too long")) }
                 rest = length
-            case "transfer-encoding": return .refused(.fault(411, "a body must come with its length"))
+            case "transfer-encoding": return .refused(.fault(411, "a body needs a Content-Length"))
             default: break
             }
         }

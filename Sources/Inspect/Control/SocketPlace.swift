@@ -1,15 +1,15 @@
-// Where the control socket lies in its state folder, also where the folder's path is too long for the address of a socket: then
-// it is named by way of the folder's own descriptor.
+// The place of the control socket in its state folder. If the folder's path is too long for the address of a socket, the address uses a
+// descriptor of the folder.
 
 internal import Glibc
 internal import Platform
 
-/// Why there is no talking over a control socket: what is wrong, in words for a person.
+/// Why a control socket cannot be used. The description is a message for a person.
 public struct ControlFault: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Kind: Sendable {
-        /// Nobody listens there.
+        /// No process listens there.
         case nobody
-        /// The other side did not answer, or not as it should.
+        /// The other side did not answer, or its answer is invalid.
         case unanswered
         case failed
     }
@@ -23,12 +23,12 @@ public struct ControlFault: Error, Sendable, Equatable, CustomStringConvertible 
 
 struct SocketPlace {
     static let name = "control.sock"
-    /// What the socket is called until it answers.
+    /// The name of the socket until it takes connections.
     static let unfinished = "control.sock.new"
 
     let path: String
     var address = sockaddr_un()
-    /// Keeps the short way open.
+    /// Keeps the descriptor open that the short path names.
     private let folder: OpenFolder?
 
     private final class OpenFolder {
@@ -49,7 +49,7 @@ struct SocketPlace {
             guard access("/proc/self/fd/\(number)", F_OK) == 0 else {
                 throw ControlFault(
                     .failed,
-                    "\(path): is too long for a socket, of \(path.utf8.count) bytes where \(room) fit; name a shorter folder with --state")
+                    "\(path): is too long for a socket: \(path.utf8.count) bytes, at most \(room) fit; name a shorter folder with --state")
             }
         } else {
             self.folder = nil
@@ -57,7 +57,7 @@ struct SocketPlace {
         withUnsafeMutableBytes(of: &address.sun_path) { room in room.copyBytes(from: short.utf8) }
     }
 
-    /// Calls the body with the address as the system wants it.
+    /// Calls the body with the address in the form that the system needs.
     func withAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         withUnsafeBytes(of: address) { bytes in
             bytes.withMemoryRebound(to: sockaddr.self) { body($0.baseAddress!, socklen_t(bytes.count)) }

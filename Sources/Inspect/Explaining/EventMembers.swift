@@ -1,16 +1,16 @@
-// The members of one event that the rules name, copied out of it: for explaining, never for routing.
+// Copies of the members of one event that the rules name. They are used for explaining, never for routing.
 
 internal import Events
 
 struct EventMembers {
     private struct Member {
         var text: [UInt8]
-        /// Counted from the start of the event's line.
+        /// The offset of the value from the start of the event's line.
         var start: Int
     }
 
     private var members: [Path: Member] = [:]
-    /// Those that a copy holds twice: a step can make a key that is there already.
+    /// The members that the event holds twice. A step can add a key that already exists.
     private(set) var doubled: Set<Path> = []
 
     init(_ event: ScannedEvent, _ paths: PathTrie) {
@@ -21,7 +21,7 @@ struct EventMembers {
         }
     }
 
-    /// Of a line that the editor has written: an event, whatever it nests.
+    /// Reads a line that the editor has written. It is an event of any depth.
     init(of line: [UInt8], _ paths: PathTrie) {
         var block = Block(capacity: line.count)
         line.withUnsafeBytes { block.text.append(contentsOf: $0) }
@@ -36,15 +36,15 @@ struct EventMembers {
                 return
             }
             guard let member = scanner.fault.member, doubled.insert(member).inserted else {
-                preconditionFailure("what the editor writes is an event")
+                preconditionFailure("the editor must write an event")
             }
         }
     }
 
-    /// The value as written; nil when the event lacks the member.
+    /// The value as written. It is nil if the event lacks the member.
     subscript(path: Path) -> [UInt8]? { members[path]?.text }
 
-    /// Where the hashes of these members begin.
+    /// Returns the offsets at which the hashes of these members begin.
     func digests(_ hashed: [HashedMember]) -> Set<Int> {
         Set(hashed.compactMap { one in members[one.path].flatMap { one.isHash($0.text) ? $0.start : nil } })
     }

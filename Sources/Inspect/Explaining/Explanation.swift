@@ -1,5 +1,5 @@
-// Why every route does what it does with one event. The event goes the way of every other, through a worker, and what the
-// worker made of it is what is told. Values that a route hashes, and texts that came from the environment or a file, never show.
+// Explains what every route does with one event, and why. The event passes through a worker like any other event, and the explanation
+// reports what the worker did. It never shows values that a route hashes, or texts that come from the environment or a file.
 
 internal import Admission
 internal import Events
@@ -9,20 +9,20 @@ public import Plans
 internal import Workers
 
 public struct Explanation: Sendable {
-    /// What became of the event at one route. The raw values are the words that `--json` uses.
+    /// The verdict of one route on the event. The raw values are the words that `--json` uses.
     public enum Outcome: String, Sendable {
         case admitted, filtered, denied, held
         case sampledOut = "sampled_out"
         case withheld
-        /// In the sample, and over its limit.
+        /// The event is in the sample, but over its limit.
         case limited
-        /// It is no event, so no route saw it.
+        /// The input is not an event, so no route saw it.
         case rejected
     }
 
     public enum Stage: String, Sendable { case input, filter, consent, sample, transform }
 
-    /// What one stage decided, in words.
+    /// The decision of one stage, in words.
     public struct Decision: Sendable {
         public var stage: Stage
         public var why: String
@@ -31,13 +31,13 @@ public struct Explanation: Sendable {
     public struct Route: Sendable {
         public var name: String
         public var outcome: Outcome
-        /// Those of the stages that the event came to, in their order. Unless it was admitted, the last one decided.
+        /// The decisions of the stages that the event reached, in order. If the event was not admitted, the last stage decided.
         public var decisions: [Decision]
-        /// The event as the route's providers get it, masked; nil unless it was admitted.
+        /// The event as the route's providers get it, masked. It is nil unless the event was admitted.
         public var event: String?
         /// The names of the providers that get it.
         public var to: [String]
-        /// What `scrub` found, by kind.
+        /// The number of texts that `scrub` found, by kind.
         public var found: [(kind: String, count: Int)] = []
         /// The expressions of the transform that had no value.
         public var errors: [StepError] = []
@@ -48,34 +48,34 @@ public struct Explanation: Sendable {
             public var error: String
         }
 
-        /// What decided; of an admitted event all that did.
+        /// The reason of the stage that decided. If the event was admitted, it has the reasons of all stages.
         public var reason: String {
             outcome == .admitted ? decisions.map(\.why).joined(separator: "; ") : decisions.last?.why ?? ""
         }
     }
 
-    /// In the order of the plan.
+    /// The routes, in the order of the plan.
     public var routes: [Route]
-    /// Why it is no event, and where: `stdin:1:8: expected a value, found 0x7d '}'`; nil: it is one.
+    /// Why and where the input is not an event, such as `stdin:1:8: expected a value, found 0x7d '}'`. It is nil if the input is an event.
     public var fault: String?
-    /// The names of the events that rules make of it; nil: there are no such rules. Each goes a way of its own.
+    /// The names of the events that emit rules make from it. It is nil if there are no such rules. Each emitted event is routed separately.
     public var emitted: [String]?
-    /// Which of these rules make nothing since an expression has no value, and why.
+    /// The emit rules that make no event, since an expression has no value. Each is listed with the reason.
     public var emitErrors: [String] = []
 
-    /// There must be one event to explain.
+    /// The input does not hold exactly one event.
     public struct WrongCount: Error, Sendable { public var events: Int }
 
-    /// `text` holds one line that is not blank; `source` is what it is called in a fault.
-    /// `now` is when it is taken to have come in, in nanoseconds since 1970. `ledger`: where it is looked up what is on record of its
-    /// subjects; nil: nothing is.
+    /// Explains the event in `text`, which holds one line that is not blank. `source` is the name of the input in a fault. `now` is the
+    /// arrival time that is assumed, in nanoseconds since 1970. `ledger` holds the records of the event's subjects. It is nil if no ledger
+    /// is kept.
     public init(of text: [UInt8], from source: String, by plan: Plan, now: Int64 = 0, ledger: LedgerView? = nil) throws(WrongCount) {
         let noChance = [UInt8](repeating: 0, count: 16)
         let ruleset = Ruleset(plan, subjectKey: ledger?.key ?? noChance, messageIDKey: noChance, records: ledger?.records)
         var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: text.count)
         text.withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
         worker.block.arrival = now
-        // First, since the worker's judge remembers what it has judged.
+        // Do this before the worker works, since its judge remembers what it has judged.
         let found = worker.findings(ruleset.paths, ledger)
         worker.work()
         let count = worker.tally.events + worker.faults.count
@@ -91,7 +91,7 @@ public struct Explanation: Sendable {
         guard let (findings, came, made, faults) = found else { preconditionFailure("the worker has found an event in this block") }
         routes = plan.routes.indices.map { index in
             let explainer = RouteExplainer(plan, plan.routes[index], findings[index], came)
-            // What stands there else was made of it.
+            // If the route did not admit the event, a line there belongs to an emitted event.
             let line = findings[index].verdict == .admitted ? worker.line(of: index, plan) : nil
             return Explanation.route(index, plan, explainer, line, ruleset.paths)
         }
@@ -133,8 +133,7 @@ public struct Explanation: Sendable {
 }
 
 extension Worker {
-    /// What the judge finds out about the one event of the block, and the members of it that rules name.
-    /// nil: there is no event.
+    /// Returns the judge's findings on the one event of the block, and the members that rules name. Returns nil if there is no event.
     fileprivate mutating func findings(
         _ paths: PathTrie, _ ledger: LedgerView?
     ) -> ([Finding], EventMembers, made: [[UInt8]], faults: [EmitFault])? {
@@ -153,7 +152,7 @@ extension Worker {
         return nil
     }
 
-    /// The event as the route's lanes would get it; nil when the route did not admit it.
+    /// Returns the event as the route's lanes get it, or nil if the route did not admit it.
     fileprivate func line(of route: Int, _ plan: Plan) -> [UInt8]? {
         guard let provider = plan.routes[route].providers.first else { return nil }
         let entries = parcels[provider].entries

@@ -1,16 +1,16 @@
-// Where a route's copies hold a hash, what such a hash looks like, and where its value stood in the event as it came: an explanation
-// shows neither.
+// Finds where a route's copies hold a hash, what such a hash looks like, and where its value was in the original event. An explanation
+// shows neither the hash nor the value.
 
 internal import Events
 internal import Plans
 
 struct HashedMember {
     var path: Path
-    /// Of the key, where it stands before the digits.
+    /// The name of the key, if it is written before the digits.
     var name: String?
     var digits = 64
 
-    /// Whether the value, as written, looks like one.
+    /// Returns true if the value, as written, looks like such a hash.
     func isHash(_ value: [UInt8]) -> Bool {
         guard value.count > 2, value[0] == UInt8(ascii: "\""), let text = decoded(value[1..<(value.count - 1)]) else { return false }
         let prefix = name.map { $0 + ":" } ?? ""
@@ -21,7 +21,7 @@ struct HashedMember {
 }
 
 extension RoutePlan {
-    /// The members of its copies that are hashed, also those that were moved after that.
+    /// The members of its copies that are hashed, including those that were moved after hashing.
     var hashed: [HashedMember] {
         var hashed: [HashedMember] = []
         for transform in transforms {
@@ -43,7 +43,7 @@ extension RoutePlan {
         return hashed
     }
 
-    /// Where in the event as it came stands what is hashed, also where it was moved before that.
+    /// The members of the original event whose values are hashed, including those that are moved before hashing.
     var hashedOrigins: [Path] {
         var origins: [Path] = []
         for transform in transforms.reversed() {
@@ -59,7 +59,7 @@ extension RoutePlan {
 }
 
 extension Path {
-    /// Where a member of this path comes to lie; nil: it is not what is moved, nor in it.
+    /// Returns the path of a member after a move. Returns nil if the move does not affect the member.
     fileprivate func moved(from: Path, to: Path) -> Path? {
         from.holds(self) ? Path(keys: to.keys + keys.dropFirst(from.keys.count)) : nil
     }

@@ -1,4 +1,4 @@
-// Events made fit to be shown: digests, and texts that came from the environment or a file, give way to a word.
+// Masks events before they are shown. It replaces digests, and texts that come from the environment or a file, with a word.
 
 internal import Document
 internal import Events
@@ -11,10 +11,10 @@ struct Mask {
 
     func isHidden(_ text: String) -> Bool { hidden.contains(text.utf8) }
 
-    /// A text of the plan.
+    /// Returns a text of the plan, masked if it is hidden.
     func shown(_ text: String) -> String { isHidden(text) ? Mask.secret : text }
 
-    /// An event's line. `hashed`: where the digests begin. Everything else stays byte for byte.
+    /// Returns the line of an event, masked. `hashed` holds the offsets of the digests. Everything else stays byte for byte.
     func shown(_ line: [UInt8], hashed: Set<Int>) -> String {
         if hidden.isEmpty, hashed.isEmpty { return String(decoding: line, as: UTF8.self) }
         var shown: [UInt8] = []
@@ -35,14 +35,14 @@ struct Mask {
         return String(decoding: shown + line[copied...], as: UTF8.self)
     }
 
-    /// What stands for the string from its opening quote; nil: itself. Keys are the event's own.
+    /// Returns the word that replaces the string between these offsets. Returns nil if the string stays. Keys come from the event and stay.
     private func word(_ line: [UInt8], _ start: Int, _ end: Int, _ hashed: Set<Int>) -> String? {
         if hashed.contains(start) { return Mask.digest }
         guard !hidden.isEmpty, line[end...].first(where: { $0 > 0x20 }) != UInt8(ascii: ":") else { return nil }
         return decoded(line[(start + 1)..<(end - 1)]).map(isHidden) == true ? Mask.secret : nil
     }
 
-    /// Past the string whose opening quote is at `start`.
+    /// Returns the offset after the string whose opening quote is at `start`.
     private static func stringEnd(_ line: [UInt8], _ start: Int) -> Int {
         var at = start + 1
         while line[at] != UInt8(ascii: "\"") { at += line[at] == UInt8(ascii: "\\") ? 2 : 1 }
@@ -50,7 +50,7 @@ struct Mask {
     }
 }
 
-/// What stands between the quotes of a valid string, decoded; nil for a lone surrogate.
+/// Decodes the text between the quotes of a valid string. Returns nil if it has a lone surrogate.
 func decoded(_ body: ArraySlice<UInt8>) -> String? {
     body.withUnsafeBufferPointer { body in
         Text.withText(body) { text in text.map { String(decoding: $0, as: UTF8.self) } }

@@ -1,4 +1,4 @@
-// What the gate decided, in words.
+// Describes what the consent gate decided.
 
 internal import Admission
 internal import ConsentGate
@@ -19,13 +19,13 @@ extension RouteExplainer {
             return broken.map { "\($0.member.path) must be \($0.member.form), is \(value($0.member.path))" }.joined(separator: "; ")
         case .denied(.unknown):
             let record = gate.record == nil ? "" : ", nothing is on record"
-            let fate = gate.isHolding ? "it has no id whose answer it could wait for" : "the unknown are denied\(asUnknown(section))"
+            let fate = gate.isHolding ? "it has no id for which it could be held" : "unknown subjects are denied\(asUnknown(section))"
             return "the event \(grantless(gate))\(record), and \(fate)"
         case .held:
             return "the event \(grantless(gate)), and is held until its subjects are known\(asUnknown(section))"
-        case .denied(.full), .denied(.unstored), .expired, .withdrawn, .outdated: return "held, and not any more"
-        case .denied(.unreadable): return "what is on record of the subjects cannot be told"
-        case .denied(.clock): return "the clock is behind what is on record, so nobody can tell what was said last"
+        case .denied(.full), .denied(.unstored), .expired, .withdrawn, .outdated: return "it was held, but no longer is"
+        case .denied(.unreadable): return "the records of its subjects cannot be read"
+        case .denied(.clock): return "the clock is behind the newest record, so the latest decision is unknown"
         case .denied(.level):
             let words = "level \(level(gate.level)) is below \(level(gate.demanded))\(raised)"
             return words + lowering(gate, section, level)
@@ -58,7 +58,7 @@ extension RouteExplainer {
         gate.signals.isEmpty ? "carries no consent" : "grants nothing (\(paths(gate.signals)))"
     }
 
-    /// What keeps the level below what is demanded.
+    /// Describes which signals keep the level below the demanded one.
     private func lowering(_ gate: GateFinding, _ section: ConsentPlan, _ level: (Int) -> String) -> String {
         let lowering = gate.signals.filter { $0.level < gate.demanded }
         let record = gate.record?.level.map { $0 < gate.demanded } ?? false ? ["what is on record"] : []
@@ -71,13 +71,13 @@ extension RouteExplainer {
         return words.isEmpty ? ", as the event names none" : words
     }
 
-    /// What decided over the unknown, where that differs by event.
+    /// Describes which member decided about unknown subjects. It is empty if that is the same for all events.
     private func asUnknown(_ section: ConsentPlan) -> String {
         guard let path = section.unknownBy?.path else { return "" }
         return came[path] == nil ? " where there is no \(printable(path.description))" : " where \(isNow(path))"
     }
 
-    /// Which demanded purposes are not granted, and by what.
+    /// Describes which demanded purposes are missing, and which signals lack them.
     private func missing(_ gate: GateFinding, _ level: (Int) -> String) -> String {
         let subject = "\(gate.missing.count == 1 ? "purpose" : "purposes") \(list(gate.missing.map(shown)))"
         let lacking = gate.signals.filter { !$0.missing.isEmpty && $0.member != .management }

@@ -1,6 +1,5 @@
-// What a route's sample found out, in words.
+// Describes what a route's sample decided.
 
-internal import Configuration
 internal import Events
 internal import Expressions
 internal import Plans
@@ -29,14 +28,14 @@ extension RouteExplainer {
         return "\(hashes) \(RouteExplainer.fraction(finding.hash, for: finding.rate)), the sample takes below \(finding.rate)"
     }
 
-    /// Where the rate is from, unless it is the sample's only one.
+    /// Describes where the rate comes from. It is empty if the sample has only one rate.
     private func reason(_ plan: SamplePlan, _ finding: SampleFinding) -> String {
         if let target = plan.target { return ", for \(target.configured)" }
         return finding.named.map { " of \(shown(plan.rates[$0].glob.pattern))" } ?? ""
     }
 
-    /// The hash as a fraction, cut off behind at least as many digits as the rate has: so that it never seems to be on
-    /// the other side.
+    /// Returns the hash as a fraction, rounded down, with at least as many digits as the rate has. So it never seems to be on the other
+    /// side of the rate.
     private static func fraction(_ hash: UInt64, for rate: Double) -> String {
         var digits = 2
         var scale: UInt64 = 100

@@ -1,5 +1,5 @@
-// What the steps of a route's transform found out, in words: what `scrub` found, by kind and number and never the text, which
-// expressions had no value, and which step holds the event back.
+// Describes what the steps of a route's transform found out: what `scrub` found, by kind and number but never the text; which expressions
+// had no value; and which step holds the event back.
 
 internal import Editing
 internal import Events
@@ -8,14 +8,14 @@ internal import Judging
 internal import Platform
 
 extension RouteExplainer {
-    /// One after the other; the last one of a route that holds the event back says which step does and why.
+    /// The descriptions of the steps, in order. If the route holds the event back, the last one names the step and the reason.
     var steps: [String] {
         let told = finding.steps.map(told)
         guard finding.verdict == .withheld, let last = finding.steps.last, let reason = told.last else { return told }
         return told.dropLast() + ["\(place(last.step)) holds the event back: \(reason)"]
     }
 
-    /// The members that an expression did not set.
+    /// The members that an expression failed to set.
     var unset: Set<Path> {
         Set(finding.steps.compactMap { step in if case .erred(let path, _) = step.report { path } else { nil } })
     }
@@ -25,7 +25,7 @@ extension RouteExplainer {
         case .found(let finds):
             "scrub finds " + (finds.isEmpty ? "nothing" : finds.map { "\($0.count) × \($0.kind)" }.joined(separator: ", "))
         case .erred(let path, let fault): "cannot set \(printable(path.description)), \(RouteExplainer.error(fault))"
-        case .broken(let fault): "what it leaves is no event, \(printable(fault.message))"
+        case .broken(let fault): "its result is not an event, \(printable(fault.message))"
         }
     }
 
@@ -33,7 +33,7 @@ extension RouteExplainer {
 
     static func error(_ fault: EvaluationFault) -> String { "\(printable(fault.part)): \(fault.message)" }
 
-    /// How many of each kind all steps together found.
+    /// The number of texts of each kind that all steps together found.
     var found: [(kind: String, count: Int)] {
         var sums: [(kind: String, count: Int)] = []
         for step in finding.steps {

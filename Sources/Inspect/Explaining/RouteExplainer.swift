@@ -1,4 +1,4 @@
-// Puts into words what a route found out about an event: each stage in one short sentence that names what decided.
+// Describes what a route found out about an event. Each stage gets one short sentence that names what decided.
 
 internal import Events
 internal import Expressions
@@ -10,10 +10,10 @@ struct RouteExplainer {
     let plan: Plan
     let route: RoutePlan
     let finding: Finding
-    /// The event as it came.
+    /// The members of the original event.
     let came: EventMembers
     let mask: Mask
-    /// What some route hashes shows in no sentence.
+    /// The members that some route hashes. No sentence shows their values.
     private let hashed: [Path]
 
     init(_ plan: Plan, _ route: RoutePlan, _ finding: Finding, _ came: EventMembers) {
@@ -25,7 +25,7 @@ struct RouteExplainer {
         hashed = plan.routes.flatMap(\.hashedOrigins)
     }
 
-    /// Of the stages up to the verdict. A route without a sample has no such stage.
+    /// The decisions of the stages up to the verdict. A route without a sample has no sample stage.
     var decisions: [Explanation.Decision] {
         var decisions = [Explanation.Decision(stage: .filter, why: filter)]
         if case .filtered = finding.verdict { return decisions }
@@ -65,7 +65,7 @@ struct RouteExplainer {
         return "\(isNow(match.path)), kept out by \(list(match.anyOf.map(shown)))"
     }
 
-    /// The part of an expression that decided, as it is written.
+    /// Describes the part of an expression that decided, as it is written.
     func told(_ decision: Evaluator.Decision) -> String {
         let part = printable(decision.part)
         guard let fault = decision.fault else { return "\(part) is \(decision.truth == .yes)" }
@@ -79,7 +79,7 @@ struct RouteExplainer {
 
     // MARK: - Transform
 
-    /// What became of each member that a transform names, in their order, and of an id that was lacking; `left` is the event as it leaves.
+    /// Describes what happened to each member that a transform names, in order, and to a missing message id. `left` is the edited event.
     func transform(_ left: EventMembers) -> [String] {
         let unset = unset
         var told: [(verb: String, paths: [String])] = []
@@ -87,7 +87,7 @@ struct RouteExplainer {
         func tell(_ path: Path) {
             guard seen.insert(path).inserted else { return }
             let verb = fate(path, left)
-            // Why it is as it was is told by itself.
+            // A separate sentence says why it is unchanged.
             if unset.contains(path), verb == "leaves" || verb == "finds no" { return }
             let text = printable(path.description)
             if told.last?.verb == verb { told[told.count - 1].paths.append(text) } else { told.append((verb, [text])) }
@@ -129,7 +129,7 @@ struct RouteExplainer {
         }
     }
 
-    /// What the event holds there, in a few words.
+    /// Describes the value of a member in a few words.
     func value(_ path: Path) -> String {
         guard let text = came[path] else { return "absent" }
         switch text[0] {
@@ -147,14 +147,14 @@ struct RouteExplainer {
 
     private func shortened(_ text: String) -> String { text.count <= 40 ? text : text.prefix(39) + "…" }
 
-    /// `a, b, c`; a long list is cut.
+    /// Joins words as in `a, b, c`. A long list is cut.
     func list(_ words: [String]) -> String {
         words.count <= 12 ? words.joined(separator: ", ") : words.prefix(12).joined(separator: ", ") + " and \(words.count - 12) more"
     }
 }
 
 extension RoutePlan {
-    /// What there is to say of a filter that names nothing in particular.
+    /// Describes a filter that names no member and no event.
     fileprivate var takesEvery: String {
         if !not.events.isEmpty || !not.match.isEmpty { return "nothing keeps it out" }
         return takesRest ? "no route took it before" : "takes every event"
@@ -162,6 +162,6 @@ extension RoutePlan {
 }
 
 extension Path {
-    /// Whether the other is this path or leads into it.
+    /// Returns true if the other path is this path or lies below it.
     func holds(_ other: Path) -> Bool { other.keys.count >= keys.count && Path(keys: Array(other.keys.prefix(keys.count))) == self }
 }

@@ -1,4 +1,5 @@
-// Judges dead letters by the plan of today, each by the route that it came by, or by all routes that send to its provider.
+// Judges dead letters by the current plan: each by the route that it came through or, if that route no longer sends to the letter's
+// provider, by all routes that do.
 
 internal import Admission
 internal import Events
@@ -16,11 +17,12 @@ final class LetterJudge {
 enum Judgement {
     case sent(copies: Int)
     case denied, filtered
-    /// It is no event by the limits of today, or nobody can tell what is on record of its subjects.
+    /// The letter is not an event by the current limits, or the records of its subjects cannot be read, or nothing is on record and it
+    /// would be held.
     case undecided
 }
 
-/// Judges letters to one provider by the plan of today.
+/// Judges letters to one provider by the current plan.
 final class LetterJudges {
     private let plan: Plan
     private let provider: Int
@@ -48,14 +50,15 @@ final class LetterJudges {
             return .sent(copies: copies)
         }
         let routes = own == nil ? plan.routes.indices.filter { plan.routes[$0].providers.contains(provider) } : [0]
-        // A letter of unknown subjects stays where it is.
+        // A letter of unknown subjects stays.
         if routes.contains(where: { judging.worker.tally[$0, .held] > 0 }) { return .undecided }
         let denials = Denial.allCases.filter { denial in routes.contains { judging.worker.tally[$0, .denied(denial)] > 0 } }
         if denials.contains(.unreadable) || denials.contains(.clock) { return .undecided }
         return denials.isEmpty ? .filtered : .denied
     }
 
-    /// Of one route, or of all: those that do not send to the provider take from those with `else`.
+    /// Returns the judge for one route, or for all routes. Routes that do not send to the provider are kept too, since they take events
+    /// from routes with `else`.
     private func judging(_ own: Int?) -> LetterJudge {
         if let known = judgings[own ?? -1] { return known }
         let indices = own.map { [$0] } ?? Array(plan.routes.indices)
@@ -66,7 +69,7 @@ final class LetterJudges {
             route.providers = route.providers.filter { $0 == provider }
             route.sample = nil
             route.session = nil
-            // It has come by it before, when no other took it.
+            // The letter came through this route before, so no earlier route took it.
             if own != nil { route.takesRest = false }
             return route
         }
@@ -78,7 +81,7 @@ final class LetterJudges {
 }
 
 extension Worker {
-    /// Works on just this event.
+    /// Judges and edits only this event.
     mutating func load(_ event: [UInt8], arrival: Int64) {
         event.withUnsafeBytes { block.text.append(contentsOf: $0) }
         block.text.append(UInt8(ascii: "\n"))

@@ -1,14 +1,14 @@
-// Sends dead letters again, through the rules and the consent of today. Each is judged by the route it came by, or, where that does
-// not send to its provider any more, by all that do; only that provider gets it. A letter leaves its file when the provider has
-// taken it, or the rules say that it goes nowhere; until then a crash loses nothing. What fails again stays.
+// Sends dead letters again, by the current rules and the current consent. Each letter is judged by the route that it came through or, if
+// that route no longer sends to its provider, by all routes that do. Only that provider gets it. A letter is removed from its file when the
+// provider has taken it, or when the rules deny it or filter it out. Until then, a crash loses nothing. A letter that fails again stays.
 //
-// Letters are sent in groups, one after the other, and what a group has delivered is removed before the next one is sent. So a replay that
-// is killed sends at most one group again. The first group is one letter, and groups grow while they are quick: however slow a provider is,
-// each replay gets further than the one before.
+// Letters are sent in groups, one after the other. The delivered letters of a group are removed before the next group is sent, so a replay
+// that is killed repeats at most one group. The first group is one letter, and groups grow while they are quick. So each replay gets
+// further than the one before, even if the provider is slow.
 //
-// A letter holds the event as it was edited. It was in the sample then, so the sample is not drawn again; and what a route has hashed
-// is not hashed twice. Its subjects are those that it had when it came in. What is on record of them is looked up when it is judged, and
-// once more when it is handed over; where that cannot be told the letter stays.
+// A letter holds the edited event. The event was in the sample, so the sample is not drawn again, and hashed values are not hashed twice.
+// The subjects of a letter are those that the event had when it arrived. The ledger is asked about them when the letter is judged, and
+// again when it is handed over. If the records cannot be read, the letter stays.
 
 internal import Admission
 public import Delivery
@@ -23,15 +23,15 @@ internal import Workers
 
 public struct ReplayOptions: Sendable {
     public var choice = DeadLetterFile.Choice()
-    /// Only events with such names; empty: all.
+    /// Globs for the names of the events to replay. If the list is empty, all events are replayed.
     public var events: [Glob] = []
-    /// Only events of which this holds.
+    /// The condition that events must meet. If it is nil, all events meet it.
     public var condition: Expression?
-    /// Judges, but sends and removes nothing.
+    /// True if letters are judged, but not sent and not removed.
     public var isDryRun = false
     /// How long each group of letters may take.
     public var patience = Duration.seconds(30)
-    /// Where it is looked up what is on record; nil: no ledger is kept.
+    /// The records of subjects. It is nil if no ledger is kept.
     public var ledger: LedgerView?
     public var clock = Clock.system
     public var seed: UInt64 = 0
@@ -40,19 +40,19 @@ public struct ReplayOptions: Sendable {
 
 public struct ReplayAccount: Sendable, Equatable {
     public var provider: String
-    /// Letters that were meant.
+    /// The number of letters that were chosen.
     public var letters = 0
-    /// Sent and taken, and removed; of a dry run: those that would be sent.
+    /// Letters that the provider took, and that were removed. In a dry run, these are the letters that would be sent.
     public var delivered = 0
-    /// Denied by the consent of today, and removed.
+    /// Letters that the current consent denies, and that were removed.
     public var denied = 0
-    /// Wanted by no route any more, and removed.
+    /// Letters that no route wants any more, and that were removed.
     public var filtered = 0
-    /// Not taken; they stay.
+    /// Letters that were not taken. They stay.
     public var failed = 0
-    /// Not tried; they stay.
+    /// Letters that were not tried. They stay.
     public var left = 0
-    /// Why none was tried.
+    /// Why no letter was tried. It is nil if letters were tried.
     public var fault: String?
 
     public var balances: Bool { letters == delivered + denied + filtered + failed + left }
@@ -67,9 +67,9 @@ public final class Replay: Sendable {
     private static let page = 500
 
     private struct State {
-        /// How long the provider may take for what it has in its hands; nil: nobody has told it to end.
+        /// How long the provider may take for batches in flight. It is nil until the replay is told to end.
         var grace: Duration?
-        /// The one at work.
+        /// The lane that is active. It is nil if there is none.
         var lane: ReplayLane?
     }
 
@@ -80,7 +80,7 @@ public final class Replay: Sendable {
         self.say = say
     }
 
-    /// Hands nothing more over; what the provider has in its hands may take so long, and what it confirms is recorded.
+    /// Stops handing over. Batches in flight may take this long, and what the provider confirms is recorded.
     public func stop(within time: Duration) {
         let lane = state.withLock { state in
             state.grace = min(state.grace ?? time, time)
@@ -89,12 +89,12 @@ public final class Replay: Sendable {
         lane?.stop(within: time)
     }
 
-    /// Whether it was told to end.
+    /// True if the replay was told to end.
     public var isStopped: Bool { state.withLock { $0.grace != nil } }
 
-    /// Replays them all; `outlet` makes the provider of that index, or says why it cannot.
+    /// Replays all chosen letters. `outlet` makes the provider with an index, and throws if that is not possible.
     public func run(_ outlet: (Int) throws -> Outlet) throws -> [ReplayAccount] {
-        // What comes in meanwhile is for another time, or the end would never come.
+        // Leave out letters that arrive meanwhile, since the replay might never end.
         let end = options.clock.wall()
         let names = try counts().map(\.provider)
         var accounts: [ReplayAccount] = []
@@ -137,7 +137,7 @@ public final class Replay: Sendable {
             state.lane = lane
             return state.grace
         }
-        // Who stopped it before there was a lane found none to tell.
+        // If `stop` was called before the lane existed, stop the lane now.
         if let grace { lane?.stop(within: grace) }
         defer {
             lane?.end()
@@ -163,13 +163,13 @@ public final class Replay: Sendable {
         if lane != nil {
             try file.withLock { file in
                 try file.tidy()
-                // Some may have been removed since their subjects refuse.
+                // Letters may have been removed because their subjects refuse.
                 try file.clearGaps()
             }
         }
     }
 
-    /// Judges these letters and sends those that may go; nil for `lane`: only judges.
+    /// Judges these letters, and sends those that may go. If `lane` is nil, it only judges.
     private func replay(
         _ letters: ArraySlice<DeadLetter>, _ judges: LetterJudges, _ check: ReplayCheck?, _ lane: ReplayLane?,
         _ account: inout ReplayAccount
@@ -179,7 +179,7 @@ public final class Replay: Sendable {
         var settled: [Int64] = []
         options.ledger?.look(up: letters.flatMap(\.subjects))
         for letter in letters {
-            // Letters of one block came in at the same moment; a nanosecond more tells them apart.
+            // Letters of one block have the same arrival time. Add a nanosecond to make it unique.
             var arrival = letter.arrival
             while owners[arrival] != nil { arrival += 1 }
             switch check?.judge(letter) ?? judges.judge(letter, arrival: arrival, into: &parcel) {
@@ -203,7 +203,7 @@ public final class Replay: Sendable {
                 try file.withLock { try $0.remove(letters) }
             } catch {
                 let count = letters.count == 1 ? "1 letter was" : "\(grouped(letters.count)) letters were"
-                say("\(account.provider): \(count) delivered, which cannot be recorded; the next replay sends them again")
+                say("\(account.provider): \(count) delivered, but that cannot be recorded; the next replay sends them again")
                 throw error
             }
             account.delivered += letters.count
@@ -213,12 +213,12 @@ public final class Replay: Sendable {
     }
 }
 
-/// How many letters are sent at once. All of a group are in doubt when the replay is killed, so it grows only while that is quick, or
-/// while a larger one takes less time for each letter, as with a server that takes its time for every request.
+/// The number of letters that are sent at once. If the replay is killed, all letters of a group are in doubt. So the group grows only while
+/// groups are quick, or while a larger group takes less time for each letter, as with a server that needs the same time for every request.
 struct GroupSize {
     private(set) var events = 1
     private let most: Int
-    /// What a letter of the last full group took, in nanoseconds.
+    /// The time that a letter of the last full group took, in nanoseconds.
     private var each = Int64.max
     private static let quick = Duration.milliseconds(100)
     private static let slow = Duration.milliseconds(400)
@@ -238,7 +238,7 @@ struct GroupSize {
     }
 }
 
-/// Which events are meant, by their names and what they hold.
+/// Chooses events by their names and by a condition.
 private final class Selector {
     private let judging: LetterJudge?
 

@@ -1,5 +1,5 @@
-// The second check of dead letters that are sent again: what is on record of their subjects may change until the very hand-over, and whoever
-// replays has no part in it. So it is looked up once more for each batch.
+// The second check of dead letters that are sent again. Another process may change the records of their subjects until the hand-over. So
+// the records are read again for each batch.
 
 internal import Admission
 internal import ConsentGate
@@ -14,7 +14,7 @@ final class ReplayCheck: Sendable {
     private let ledger: LedgerView
     private let check: SecondCheck
 
-    /// nil: no ledger is kept.
+    /// Returns nil if no ledger is kept.
     init?(_ plan: Plan, _ ledger: LedgerView?) {
         guard let ledger else { return nil }
         self.ledger = ledger
@@ -23,7 +23,8 @@ final class ReplayCheck: Sendable {
         check.adopt(Ruleset(plan, levels: levels).consent)
     }
 
-    /// By what the letter was admitted under, which may be more than its route demands; its subjects have been looked up. nil: it may go on.
+    /// Checks a letter at the level under which it was admitted, which may be higher than the level that its route demands. The caller has
+    /// already looked up its subjects. Returns nil if the letter passes.
     func judge(_ letter: DeadLetter) -> Judgement? {
         heedWithdrawals()
         return switch check.check(level: check.entryLevel(letter.level), arrival: letter.arrival, subjects: letter.subjects) {
@@ -33,10 +34,10 @@ final class ReplayCheck: Sendable {
         }
     }
 
-    /// What is to be destroyed is not sent, also if its subject has consented again since.
+    /// Bans events that a withdrawal still has to destroy. They are not sent, even if their subject has consented again since.
     private func heedWithdrawals() { for receipt in ledger.unfinished { check.ban(receipt) } }
 
-    /// Which events of a batch may go now, by index.
+    /// Returns the indices of the events of a batch that may be sent now.
     func allowed(_ batch: Batch) -> [Int] {
         ledger.look(up: batch.subjects)
         heedWithdrawals()
@@ -50,7 +51,7 @@ final class ReplayCheck: Sendable {
     }
 }
 
-/// Hands over only what may go at that moment; what may not is refused in its place.
+/// Hands over only the events that may be sent at that moment, and rejects the others itself.
 final class CheckedProvider: Provider {
     private let provider: any Provider
     private let look: ReplayCheck
@@ -61,7 +62,7 @@ final class CheckedProvider: Provider {
     }
 
     func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
-        let refusal = Outcome.rejected(Answer("what is on record of its subject does not allow it now"))
+        let refusal = Outcome.rejected(Answer("the record of its subject does not allow it now"))
         let allowed = look.allowed(batch)
         if allowed.count == batch.count { return provider.deliver(batch, attempt: attempt, done) }
         let refused = Dictionary(uniqueKeysWithValues: (0..<batch.count).map { ($0, refusal) })

@@ -1,8 +1,7 @@
-// Takes groups of dead letters to their provider, with a lane of its own, and tells which of them were taken as soon as the provider says
-// so. It keeps none: what is not taken stays where it lies.
+// Delivers groups of dead letters to their provider, on its own lane, and reports which of them were taken as soon as the provider says so.
+// It never keeps letters: a letter that is not taken stays in its file.
 
 internal import Admission
-internal import Configuration
 internal import Delivery
 internal import Plans
 internal import Platform
@@ -11,7 +10,7 @@ final class ReplayLane: @unchecked Sendable {
     struct Pending {
         var letter: Int64
         var copies: Int
-        /// Whether any of it was handed over.
+        /// True if at least one copy was handed over.
         var isTried = false
         var hasFailed = false
 
@@ -21,29 +20,29 @@ final class ReplayLane: @unchecked Sendable {
         }
     }
 
-    /// What became of the letters of a group that were not taken.
+    /// The numbers of letters of a group that were not taken.
     struct Remainder {
-        /// Handed over, and not taken.
+        /// Letters that were handed over and not taken.
         var failed = 0
-        /// Never handed over.
+        /// Letters that were never handed over.
         var left = 0
     }
 
     private struct State {
-        /// Which group is under way: what is said late of an earlier one is said of no letter of this one.
+        /// The number of the current group. A late outcome of an earlier group never counts for a letter of this one.
         var group = 0
-        /// By the moment at which the event came in.
+        /// The letters that have no result yet, by the arrival time of their events.
         var pending: [Int64: Pending] = [:]
-        /// Taken, and not recorded yet.
+        /// Letters that were taken, and that are not recorded yet.
         var delivered: [Int64] = []
         var remainder = Remainder()
-        /// How many batches the provider has in its hands.
+        /// The number of batches in flight.
         var underWay = 0
         var isClosed = false
-        /// Told to end: nothing more is handed over, and until then what is under way may take.
+        /// Nil until the lane is told to end. Then nothing more is handed over, and batches in flight may take until this time.
         var stopDeadline: Instant?
 
-        /// A letter is taken when each of its copies is.
+        /// Settles one copy of a letter. A letter is taken when all of its copies are.
         mutating func settle(_ arrival: Int64, of group: Int, isDelivered: Bool) {
             guard group == self.group, var letter = pending[arrival] else { return }
             letter.copies -= 1
@@ -60,7 +59,7 @@ final class ReplayLane: @unchecked Sendable {
             if letter.isTried { remainder.failed += 1 } else { remainder.left += 1 }
         }
 
-        /// The group of the batch; nil: it may not be handed over any more.
+        /// Returns the group of the batch, or nil if the batch must not be handed over any more.
         mutating func begin(_ batch: Batch) -> Int? {
             guard stopDeadline == nil else { return nil }
             underWay += 1
@@ -82,7 +81,7 @@ final class ReplayLane: @unchecked Sendable {
     private var deadline: Instant
     private(set) var gaveUp = false
 
-    /// `check`: by which what is handed over passes the gate again; nil: no ledger is kept.
+    /// `check` is the second check at the hand-over. It is nil if no ledger is kept.
     init(
         _ plan: ProviderPlan, _ outlet: Outlet, _ routes: [String], _ check: ReplayCheck?, _ options: ReplayOptions,
         _ say: @escaping @Sendable (String) -> Void
@@ -92,14 +91,14 @@ final class ReplayLane: @unchecked Sendable {
         let state = Monitor(State())
         self.state = state
         var delivery = plan.delivery
-        // The group is in memory, and its letters stay on disk until they are taken.
+        // The lane needs no queue on disk, since its letters stay in their file until they are taken.
         delivery.queue.disk = nil
         delivery.queue.full = .block
         delivery.batch.wait = .zero
         let diverted = DeadLetters(
             path: "", clock: options.clock,
             divert: { batch in
-                // The lane has nothing of an earlier group: each of its letters was settled before this group was begun.
+                // The lane holds nothing of an earlier group: all letters of that group were settled before this group began.
                 state.withLock { state in
                     for entry in batch.entries { state.settle(entry.arrival, of: state.group, isDelivered: false) }
                 }
@@ -128,15 +127,15 @@ final class ReplayLane: @unchecked Sendable {
         lane.start()
     }
 
-    /// Hands nothing more over; what the provider has in its hands may take so long.
+    /// Stops handing over. Batches in flight may take this long.
     func stop(within time: Duration) {
         let limit = options.clock.now() + time
         state.withLock { $0.stopDeadline = min($0.stopDeadline ?? limit, limit) }
         state.wake()
     }
 
-    /// Sends a group of letters and waits, for `patience` at most, for what becomes of each. `record` is given those that the provider has taken as soon as it has
-    /// said so, and before another group is sent.
+    /// Sends a group of letters, and waits for the result of each for at most `options.patience`. `record` gets letters as soon as the
+    /// provider has taken them, and before another group is sent.
     func send(_ parcel: inout Parcel, _ owners: [Int64: Pending], record: ([Int64]) throws -> Void) throws -> Remainder {
         guard !owners.isEmpty else { return Remainder() }
         deadline = options.clock.now() + options.patience
@@ -151,12 +150,12 @@ final class ReplayLane: @unchecked Sendable {
                 do {
                     try record(letters)
                 } catch {
-                    // What cannot be recorded would be sent again.
+                    // Stop, since letters that cannot be recorded would be sent again.
                     stop(within: .zero)
                     throw error
                 }
             case .settled: return state.withLock { $0.remainder }
-            case .outOfTime: giveUp(Answer("time was up after \(options.patience.configured)"))
+            case .outOfTime: giveUp(Answer("timed out after \(options.patience.configured)"))
             case .stopped: giveUp(Answer("the replay was told to end"))
             }
         }
@@ -191,18 +190,19 @@ final class ReplayLane: @unchecked Sendable {
         lane.drain()
         let limit = options.clock.now() + options.patience
         lane.waitForEnd(until: min(limit, state.withLock { $0.stopDeadline } ?? limit))
-        if !lane.isOver { lane.giveUp(Answer("the provider does not end")) }
+        if !lane.isOver { lane.giveUp(Answer("the provider does not finish")) }
         lane.waitForClose(until: options.clock.now() + .seconds(1))
     }
 }
 
-/// A provider whose deliveries are overheard, and who is handed nothing once the replay was told to end.
+/// Wraps a provider to observe its deliveries. It hands over nothing once the replay was told to end.
 private final class Listener: Provider {
     private let provider: any Provider
     private let begin: @Sendable (Batch) -> Int?
     private let end: @Sendable ([Int64], Int) -> Void
 
-    /// `begin` says of which group the batch is, nil when it may not be handed over; `end` is told which of its events were taken.
+    /// `begin` returns the group of a batch, or nil if the batch must not be handed over. `end` gets the arrival times of the events that
+    /// were taken, and the group.
     init(_ provider: any Provider, begin: @escaping @Sendable (Batch) -> Int?, end: @escaping @Sendable ([Int64], Int) -> Void) {
         self.provider = provider
         self.begin = begin

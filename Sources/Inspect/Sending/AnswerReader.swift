@@ -1,4 +1,4 @@
-// Reads the answer to one request out of bytes as they come: HTTP/1.1 with a length, in chunks, or to the connection's end.
+// Reads the answer to one request from bytes as they arrive: HTTP/1.1 with a length, in chunks, or until the connection ends.
 
 struct AnswerReader {
     private enum Body {
@@ -9,22 +9,22 @@ struct AnswerReader {
     }
 
     private var pending: [UInt8] = []
-    /// Where in `pending` the next chunk's length begins.
+    /// The offset in `pending` of the next chunk's length.
     private var at = 0
     private var answer: Answer?
     private var kind = Body.none
-    /// Whether the connection is good for another request.
+    /// True if the connection can be used for another request.
     private(set) var isKept = true
 
     private static let mostHead = 64 << 10
 
-    /// The answer, once it is whole.
+    /// Adds bytes. Returns the answer when it is complete, and nil otherwise.
     mutating func take(_ bytes: ArraySlice<UInt8>) throws(TransportFault) -> Answer? {
         pending += bytes
-        guard pending.count <= mostAnswer else { throw AnswerReader.fault("its answer has no end") }
+        guard pending.count <= mostAnswer else { throw AnswerReader.fault("sent an answer that is too long") }
         while answer == nil {
             guard let end = headEnd else {
-                guard pending.count <= AnswerReader.mostHead else { throw AnswerReader.fault("the head of its answer has no end") }
+                guard pending.count <= AnswerReader.mostHead else { throw AnswerReader.fault("sent an answer whose head is too long") }
                 return nil
             }
             let head = String(decoding: pending[..<end], as: UTF8.self)
@@ -42,14 +42,14 @@ struct AnswerReader {
         }
     }
 
-    /// The connection has ended: the answer, if that was its end; nil: there was none at all.
+    /// Call this when the connection has ended. Returns the answer if it ends there, or nil if no byte of an answer came.
     mutating func end() throws(TransportFault) -> Answer? {
         isKept = false
         guard var answer else {
             if pending.isEmpty { return nil }
-            throw AnswerReader.fault("it ended the connection in the middle of its answer")
+            throw AnswerReader.fault("closed the connection in the middle of its answer")
         }
-        guard case .toEnd = kind else { throw AnswerReader.fault("it ended the connection in the middle of its answer") }
+        guard case .toEnd = kind else { throw AnswerReader.fault("closed the connection in the middle of its answer") }
         answer.body = pending
         return answer
     }
@@ -67,9 +67,9 @@ struct AnswerReader {
         let lines = head.split(separator: "\r\n", omittingEmptySubsequences: false)
         let words = lines[0].split(separator: " ")
         guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]), (100...599).contains(status) else {
-            throw TransportFault("what it answers is not HTTP; is this the address of a router?", canPass: false)
+            throw TransportFault("does not answer in HTTP; is this the address of a router?", canPass: false)
         }
-        // An interim answer; the answer follows.
+        // This is an interim answer. The final answer follows.
         if status < 200 { return }
         var answer = Answer(status: status)
         kind = .toEnd
@@ -81,7 +81,7 @@ struct AnswerReader {
             switch parts[0].lowercased() {
             case "content-length":
                 guard let length = Int(value), (0...mostAnswer).contains(length) else {
-                    throw AnswerReader.fault("its answer has no length")
+                    throw AnswerReader.fault("sent an answer with an invalid length")
                 }
                 if case .toEnd = kind { kind = .length(length) }
             case "transfer-encoding": kind = .chunks
@@ -95,14 +95,14 @@ struct AnswerReader {
         self.answer = answer
     }
 
-    /// Whether the last one has come.
+    /// Reads the chunks that are complete. Returns true if the last one has come.
     private mutating func readChunks() throws(TransportFault) -> Bool {
         while let lineEnd = pending[at...].firstIndex(of: 10) {
             let digits = pending[at..<lineEnd].prefix { $0 != UInt8(ascii: ";") && $0 != 13 }
             guard let length = Int(String(decoding: digits, as: UTF8.self), radix: 16), (0...mostAnswer).contains(length) else {
-                throw AnswerReader.fault("its answer is broken")
+                throw AnswerReader.fault("sent an answer with an invalid chunk")
             }
-            // Behind each stands an empty line.
+            // A line end follows each chunk.
             guard pending.count >= lineEnd + 1 + length + 2 else { return false }
             if length == 0 { return true }
             answer?.body += pending[(lineEnd + 1)..<(lineEnd + 1 + length)]

@@ -1,6 +1,6 @@
-// How far the files of one sending are known to be taken, in a file that outlives it. It promises that whoever looks finds the state
-// after some answer, whole; that a file which is another one than before, or was written anew, is read from its beginning; and that what
-// was damaged is refused: each place has a checksum.
+// Keeps how far the files of one sending were taken, in a file that outlives the process. A reader always finds the complete state after
+// some answer. A file that was replaced or written anew is read from its beginning. A damaged checkpoint is refused, since each place has
+// a checksum.
 
 internal import CJansson
 internal import Glibc
@@ -9,7 +9,7 @@ public import Platform
 public final class Checkpoint {
     public struct Place: Equatable, Sendable {
         public var mark: FileMark
-        /// Where the first event that is not known to be taken may begin, and how many lines stand before it.
+        /// The offset from which on events are not known to be taken, and the number of lines before it.
         public var offset: Int
         public var line: Int
         public init(mark: FileMark, offset: Int, line: Int) {
@@ -29,7 +29,7 @@ public final class Checkpoint {
     private let target: String
     private var places: [Place] = []
 
-    /// Reads the file, if there is one. It must be of the same target: what one router has taken, another has not.
+    /// Reads the file if it exists. It must be for the same target, since another router has not taken the same events.
     public init(_ path: String, target: String) throws(Fault) {
         self.path = path
         self.target = target
@@ -49,19 +49,19 @@ public final class Checkpoint {
         guard let found = Checkpoint.read(document) else {
             let isOne = Checkpoint.text(document, "to") != nil
             throw Fault(
-                message: "\(printable(path)): is \(isOne ? "a damaged" : "no") checkpoint of switchyard send; remove it to begin anew,"
+                message: "\(printable(path)): is \(isOne ? "a damaged" : "not a") checkpoint of switchyard send; remove it to begin again,"
                     + " or name another file")
         }
         guard found.target == target else {
-            throw Fault(message: "\(printable(path)): is the checkpoint of sending to \(printable(found.target)); name another file")
+            throw Fault(message: "\(printable(path)): is the checkpoint for sending to \(printable(found.target)); name another file")
         }
         places = found.places
     }
 
-    /// How far the open file has been taken; nil: it is new.
+    /// Returns how far the open file was taken, or nil if the file is new.
     public func place(of descriptor: Int32) -> Place? { places.first { $0.mark.fits(descriptor) } }
 
-    /// Writes that a file has been taken so far.
+    /// Writes how far a file was taken.
     public func move(to place: Place) throws(Fault) {
         places.removeAll { $0.mark.device == place.mark.device && $0.mark.number == place.mark.number }
         places.append(place)
@@ -77,7 +77,7 @@ public final class Checkpoint {
     // MARK: - The file
 
     private var text: String {
-        // Numbers of 64 bits are written as text: JSON's go to 63.
+        // Unsigned 64-bit numbers are written as text, since the JSON library has only signed ones.
         let files = places.map { place in
             let mark = place.mark
             return "{\"device\":\"\(mark.device)\",\"inode\":\"\(mark.number)\",\"begins\":\(mark.length),\"hash\":\"\(mark.hash)\""
@@ -97,7 +97,7 @@ public final class Checkpoint {
         guard let target = text(document, "to"), let list = json_object_get(document, "files"), list.pointee.type == JSON_ARRAY else {
             return nil
         }
-        // Version 1 had neither a version nor checksums. All members are counted, so that a damaged name does not make one of the other.
+        // Version 1 has neither a version nor checksums. Count all members, so that a damaged name does not turn version 2 into version 1.
         let isOld = json_object_size(document) == 2
         guard isOld || count(document, "version") == version && json_object_size(document) == 3 else { return nil }
         var places: [Place] = []

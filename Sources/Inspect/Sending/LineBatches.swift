@@ -1,6 +1,6 @@
-// Cuts an input into batches of lines, and knows for each line where it stands: its number, and where in the file it ends. It promises
-// that the same input from the same place with the same limits gives the same batches, unless it has grown meanwhile. A byte order mark
-// at the beginning is no part of the first line.
+// Cuts an input into batches of lines. It knows the number of each line and the offset of its end. The same input, from the same place and
+// with the same limits, gives the same batches, unless the input has grown meanwhile. A byte order mark at the beginning is not part of the
+// first line.
 
 internal import Glibc
 public import Platform
@@ -8,9 +8,9 @@ public import Platform
 /// Lines that are sent together.
 public struct LineBatch {
     public var bytes: [UInt8] = []
-    /// Of each event: where it ends in `bytes`, in the input, and the number of its line.
+    /// For each event, its end in `bytes`, its end in the input, and the number of its line.
     public var ends: [(at: Int, offset: Int, line: Int)] = []
-    /// The lines that were over the limit and are not among the events.
+    /// The numbers of the lines that are over the limit. They are not among the events.
     public var overlong: [Int] = []
 
     mutating func removeAll() {
@@ -19,14 +19,14 @@ public struct LineBatch {
         overlong.removeAll()
     }
 
-    /// Where an event begins in `bytes`.
+    /// Returns the offset in `bytes` at which an event begins.
     func start(_ event: Int) -> Int { event == 0 ? 0 : ends[event - 1].at }
 }
 
 public final class LineBatches {
     public struct Limits: Sendable {
         public var events = 500
-        /// Of a batch of more than one event.
+        /// The limit of a batch that has more than one event.
         public var bytes = 1_000_000
         public var line = 16_000_000
         public init() {}
@@ -34,7 +34,7 @@ public final class LineBatches {
 
     private let descriptor: Int32
     private let limits: Limits
-    /// Whether a last line that has not ended is left for another time.
+    /// True if an unfinished last line is left for the next run.
     private let waitsForEnd: Bool
     private let isRegular: Bool
     private var buffer: [UInt8]
@@ -42,13 +42,13 @@ public final class LineBatches {
     private var filled = 0
     private var isAtEnd = false
     private var isSkipping = false
-    /// Where the next line begins in the input, and how many came before it.
+    /// The offset of the next line in the input, and the number of lines before it.
     public private(set) var offset: Int
     public private(set) var line: Int
-    /// Where to go on another time: never in the middle of a line.
+    /// The offset at which a later run can continue. It is never in the middle of a line.
     public var safeOffset: Int { isSkipping ? skippedFrom : offset }
     private var skippedFrom = 0
-    /// Whether a line was left because it has not ended.
+    /// True if a line was left because it is unfinished.
     public private(set) var leftUnfinished = false
 
     public init(_ descriptor: Int32, limits: Limits = Limits(), from offset: Int = 0, after line: Int = 0, waitsForEnd: Bool = false) {
@@ -63,7 +63,7 @@ public final class LineBatches {
         buffer = [UInt8](repeating: 0, count: 256 << 10)
     }
 
-    /// The lines that are there, waiting only while there is none; false: there are no more.
+    /// Reads the lines that are available into the batch. It waits only if there is none. Returns false if there are no more.
     public func next(_ batch: inout LineBatch) throws(SystemFault) -> Bool {
         batch.removeAll()
         while true {
@@ -80,7 +80,7 @@ public final class LineBatches {
         }
     }
 
-    /// Without the newline; nil: its end has not been read.
+    /// The length of the next line without its newline. It is nil if the end of the line was not read yet.
     private var lineLength: Int? {
         buffer.withUnsafeBytes { bytes in
             guard filled > start, let newline = memchr(bytes.baseAddress! + start, 0x0a, filled - start) else { return nil }
@@ -88,7 +88,7 @@ public final class LineBatches {
         }
     }
 
-    /// False: the line has no more room in this batch.
+    /// Takes a line. Returns false if the line does not fit into this batch.
     private func take(_ length: Int, ended: Bool, into batch: inout LineBatch) -> Bool {
         let line = buffer[start..<(start + length)]
         let text = line.dropFirst(offset == 0 ? FileBeginning.mark(line) : 0)
@@ -119,7 +119,7 @@ public final class LineBatches {
         }
     }
 
-    /// Lets go of what is there of a line that is over the limit.
+    /// Drops the bytes read so far of a line that is over the limit.
     private func skipSoFar(_ batch: inout LineBatch) {
         if !isSkipping {
             batch.overlong.append(line + 1)

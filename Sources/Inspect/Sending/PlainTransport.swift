@@ -1,5 +1,5 @@
-// HTTP/1.1 over TCP or a Unix socket, without a library: one connection, one request at a time. It promises that it waits for
-// the other side no longer than it was told, and that a connection which the other side has ended is not used again.
+// HTTP/1.1 over TCP or a Unix socket, without a library: one connection, one request at a time. It never waits longer than `patience` while
+// the other side is silent, and it never reuses a connection that the other side has closed.
 
 internal import CPlatform
 internal import Glibc
@@ -12,7 +12,7 @@ final class PlainTransport: Transport {
     private let clock: Clock
     private var connection: Int32 = -1
 
-    /// `patience`: how long the other side may be silent.
+    /// `patience` is how long the other side may be silent.
     init(_ target: Target, key: String?, patience: Duration = .seconds(60), clock: Clock = .system) {
         self.target = target
         self.patience = patience
@@ -33,11 +33,11 @@ final class PlainTransport: Transport {
                 try head.withUnsafeBufferPointer { (bytes) throws(TransportFault) in try write(UnsafeRawBufferPointer(bytes)) }
                 try write(body)
             } catch {
-                // Who refuses a request before it is whole says why.
+                // The other side may refuse a request before it has all of it. Then its answer gives the reason.
                 cutOff = error
             }
             guard let (answer, isKept) = try read(afterCut: cutOff != nil) else { throw cutOff ?? endedEarly }
-            // Who says that it took what it was not sent is not believed.
+            // Do not trust an answer that accepts events which were not sent.
             if let cutOff, (200..<300).contains(answer.status) { throw cutOff }
             if !isKept || cutOff != nil { drop() }
             return answer
@@ -47,7 +47,7 @@ final class PlainTransport: Transport {
         }
     }
 
-    private var endedEarly: TransportFault { TransportFault("ended the connection without an answer") }
+    private var endedEarly: TransportFault { TransportFault("closed the connection without an answer") }
 
     private func drop() {
         if connection >= 0 { close(connection) }
@@ -69,7 +69,7 @@ final class PlainTransport: Transport {
             }
             if code != 0 { throw TransportFault("cannot be reached: \(SystemFault(code: code))") }
         case .tcp(let host, let port): try connect(host, port)
-        case .tls: preconditionFailure("TLS goes by libcurl")
+        case .tls: preconditionFailure("TLS needs SecureTransport")
         }
     }
 
@@ -90,7 +90,7 @@ final class PlainTransport: Transport {
         throw TransportFault("cannot be reached: \(SystemFault(code: code))")
     }
 
-    /// 0, or the error.
+    /// Opens the connection. Returns 0 or the error number.
     private func open(_ family: Int32, _ address: UnsafePointer<sockaddr>, _ size: socklen_t) -> Int32 {
         let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         connection = socket(family, flags, 0)
@@ -106,7 +106,7 @@ final class PlainTransport: Transport {
         return code
     }
 
-    /// Whether it became ready in time.
+    /// Returns true if the connection became ready in time.
     private func wait(for events: Int32, until deadline: Instant) -> Bool {
         while true {
             var ready = pollfd(fd: connection, events: Int16(events), revents: 0)
@@ -135,7 +135,7 @@ final class PlainTransport: Transport {
 
     // MARK: - The answer
 
-    /// nil: the connection ended without one.
+    /// Reads the answer. Returns nil if the connection ended without one.
     private func read(afterCut: Bool) throws(TransportFault) -> (Answer, isKept: Bool)? {
         var reader = AnswerReader()
         var chunk = [UInt8](repeating: 0, count: 64 << 10)

@@ -1,17 +1,17 @@
-// The line that shows a person how far sending has come: what is sent, how fast, how long it will take. Pure.
+// Formats the line that shows progress to a person: how much is sent, how fast, and how long the rest takes. It does no input or output.
 
 public import Platform
 
 public struct ProgressLine {
     private let began: Instant
-    /// How many bytes there are in all; nil: nobody knows.
+    /// The total number of bytes. It is nil if that is unknown.
     private let size: Int?
-    /// How many of them were taken before.
+    /// The number of bytes that were taken by earlier runs.
     private let before: Int
 
     private let things: String
 
-    /// `things`: what is counted.
+    /// `things` names what is counted.
     public init(began: Instant, size: Int?, before: Int = 0, things: String = "events") {
         self.things = things
         self.began = began
@@ -19,7 +19,7 @@ public struct ProgressLine {
         self.before = before
     }
 
-    /// At most `width` columns. `bytes`: of the input, those of before counted.
+    /// Returns the line, of at most `width` columns. `bytes` is the number of bytes of the input so far, including those of earlier runs.
     public func text(bytes: Int, events: Int, now: Instant, width: Int) -> String {
         let seconds = max(0.001, Double((now - began).nanoseconds) / 1e9)
         let speed = "\(grouped(Int(Double(events) / seconds))) \(things)/s"
@@ -43,7 +43,7 @@ public struct ProgressLine {
     }
 }
 
-/// Bytes for a person: `12.3 MB`.
+/// Formats a number of bytes for a person, such as `12.3 MB`.
 public func amount(_ bytes: Int) -> String {
     var value = Double(bytes)
     for unit in ["B", "kB", "MB", "GB"] {

@@ -1,17 +1,18 @@
-// What an answer says of the events that were sent. Pure. It promises that an event counts as taken only when the other side said so.
+// Reads what an answer says about the events that were sent. It does no input or output. An event counts as taken only if the other side
+// said so.
 
 internal import CJansson
 internal import Platform
 
-/// What is to be done after an answer.
+/// What to do after an answer.
 enum Judgement: Equatable {
-    /// All were taken, save those: counted from 0 among the events that were sent, with the other side's words.
+    /// All events were taken except these. Each has its index among the events that were sent, and the message of the other side.
     case taken(rejected: [Rejection])
-    /// None of them; to be sent again, not before so many seconds if the other side said so.
+    /// No event was taken. They are to be sent again, and not before this number of seconds if the other side gave one.
     case later(String, seconds: Int?)
-    /// To be sent in smaller requests.
+    /// The events are to be sent in smaller requests.
     case tooLarge(String)
-    /// None of them, and sending them again would not help.
+    /// No event was taken, and sending them again would not help.
     case refused(String)
 }
 
@@ -25,7 +26,7 @@ extension Answer {
         switch status {
         case 200...299, 400:
             if let results { return judge(results, events) }
-            // A server that knows nothing of results takes all or nothing.
+            // A server that does not report results takes all events or none.
             return status == 400 ? .refused("refuses the events: \(words)") : .taken(rejected: [])
         case 300...399:
             return .refused("has moved\(location.map { " to \(printable($0))" } ?? ""); give that address to --to")
@@ -37,11 +38,11 @@ extension Answer {
     }
 
     private func judge(_ results: [String?], _ events: Int) -> Judgement {
-        guard results.count == events else { return .refused("tells of \(results.count) events, \(events) were sent") }
+        guard results.count == events else { return .refused("reports \(results.count) results, expected \(events)") }
         return .taken(rejected: results.indices.compactMap { index in results[index].map { Rejection(event: index, message: $0) } })
     }
 
-    /// For each event why it was rejected, nil: it was taken; nil: the answer does not tell.
+    /// For each event, the reason why it was rejected, or nil if it was taken. The list is nil if the answer has no results.
     private var results: [String?]? {
         withDocument { document in
             let list = json_object_get(document, "results")
@@ -54,7 +55,7 @@ extension Answer {
         }
     }
 
-    /// The status, and the reason if the body gives one.
+    /// The status, with the reason if the body gives one.
     private var words: String {
         let reason = withDocument { Answer.text($0, "error") }
         return reason.map { "\(status), \(printable(String($0.prefix(300))))" } ?? "\(status)"

@@ -1,4 +1,4 @@
-// HTTPS by libcurl, which is loaded only for this. It promises that certificates are verified and that no redirect is followed.
+// HTTPS through libcurl, which is loaded only for this. It verifies certificates and never follows a redirect.
 
 internal import CCurlLoaded
 internal import Glibc
@@ -8,13 +8,13 @@ final class SecureTransport: Transport {
 
     init(_ target: Target, key: String?, authorities: String?, patience: Int = 60) throws(TransportFault) {
         if let fault = ccurlloaded_load() { throw TransportFault(String(cString: fault), canPass: false) }
-        // Without a pause for the other side's leave to go on.
+        // An empty Expect header stops libcurl from waiting for "100 Continue" before it sends the body.
         var headers: [UnsafeMutablePointer<CChar>?] = (target.headers(key: key) + ["Expect:"]).map { strdup($0) }
         defer { for header in headers { free(header) } }
         headers.append(nil)
         let lines = headers.map { UnsafePointer($0) }
         guard let client = ccurlloaded_make(target.url, lines, authorities, patience) else {
-            throw TransportFault("there is no memory left", canPass: false)
+            throw TransportFault("cannot be asked: not enough memory", canPass: false)
         }
         self.client = client
     }

@@ -1,9 +1,9 @@
-// Sends an input's batches one after the other, each until there is an answer. It promises that an event counts as taken only by an
-// answer, that what is not answered is sent again with the same bytes, and that a rejected event costs no other.
+// Sends the batches of an input one after the other, and repeats each until there is an answer. An event counts as taken only when an
+// answer says so. A request without an answer is sent again with the same bytes. A rejected event does not affect other events.
 
 public import Platform
 
-/// Why sending ended before its input did.
+/// Why sending stopped before the end of its input.
 public struct SendFault: Error, Equatable {
     public var message: String
     public init(message: String) { self.message = message }
@@ -11,10 +11,10 @@ public struct SendFault: Error, Equatable {
 
 public final class Sender {
     public struct Patience: Sendable {
-        /// The first wait before a request is sent again; it doubles from time to time, up to the most.
+        /// The first wait before a request is sent again. It doubles with each attempt, up to `most`.
         public var first = Duration.milliseconds(500)
         public var most = Duration.seconds(30)
-        /// How long a request is sent again and again.
+        /// How long a request is retried.
         public var total = Duration.seconds(300)
         public init() {}
     }
@@ -26,13 +26,13 @@ public final class Sender {
         public init() {}
     }
 
-    /// What the outside does for a sender.
+    /// The functions that a sender needs from outside.
     public struct Dependencies {
         public var clock: Clock
         public var wait: (Duration) -> Void
-        /// A number below the given one, by chance.
+        /// Returns a random number below the given one.
         public var chance: (Int64) -> Int64
-        /// A line for a person.
+        /// Shows a line to a person.
         public var say: (String) -> Void
         public init(clock: Clock, wait: @escaping (Duration) -> Void, chance: @escaping (Int64) -> Int64, say: @escaping (String) -> Void) {
             self.clock = clock
@@ -55,7 +55,7 @@ public final class Sender {
         self.dependencies = dependencies
     }
 
-    /// Sends all of an input. `taken` is called after each answer with where the last event that it was about ends, and its line.
+    /// Sends a whole input. After each answer it calls `taken` with the end and the line of the last event that the answer covers.
     public func send(_ input: LineBatches, named name: String, taken: (_ offset: Int, _ line: Int) throws -> Void) throws {
         var batch = LineBatch()
         while true {
@@ -65,7 +65,7 @@ public final class Sender {
                 throw SendFault(message: "\(name): cannot be read: \(error)")
             }
             for line in batch.overlong { reject(name, line, "the line is too long") }
-            // Halves of what was too large, the last to be sent first in line.
+            // The parts that are still to be sent. The next one is at the end. A part that is too large is replaced by its halves.
             var parts = batch.ends.isEmpty ? [] : [batch.ends.indices]
             while let part = parts.popLast() {
                 guard try post(batch, part, name) else {
@@ -79,7 +79,7 @@ public final class Sender {
         }
     }
 
-    /// False: it is too large for one request.
+    /// Sends a part of a batch. Returns false if it is too large for one request.
     private func post(_ batch: LineBatch, _ events: Range<Int>, _ name: String) throws -> Bool {
         switch try answer(batch, events) {
         case .taken(let rejected):
@@ -91,7 +91,7 @@ public final class Sender {
             reject(name, batch.ends[events.lowerBound].line, "\(target) answers \(words)")
             return true
         case .refused(let words): throw SendFault(message: "\(target) \(words)")
-        case .later: preconditionFailure("an answer that asks for patience is no last one")
+        case .later: preconditionFailure("answer(_:_:) never returns .later")
         }
     }
 
@@ -100,7 +100,7 @@ public final class Sender {
         dependencies.say("\(name):\(line): rejected: \(words)")
     }
 
-    /// Sends the events until there is an answer that does not ask for patience.
+    /// Sends the events until there is an answer that does not ask to send them again later.
     private func answer(_ batch: LineBatch, _ events: Range<Int>) throws(SendFault) -> Judgement {
         let body = batch.start(events.lowerBound)..<batch.ends[events.upperBound - 1].at
         let deadline = dependencies.clock.now() + patience.total
@@ -133,7 +133,7 @@ public final class Sender {
         }
     }
 
-    /// Half of the wait is by chance, so that those who were turned away together do not come back together.
+    /// Returns the wait before the next attempt. Half of it is random, so that clients that were refused together do not return together.
     private func backoff(_ attempt: Int) -> Duration {
         let first = max(2, patience.first.nanoseconds)
         let doublings = min(attempt - 1, 40)

@@ -1,22 +1,22 @@
-// Where events are sent to: `http://HOST[:PORT]/PATH`, `https://…` or `unix:/PATH`. It promises that no key can hide in an address,
-// which others see in the list of processes.
+// The address that events are sent to: `http://HOST[:PORT]/PATH`, `https://…` or `unix:/PATH`. It refuses an address that contains a user
+// or a key, since others can see addresses in the list of processes.
 
 public struct Target: Sendable, Equatable, CustomStringConvertible {
     public enum Way: Sendable, Equatable {
         case tcp(host: String, port: String)
         case unix(path: String)
-        /// By libcurl.
+        /// HTTPS, through libcurl.
         case tls
     }
 
-    /// As it was written.
+    /// The address as it was written.
     public var description: String
     public var way: Way
-    /// What the Host header says.
+    /// The value of the Host header.
     public var host: String
-    /// The path and the query that are asked for.
+    /// The path and the query of requests.
     public var path: String
-    /// All of it, for libcurl.
+    /// The complete URL, for libcurl.
     public var url: String
 
     public struct Fault: Error, Equatable {
@@ -25,7 +25,7 @@ public struct Target: Sendable, Equatable, CustomStringConvertible {
     }
 
     static let events = "/v1/events"
-    /// Asks for what became of each event.
+    /// Asks the router for the result of each event.
     static let query = "results=each"
 
     public init(_ text: String) throws(Fault) {
@@ -34,7 +34,7 @@ public struct Target: Sendable, Equatable, CustomStringConvertible {
         }
         description = text
         if let path = Target.rest(of: text, after: "unix:") {
-            // What the system has room for, with the zero behind it.
+            // The system has room for 107 bytes and a final zero.
             guard path.hasPrefix("/"), path.utf8.count <= 107 else {
                 throw Fault("--to unix:PATH must be an absolute path of at most 107 bytes, is '\(text)'")
             }
@@ -50,16 +50,16 @@ public struct Target: Sendable, Equatable, CustomStringConvertible {
         }
         let authority = start.prefix { $0 != "/" && $0 != "?" }
         guard !authority.contains("@") else {
-            throw Fault("--to must hold no key, which others would see in the list of processes; expected --key-file or SWITCHYARD_KEY")
+            throw Fault("--to must not contain a key, since others can see it in the list of processes; use --key-file or SWITCHYARD_KEY")
         }
-        guard let (host, port) = Target.split(authority) else { throw Fault("--to: '\(authority)' is no HOST[:PORT]") }
+        guard let (host, port) = Target.split(authority) else { throw Fault("--to: '\(authority)' is not HOST[:PORT]") }
         self.host = String(authority)
         path = Target.resource(start.dropFirst(authority.count))
         way = isPlain ? .tcp(host: host, port: port ?? "80") : .tls
         url = (isPlain ? "http://" : "https://") + authority + path
     }
 
-    /// Whether what is sent can be read on the way by others.
+    /// True if others on the network can read what is sent.
     public var isExposed: Bool {
         guard case .tcp(let host, _) = way else { return false }
         return host != "localhost" && host != "::1" && !host.hasPrefix("127.")

@@ -1,12 +1,12 @@
-// How a batch gets to a router and an answer back. It promises one answer, or the reason why there is none.
+// Transports a batch to a router and an answer back. Each request gets one answer, or the reason why there is none.
 
-/// What the other side answered.
+/// The answer of the other side.
 public struct Answer: Sendable, Equatable {
     public var status: Int
     public var body: [UInt8]
-    /// How many seconds it asks for patience.
+    /// The number of seconds that the other side asks to wait. It is nil if it gave none.
     public var retryAfter: Int?
-    /// Where it says that it has moved.
+    /// The new address, if the other side says that it has moved.
     public var location: String?
 
     public init(status: Int, body: [UInt8] = [], retryAfter: Int? = nil, location: String? = nil) {
@@ -17,10 +17,10 @@ public struct Answer: Sendable, Equatable {
     }
 }
 
-/// There was no answer. Whether the events were taken is unknown.
+/// There was no answer. It is unknown whether the events were taken.
 public struct TransportFault: Error, Equatable {
     public var message: String
-    /// To be tried again; else it would be the same the next time.
+    /// True if another attempt may succeed.
     public var canPass: Bool
     public init(_ message: String, canPass: Bool = true) {
         self.message = message
@@ -32,11 +32,12 @@ public protocol Transport: AnyObject {
     func post(_ body: UnsafeRawBufferPointer) throws(TransportFault) -> Answer
 }
 
-/// The most of an answer that is read.
+/// The maximum number of bytes that are read of an answer.
 let mostAnswer = 64 << 20
 
 extension Target {
-    /// `key` goes into the Authorization header; `authorities`: a file in PEM that vouches for the other side instead of the system's.
+    /// Makes the transport. `key` goes into the Authorization header. `authorities` is a PEM file of certificate authorities that replaces
+    /// those of the system.
     public func transport(key: String?, authorities: String?) throws(TransportFault) -> any Transport {
         switch way {
         case .tcp, .unix: PlainTransport(self, key: key)
@@ -44,7 +45,7 @@ extension Target {
         }
     }
 
-    /// Names and values.
+    /// Returns the headers of every request, as lines.
     func headers(key: String?) -> [String] {
         var headers = ["Content-Type: application/x-ndjson", "User-Agent: switchyard"]
         if let key { headers.append("Authorization: Bearer \(key)") }

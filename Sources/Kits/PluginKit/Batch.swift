@@ -1,16 +1,16 @@
-// Events for one delivery, in the host's memory. Nothing is copied: what is read here is borrowed until the delivery ends.
+// The events of one delivery, in the host's memory. Nothing is copied: the memory is borrowed until the delivery ends.
 
-/// A batch is never empty-handed: each event is one line of `ndjson`, ended by its newline.
+/// The events of one delivery. Each event is one line of `ndjson`, ended by its newline.
 public struct Batch: ~Copyable, @unchecked Sendable {
-    /// 1 for the first time that these events are tried.
+    /// The number of this attempt. It is 1 for the first attempt to deliver these events.
     public let attempt: Int
-    /// When each event came in, in nanoseconds since 1970.
+    /// The arrival time of each event, in nanoseconds since 1970.
     public let arrivals: UnsafeBufferPointer<Int64>
-    /// All events. The memory is the host's: it must not be kept beyond the delivery.
+    /// All events. The memory belongs to the host: it must not be used after the delivery has ended.
     public let lines: Lines
 
     public var count: Int { lines.count }
-    /// The events as they lie, one a line.
+    /// The bytes of all events, one event per line.
     public var ndjson: UnsafeRawBufferPointer { lines.bytes }
 
     init(_ raw: UnsafePointer<switchyard_batch>) {
@@ -22,7 +22,7 @@ public struct Batch: ~Copyable, @unchecked Sendable {
             ends: UnsafeBufferPointer(start: batch.ends, count: batch.count))
     }
 
-    /// A batch of these lines, for the test of an adapter.
+    /// Calls `body` with a batch of these events, for tests of an adapter.
     public static func with<R>(
         _ events: [String], arrivals: [Int64]? = nil, attempt: UInt32 = 1, _ body: (borrowing Batch) throws -> R
     ) rethrows -> R {
@@ -48,10 +48,10 @@ public struct Batch: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// Whole lines that lie one after the other in borrowed memory.
+/// Whole, consecutive lines in borrowed memory.
 public struct Lines: @unchecked Sendable {
     public let bytes: UnsafeRawBufferPointer
-    /// One past the newline of each line, counted from the beginning of the batch that they are part of.
+    /// The offset one past the newline of each line, counted from the beginning of the batch.
     private let ends: UnsafeBufferPointer<UInt64>
     private let base: Int
 
@@ -68,18 +68,18 @@ public struct Lines: @unchecked Sendable {
     public var count: Int { ends.count }
     public var isEmpty: Bool { ends.isEmpty }
 
-    /// Where a line ends in `bytes`, its newline included.
+    /// Returns the offset of the end of a line in `bytes`, after its newline.
     public func end(of line: Int) -> Int { Int(ends[line]) - base }
 
-    /// Where a line begins in `bytes`.
+    /// Returns the offset of the beginning of a line in `bytes`.
     public func start(of line: Int) -> Int { line == 0 ? 0 : end(of: line - 1) }
 
-    /// A line without its newline.
+    /// Returns a line without its newline.
     public func text(of line: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[start(of: line)..<max(start(of: line), end(of: line) - 1)])
     }
 
-    /// Some of the lines, in the same memory.
+    /// Returns a range of the lines, in the same memory.
     public subscript(range: Range<Int>) -> Lines {
         guard !range.isEmpty else {
             return Lines(bytes: .init(start: nil, count: 0), ends: .init(start: nil, count: 0), base: 0)
@@ -90,7 +90,7 @@ public struct Lines: @unchecked Sendable {
             base: base + span.lowerBound)
     }
 
-    /// How many lines end within the first `size` bytes.
+    /// Returns the number of lines that end within the first `size` bytes.
     public func whole(within size: Int) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -1,4 +1,4 @@
-// The end of a delivery, which comes exactly once: by `finish`, or as unknown when the value is let go.
+// A delivery and its end. It promises that a delivery ends exactly once: by `finish`, or as unknown when the value is destroyed.
 
 /// The answer that the host waits for.
 public struct Completion: ~Copyable, Sendable {
@@ -10,7 +10,7 @@ public struct Completion: ~Copyable, Sendable {
         self.token = token
     }
 
-    deinit { link?.call { $0.complete(token, .unknown("the provider let the delivery go without an answer")) } }
+    deinit { link?.call { $0.complete(token, .unknown("the provider released the delivery without an outcome")) } }
 
     public consuming func finish(_ outcome: Outcome) {
         let link = self.link
@@ -19,7 +19,7 @@ public struct Completion: ~Copyable, Sendable {
     }
 }
 
-/// A batch together with its completion: the borrowed memory can be reached exactly as long as it lasts.
+/// A batch together with its completion. The borrowed memory is reachable exactly as long as this value exists.
 public struct Delivery: ~Copyable, Sendable {
     public let batch: Batch
     private let completion: Completion

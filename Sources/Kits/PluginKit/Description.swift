@@ -1,8 +1,8 @@
-// What a module says of itself, as values that render to the JSON text which `describe` returns.
+// The description of a module, as values that render to the JSON text that `describe` returns.
 
 public struct Description: Sendable {
     public struct Limits: Sendable {
-        /// The most events, and the most bytes, in one batch; nil: no limit.
+        /// The largest number of events and of bytes in one batch. Nil means that there is no limit.
         public var events: Int?
         public var bytes: Int?
         public init(events: Int? = nil, bytes: Int? = nil) {
@@ -11,13 +11,13 @@ public struct Description: Sendable {
         }
     }
 
-    /// What a lane of this module does unless routes.json says otherwise; nil: what the router does by itself.
+    /// The defaults for a lane of this module, which routes.json can override. A value is nil if the router's own default applies.
     public struct Delivery: Sendable {
         public var batchEvents: Int?
         public var batchBytes: String?
         public var batchWait: String?
         public var ordered: Bool?
-        /// How long a call may take; "0s": for ever, for a destination that may rightly keep its writer waiting.
+        /// The longest time that a call may take. "0s" means no limit, for a destination that may legitimately make its writer wait.
         public var deadline: String?
         public init(
             batchEvents: Int? = nil, batchBytes: String? = nil, batchWait: String? = nil, ordered: Bool? = nil, deadline: String? = nil
@@ -30,17 +30,17 @@ public struct Description: Sendable {
         }
     }
 
-    /// `[a-z0-9_-]+`; what routes.json calls the module by.
+    /// The name by which routes.json refers to the module. It matches `[a-z0-9_-]+`.
     public var name: String
     public var version: String
     public var summary: String
     public var settings: KeyValuePairs<String, Schema>
     public var limits: Limits
-    /// The most batches that may be under way at once; more than 1 is for a `ConcurrentProvider`.
+    /// The largest number of batches that may be active at once. More than 1 requires a `ConcurrentProvider`.
     public var concurrency: Int
-    /// Whether the destination can tell by `messageId` that an event comes again; then every event is given one.
+    /// True if the destination recognizes a repeated event by its `messageId`. Then the router gives every event a `messageId`.
     public var deduplicates: Bool
-    /// Whether the provider writes to the router's standard output or standard error by itself; isolated, it then keeps both.
+    /// True if the provider itself writes to the router's standard output or standard error. An isolated provider then keeps both.
     public var writesToStreams: Bool
     public var delivery: Delivery
 
@@ -59,7 +59,7 @@ public struct Description: Sendable {
         self.delivery = delivery
     }
 
-    /// The text of `describe`.
+    /// Returns the JSON text of `describe`.
     public func json(erase: Bool) -> String {
         let batch = JSONText.object([
             ("events", delivery.batchEvents.map { "\($0)" }),
@@ -90,7 +90,7 @@ public struct Description: Sendable {
     }
 }
 
-/// The few forms of JSON that a description needs.
+/// The JSON forms that a description needs.
 enum JSONText {
     static func object(_ members: [(name: String, json: String?)]) -> String {
         "{" + members.compactMap { member in member.json.map { "\(string(member.name)):\($0)" } }.joined(separator: ",") + "}"

@@ -1,17 +1,17 @@
-// An event as the author of an adapter reads it: a member by its keys or by a path, and of it the text, the number or the JSON as it is
-// written. It promises to take every event that the router takes, whatever its numbers, strings, keys, depth and length are: nothing is
-// built, nothing is thrown, and what does not fit into a type of Swift is nil there and can be read as JSON still.
+// An event as the author of an adapter reads it: a member by its keys or by a path, and its value as a text, a number or the original JSON.
+// It promises to accept every event that the router accepts, with any numbers, strings, keys, depth and length. It builds no tree, and
+// reading never throws. A value that does not fit a Swift type is nil for that type, and its JSON is still readable.
 
 internal import Events
 
-/// A value in an event: the event itself, or anything in it. It lies in the memory of its batch and lives as long as that.
+/// A value in an event: the event itself, or any value inside it. It refers to the memory of its batch and is valid as long as that memory.
 public struct EventValue: @unchecked Sendable {
     public enum Kind: Sendable { case object, list, text, number, flag, null }
 
-    /// The value as it is written, without the spaces around it.
+    /// The original text of the value, without the spaces around it.
     public let json: UnsafeRawBufferPointer
 
-    /// `json`: a whole value of valid JSON; spaces around it do no harm.
+    /// `json` is one complete value of valid JSON. Spaces around it are allowed.
     public init(json: UnsafeRawBufferPointer) {
         let start = json.firstIndex { !EventValue.isBlank($0) } ?? json.endIndex
         let last = json.lastIndex { !EventValue.isBlank($0) } ?? start - 1
@@ -31,15 +31,16 @@ public struct EventValue: @unchecked Sendable {
         }
     }
 
-    // MARK: - What lies in it
+    // MARK: - Members and elements
 
-    /// The member with that key, the first one where the key comes twice; nil where there is none, and in everything but an object.
+    /// Returns the member with that key. If the key is duplicated, the first member is returned. The result is nil if there is no such
+    /// member, or if the value is not an object.
     public subscript(key: String) -> EventValue? {
         for (name, value) in members where name.isText(key) { return value }
         return nil
     }
 
-    /// The member that the path leads to.
+    /// Returns the member at the path.
     public subscript(path: EventPath) -> EventValue? {
         var value = self
         for key in path.keys {
@@ -49,41 +50,42 @@ public struct EventValue: @unchecked Sendable {
         return value
     }
 
-    /// The members of an object in the order of the text, also those whose key came before; none of anything else. A key is a text. To go
-    /// through them costs the length of the object, so that all levels of an event cost its length for each.
+    /// The members of an object in the order of the text, including members with a duplicate key. It is empty for any other value. A key is
+    /// always a text. Iterating costs time in proportion to the length of the object, so reading all levels of an event costs its length
+    /// once per level.
     public var members: EventMembers { EventMembers(kind == .object ? json : UnsafeRawBufferPointer(start: nil, count: 0)) }
 
-    /// The elements of a list; none of anything else.
+    /// The elements of a list. It is empty for any other value.
     public var elements: EventElements { EventElements(kind == .list ? json : UnsafeRawBufferPointer(start: nil, count: 0)) }
 
-    // MARK: - What it says
+    // MARK: - Typed values
 
-    /// The text of a string, its escapes resolved. nil for anything else, and for a string that is no text since half of a surrogate pair
-    /// stands alone in it: see `repairedText`.
+    /// The text of a string, with its escapes decoded. It is nil for any other value, and for a string that is not valid text because it
+    /// contains a single half of a surrogate pair: see `repairedText`.
     public var text: String? {
         guard kind == .text else { return nil }
         return Text.withText(body) { text in text.map { String(decoding: $0, as: UTF8.self) } }
     }
 
-    /// The text of a string, with U+FFFD for every half of a surrogate pair that stands alone; nil for anything else.
+    /// The text of a string, with U+FFFD in place of every single half of a surrogate pair. It is nil for any other value.
     public var repairedText: String? {
         guard kind == .text else { return nil }
         return text ?? EventValue.repaired(body)
     }
 
-    /// A number that is whole and fits, however it is written: 3, 3.0 and 30e-1. nil for anything else.
+    /// The integer value of a number that is whole and fits into `Int`, in any notation: 3, 3.0 and 30e-1. It is nil for any other value.
     public var integer: Int? {
         guard kind == .number else { return nil }
         var text = String(decoding: json, as: UTF8.self).utf8[...]
         if let integer = Int(String(text)!) { return integer }
-        // By its digits, since a double rounds: of a number such as 12.50e1 the digits are 1250 and the places -1.
+        // It uses the digits, since a double rounds. For example, 12.50e1 has the digits 1250 and the exponent -1.
         let isNegative = text.first == UInt8(ascii: "-")
         if isNegative { text.removeFirst() }
         let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 | 0x20 == UInt8(ascii: "e") }
         let mantissa = parts[0].split(separator: UInt8(ascii: "."), maxSplits: 1)
         var digits = Array(mantissa.joined())[...].drop { $0 == UInt8(ascii: "0") }
         if digits.isEmpty { return 0 }
-        // An exponent that does not fit makes the number too large, or a fraction.
+        // With an exponent that does not fit, the number is too large or a fraction.
         guard var places = parts.count > 1 ? Int(String(parts[1])!) : 0 else { return nil }
         guard places.magnitude < 1 << 40 else { return nil }
         if mantissa.count > 1 { places -= mantissa[1].count }
@@ -95,20 +97,20 @@ public struct EventValue: @unchecked Sendable {
         return Int((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self) + String(repeating: "0", count: places))
     }
 
-    /// The double that is nearest to a number; nil for one that is too large, such as 1E400, and for anything else.
+    /// The double nearest to a number. It is nil for a number that is too large, such as 1E400, and for any other value.
     public var number: Double? {
         guard kind == .number, let number = Double(String(decoding: json, as: UTF8.self)), number.isFinite else { return nil }
         return number
     }
 
-    /// true or false; nil for anything else.
+    /// The value of true or false. It is nil for any other value.
     public var flag: Bool? { kind == .flag ? json.first == UInt8(ascii: "t") : nil }
 
     public var isNull: Bool { kind == .null }
 
     // MARK: - Strings
 
-    /// What stands between the quotes.
+    /// The bytes between the quotes.
     private var body: UnsafeBufferPointer<UInt8> {
         UnsafeRawBufferPointer(rebasing: json.dropFirst().dropLast()).assumingMemoryBound(to: UInt8.self)
     }
@@ -117,13 +119,13 @@ public struct EventValue: @unchecked Sendable {
         var other = other
         return other.withUTF8 { other in
             let body = body
-            // An escape is never shorter than what it stands for.
+            // An escape is never shorter than the character that it encodes.
             guard body.count >= other.count else { return false }
             return Text.withText(body) { text in text?.elementsEqual(other) ?? false }
         }
     }
 
-    /// Piece by piece: what can be decoded by itself, and a sign for what cannot.
+    /// Decodes a string piece by piece. Each part that cannot be decoded becomes U+FFFD.
     private static func repaired(_ body: UnsafeBufferPointer<UInt8>) -> String {
         var text = ""
         var start = 0
@@ -137,7 +139,7 @@ public struct EventValue: @unchecked Sendable {
                 continue
             }
             let isUnit = i + 6 <= body.count && body[i + 1] == UInt8(ascii: "u")
-            // A unit that is no text by itself may be one with the next.
+            // A unit that is not valid alone may be valid together with the next one.
             let alone = isUnit && piece(i..<i + 6) == nil
             let isPair = alone && i + 12 <= body.count && piece(i..<i + 12) != nil
             if alone, !isPair {
@@ -152,29 +154,29 @@ public struct EventValue: @unchecked Sendable {
     fileprivate static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d }
 }
 
-/// Where a member stands in an event, as in routes.json: `context.app.version`, or `properties["a.b"].c`.
+/// The path of a member in an event, written as in routes.json: `context.app.version`, or `properties["a.b"].c`.
 public struct EventPath: Sendable {
     public let keys: [String]
 
-    /// The member that these keys lead to, one object after the other.
+    /// Makes the path of these keys, from the outermost object to the innermost.
     public init(keys: [String]) { self.keys = keys }
 
-    /// Reads the text of a path; for a setting of an adapter, whose words the fault suits.
+    /// Parses the text of a path. It throws a `SettingsFault`, since the path usually comes from a setting of an adapter.
     public init(_ text: String) throws(SettingsFault) {
         do throws(PathFault) {
             keys = try Path(parsing: text).keys
         } catch {
-            throw SettingsFault("'\(printable(text))' is no path: at byte \(error.offset + 1): \(error.message)")
+            throw SettingsFault("'\(printable(text))' is not a path: at byte \(error.offset + 1): \(error.message)")
         }
     }
 }
 
 extension Batch {
-    /// One of the events, to be read where it lies.
+    /// Returns one of the events, without a copy.
     public func event(_ index: Int) -> EventValue { EventValue(json: lines.text(of: index)) }
 }
 
-/// The members of an object, one after the other.
+/// The members of an object, in order.
 public struct EventMembers: Sequence, IteratorProtocol {
     private var walk: EventWalk
     fileprivate init(_ json: UnsafeRawBufferPointer) { walk = EventWalk(json) }
@@ -185,21 +187,22 @@ public struct EventMembers: Sequence, IteratorProtocol {
     }
 }
 
-/// The elements of a list, one after the other.
+/// The elements of a list, in order.
 public struct EventElements: Sequence, IteratorProtocol {
     private var walk: EventWalk
     fileprivate init(_ json: UnsafeRawBufferPointer) { walk = EventWalk(json) }
     public mutating func next() -> EventValue? { walk.value() }
 }
 
-/// Goes through the text of an object or a list from value to value. The text has been proved; one that has not never leads beyond its end.
+/// Reads the text of an object or a list, value by value. The text has been validated. Even if it is not valid, the walk never reads beyond
+/// its end.
 private struct EventWalk {
     private let json: UnsafeRawBufferPointer
     private var i = 1
 
     init(_ json: UnsafeRawBufferPointer) { self.json = json }
 
-    /// Passes one mark; false where something else stands.
+    /// Skips one punctuation mark. Returns false if the next byte is something else.
     mutating func pass(_ mark: UInt8) -> Bool {
         skipBlanks()
         guard i < json.count, json[i] == mark else { return false }
@@ -207,7 +210,7 @@ private struct EventWalk {
         return true
     }
 
-    /// The next value, and the comma behind it; nil at the end.
+    /// Returns the next value and skips the comma after it. Returns nil at the end.
     mutating func value() -> EventValue? {
         skipBlanks()
         let start = i
@@ -222,7 +225,7 @@ private struct EventWalk {
         while i < json.count, EventValue.isBlank(json[i]) { i += 1 }
     }
 
-    /// Without recursion, since an event may be nested more deeply than a thread has stack.
+    /// It does not recurse, since an event may be nested more deeply than the stack of a thread allows.
     private mutating func skipValue() {
         var depth = 0
         while i < json.count {
@@ -233,7 +236,7 @@ private struct EventWalk {
                 i += 1
                 continue
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // The end of what is walked through.
+                // The end of the object or list.
                 if depth == 0 { return }
                 depth -= 1
                 i += 1

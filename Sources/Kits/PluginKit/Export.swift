@@ -1,18 +1,19 @@
-// Makes the C table of an adapter. It promises that no Swift value crosses the boundary: errors become text, outcomes become C structs.
+// Makes the C table of an adapter. It promises that no Swift value crosses the C interface: errors become text, and outcomes become C
+// structs.
 
 internal import Glibc
 
-/// The table of a provider; called from the one symbol that a module exports.
+/// Returns the table of a provider. The only symbol that a module exports calls it.
 public func export<P: Provider>(_ type: P.Type) -> UnsafePointer<switchyard_plugin> {
     table(of: type) { (settings, link) throws in SequentialInstance(try P(settings: settings, host: Host(link: link)), link) }
 }
 
-/// The table of a provider that has several batches under way.
+/// Returns the table of a provider that handles several batches at once.
 public func export<P: ConcurrentProvider>(_ type: P.Type) -> UnsafePointer<switchyard_plugin> {
     table(of: type) { (settings, link) throws in ConcurrentInstance(try P(settings: settings, host: Host(link: link)), link) }
 }
 
-/// What the host's `instance` pointer leads to.
+/// The object behind the host's `instance` pointer.
 class Instance {
     let adapter: any Adapter
     let link: HostLink
@@ -58,11 +59,11 @@ private struct Exported: @unchecked Sendable {
     let table: UnsafeMutablePointer<switchyard_plugin>
 }
 
-/// A table lives as long as the process, in a global so that leak checkers see it.
+/// All tables. A table lives as long as the process. It is in a global variable, so that leak checkers see it.
 private let exported = Monitor<[Exported]>([])
 
-/// `describe` and `create` carry no context, so each table has a pair that knows only its place. A module needs one;
-/// a test that links several adapters needs a few.
+/// `describe` and `create` get no context, so each table has its own pair of functions, which knows only the table's index. A module needs
+/// one pair. A test that links several adapters needs a few.
 private let describers: [@convention(c) () -> switchyard_bytes] = [
     { describe(0) }, { describe(1) }, { describe(2) }, { describe(3) }, { describe(4) }, { describe(5) }, { describe(6) }, { describe(7) },
 ]
@@ -122,10 +123,10 @@ private func create(
     _ place: Int, _ host: UnsafePointer<switchyard_host>?, _ settings: switchyard_bytes, _ error: UnsafeMutablePointer<CChar>?, _ size: Int
 ) -> UnsafeMutableRawPointer? {
     do {
-        guard let host else { throw SettingsFault("the router lent no host") }
+        guard let host else { throw SettingsFault("the router passed no host") }
         guard host.pointee.abi_version == SWITCHYARD_ABI_VERSION else {
             throw SettingsFault(
-                "the router speaks version \(host.pointee.abi_version) of the plugin interface, the module version \(SWITCHYARD_ABI_VERSION)"
+                "the router has version \(host.pointee.abi_version) of the plugin interface; the module has \(SWITCHYARD_ABI_VERSION)"
             )
         }
         let settings = try Settings(json: UnsafeRawBufferPointer(start: settings.data, count: settings.size))
@@ -137,7 +138,7 @@ private func create(
     }
 }
 
-/// Cut where a character ends; a zero byte inside would end the text early and becomes a space.
+/// Copies the text into the buffer, cut between characters. A zero byte inside it would end the text early, so it becomes a space.
 private func put(_ text: String, into buffer: UnsafeMutableRawBufferPointer) {
     guard buffer.count > 0 else { return }
     let bytes = Array(text.utf8)
@@ -150,10 +151,10 @@ private func put(_ text: String, into buffer: UnsafeMutableRawBufferPointer) {
 private let erase: @convention(c) (UnsafeMutableRawPointer?, switchyard_bytes, UInt64) -> Void = { raw, subjects, token in
     let instance = instance(raw)
     let completion = Completion(link: instance.link, token: token)
-    // The kit reads objects only; the list becomes the one member of one.
+    // The kit parses only objects, so the list becomes the only member of an object.
     let list = String(decoding: UnsafeRawBufferPointer(start: subjects.data, count: subjects.size), as: UTF8.self)
     guard let ids = (try? Settings(json: "{\"subjects\":\(list)}"))?.get("subjects", as: [String].self),
         let eraser = instance.adapter as? any Eraser
-    else { return completion.finish(.rejected("the subjects are not a JSON array of text")) }
+    else { return completion.finish(.rejected("the subjects are not a JSON array of texts")) }
     completion.finish(eraser.erase(subjects: ids))
 }

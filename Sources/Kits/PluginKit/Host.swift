@@ -1,6 +1,6 @@
-// What the router lends an instance. After the instance has ended every call is ignored, so that a late one harms nothing.
+// The functions that the router offers to an instance. After the instance has ended, every call is ignored, so a late call is harmless.
 
-/// The router, as an adapter sees it; it may be used from any thread.
+/// The router, as an adapter sees it. Any thread may use it.
 public struct Host: Sendable {
     public enum Level: Int32, Sendable {
         case debug
@@ -11,21 +11,21 @@ public struct Host: Sendable {
 
     let link: HostLink
 
-    /// A host of closures, for the test of an adapter.
+    /// A host of closures, for tests of an adapter.
     public init(log: @escaping @Sendable (Level, String) -> Void, closed: @escaping @Sendable (String) -> Void) {
         link = HostLink(log: log, closed: closed, complete: { _, _ in })
     }
 
     init(link: HostLink) { self.link = link }
 
-    /// One line for the person who runs the router. Never put event contents or secrets in.
+    /// Logs one line for the operator of the router. Never log event contents or secrets.
     public func log(_ level: Level, _ message: String) { link.call { $0.log(level, message) } }
 
-    /// The destination was found to be gone for good while nothing was being delivered.
+    /// Reports that the destination is permanently gone, while no delivery is active.
     public func closed(_ message: String) { link.call { $0.closed(message) } }
 }
 
-/// The calls into the host, and the end of them: once `end` has returned, none is under way and none will begin.
+/// The calls into the host. After `end` has returned, no call is active and no new call starts.
 final class HostLink: Sendable {
     private struct State {
         var calls = 0
@@ -46,7 +46,7 @@ final class HostLink: Sendable {
         self.complete = complete
     }
 
-    /// Counted instead of locked, so that a callback may call again.
+    /// Calls are counted, not locked, so that a callback may make another call.
     func call(_ body: (HostLink) -> Void) {
         let open = state.withLock { state in
             if !state.ended { state.calls += 1 }

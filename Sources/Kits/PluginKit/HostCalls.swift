@@ -1,7 +1,7 @@
-// The host's C table as closures, and outcomes as the C values that it takes.
+// Wraps the host's C table in closures, and turns outcomes into the C values that the host takes.
 
 extension HostLink {
-    /// The table is copied, since only its functions and its context are needed. An older host may lack the last members.
+    /// Copies the functions and the context of the table, since nothing else of it is needed. An older host may lack the last members.
     convenience init(_ host: UnsafePointer<switchyard_host>) {
         nonisolated(unsafe) let context = host.pointee.context
         let size = Int(host.pointee.struct_size)
@@ -26,7 +26,8 @@ extension String {
 }
 
 extension Outcome {
-    /// The outcome as C values that live until `body` returns: the batch's, and those of its events by rising index.
+    /// Calls `body` with the outcome as C values: the outcome of the batch, and the outcomes of its events by rising index. The values live
+    /// until `body` returns.
     func withC(
         _ body: (UnsafePointer<switchyard_outcome>, UnsafePointer<switchyard_event_outcome>?, Int) -> Void
     ) {
@@ -34,7 +35,7 @@ extension Outcome {
         var exceptions: [(index: Int, outcome: Outcome)] = []
         if case .mixed(let others, let events) = self { (rest, exceptions) = (others, events.sorted { $0.index < $1.index }) }
 
-        // All messages lie in one buffer, so that a single pointer keeps them alive.
+        // All messages are in one buffer, so one pointer keeps all of them alive.
         var messages: [UInt8] = []
         let parts = ([rest] + exceptions.map(\.outcome)).map { outcome in
             let (value, message) = outcome.plain
@@ -68,7 +69,7 @@ extension Outcome {
         case .unknown(let code, let message): return make(SWITCHYARD_UNKNOWN, code, message)
         case .fault(let code, let message): return make(SWITCHYARD_FAULT, code, message)
         case .closed(let message): return make(SWITCHYARD_CLOSED, 0, message)
-        // An event has one outcome; of a mixture in a mixture the rest stands for all.
+        // An event has one outcome. A mixture inside a mixture becomes its `rest`.
         case .mixed(let rest, _): return rest.plain
         }
     }

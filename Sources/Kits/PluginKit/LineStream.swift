@@ -1,12 +1,13 @@
-// Lines to a descriptor that takes nothing back: a pipe, a socket, a terminal, a device.
-// It promises that a line which could only be written in part is continued when it comes again, or at least ended.
+// Writes lines to a descriptor from which written bytes cannot be removed: a pipe, a socket, a terminal or a device. It promises that a
+// line that was written only in part is continued if the same line comes again. If another line comes, the torn line gets a newline first.
+// After EPIPE neither happens, since a pipe loses its content when its reader leaves.
 
 internal import Glibc
 
-/// What a stream asks of the system; tests hand in their own. Both answer a negative errno when they fail.
+/// The system calls of a stream. Tests pass their own. Both return a negative errno when they fail.
 public struct StreamCalls: Sendable {
     public var write: @Sendable (Int32, UnsafeRawBufferPointer) -> Int
-    /// Waits until the descriptor can be written to, for that many milliseconds (-1: for ever); 0: the time is up.
+    /// Waits until the descriptor can be written to, for the given number of milliseconds (-1: forever). Returns 0 if the time is up.
     public var wait: @Sendable (Int32, Int32) -> Int
 
     public init(write: @escaping @Sendable (Int32, UnsafeRawBufferPointer) -> Int, wait: @escaping @Sendable (Int32, Int32) -> Int) {
@@ -27,7 +28,8 @@ public struct StreamCalls: Sendable {
 }
 
 public final class LineStream {
-    /// How far a write came: the lines that are out, and the errno that stopped it (0: nothing did).
+    /// The progress of a write: the number of lines that were written, and the errno that stopped it. The errno is 0 if the write is
+    /// complete.
     public struct Progress: Equatable, Sendable {
         public var lines: Int
         public var error: Int32
@@ -36,10 +38,11 @@ public final class LineStream {
     private let descriptor: Int32
     private let calls: StreamCalls
     private let patience: Int32
-    /// What went out of a line that could not be finished.
+    /// The written part of a line that could not be finished.
     private var torn: [UInt8] = []
 
-    /// `patience`: how many milliseconds a stream that takes nothing is waited for (-1: for ever); then EAGAIN stops the write.
+    /// `patience` is the number of milliseconds to wait for a stream that accepts nothing (-1: forever). After that, the write stops with
+    /// EAGAIN.
     public init(descriptor: Int32, patience: Int32 = -1, calls: StreamCalls = .system) {
         self.descriptor = descriptor
         self.calls = calls
@@ -60,7 +63,7 @@ public final class LineStream {
         let (end, error) = write(lines.bytes, from: offset)
         guard error != 0 else { return Progress(lines: lines.count, error: 0) }
         let whole = lines.whole(within: end)
-        // With its reader a pipe loses what was in it: the next reader sees no half line.
+        // When the reader of a pipe leaves, the pipe loses its content, so the next reader does not see the torn line.
         if whole < lines.count, error != EPIPE { torn = Array(lines.bytes[lines.start(of: whole)..<end]) }
         return Progress(lines: whole, error: error)
     }
@@ -81,5 +84,5 @@ public final class LineStream {
     }
 }
 
-/// The system's words for an errno.
+/// Returns the system's message for an errno.
 public func systemWords(_ error: Int32) -> String { String(cString: strerror(error)) }

@@ -1,4 +1,4 @@
-// What the author of an adapter writes: one type, and one line that exports it (see Export.swift).
+// The protocols of an adapter. Its author writes one type, and one line that exports the type (see Export.swift).
 //
 //     public import PluginKit
 //
@@ -13,19 +13,20 @@
 @_exported public import CSwitchyardPlugin
 @_exported public import Platform
 
-/// What every adapter has. The host makes one instance for each provider in routes.json.
+/// The requirements of every adapter. The host makes one instance for each provider in routes.json.
 public protocol Adapter: AnyObject, SendableMetatype {
-    /// Name, version, settings and limits; the host checks routes.json against it before it makes an instance.
+    /// The name, version, settings and limits. The host checks routes.json against it before it makes an instance.
     static var description: Description { get }
 
-    /// `settings` have been checked against the description, and defaults are filled in. What the description cannot say is
-    /// judged here. `switchyard check` makes an instance too and closes it at once: nothing is connected, opened or written yet.
+    /// Makes an instance. The host has checked `settings` against the description and has filled in the defaults. The initializer checks
+    /// the rules that the description cannot express. `switchyard check` also makes an instance and closes it at once, so the initializer
+    /// must not connect, open or write anything.
     init(settings: Settings, host: Host) throws
 
-    /// Opens anew what was moved away (SIGHUP). The default has nothing to do. It may be called while a delivery is under way.
+    /// Reopens files that were moved away (SIGHUP). The default does nothing. The host may call it while a delivery is active.
     func reopen()
 
-    /// Ends the adapter; after it nothing is called. The default has nothing to do.
+    /// Ends the adapter. The host makes no call after it. The default does nothing.
     func close()
 }
 
@@ -34,12 +35,12 @@ extension Adapter {
     public func close() {}
 }
 
-/// A destination that takes one batch at a time. It is called from one thread at a time.
+/// A destination that takes one batch at a time. The host calls it from one thread at a time.
 public protocol Provider: Adapter {
-    /// Delivers a batch and says what became of it. It may block; the host keeps other providers going.
+    /// Delivers a batch and returns its outcome. It may block: the host keeps the other providers running.
     func deliver(_ batch: borrowing Batch) -> Outcome
 
-    /// Everything delivered so far is to be where it belongs. The default has nothing to do.
+    /// Writes everything delivered so far to its final place. The default does nothing.
     func flush() -> Outcome
 }
 
@@ -47,12 +48,12 @@ extension Provider {
     public func flush() -> Outcome { .delivered }
 }
 
-/// A destination that has several batches under way: `deliver` begins, and the delivery is finished later from any thread.
+/// A destination that handles several batches at once. `deliver` starts a delivery, and any thread finishes it later.
 public protocol ConcurrentProvider: Adapter, Sendable {
-    /// Takes the delivery over. One that is let go without `finish` counts as unknown, and is sent again.
+    /// Takes ownership of the delivery. A delivery that is destroyed without `finish` counts as unknown, and is sent again.
     func deliver(_ delivery: consuming Delivery)
 
-    /// Everything delivered so far is to be where it belongs. The default has nothing to do.
+    /// Writes everything delivered so far to its final place. The default does nothing.
     func flush(_ completion: consuming Completion)
 }
 
@@ -60,35 +61,36 @@ extension ConcurrentProvider {
     public func flush(_ completion: consuming Completion) { completion.finish(.delivered) }
 }
 
-/// A destination that can forget people; conforming to it is what announces the capability.
+/// A destination that can erase the data of subjects. Conformance to this protocol announces the capability.
 public protocol Eraser: Adapter {
     func erase(subjects: [String]) -> Outcome
 }
 
-/// What became of a batch.
+/// The outcome of a batch.
 public enum Outcome: Sendable {
     case delivered
-    /// Refused for good; a whole batch is halved by the host until the bad event stands alone.
+    /// The destination refuses the events permanently. If the whole batch is refused, the host halves it until the bad event is alone.
     case rejected(code: Int = 0, String)
-    /// To be sent again, after that many milliseconds if the provider named a time. Of a whole batch the time is the destination's: the
-    /// host delivers nothing before it is over. Of single events, in `mixed`, only these wait for it.
+    /// The host sends the events again, after `afterMilliseconds` if the provider gave a time. For a whole batch the time applies to the
+    /// destination: the host delivers nothing until it has passed. For single events in `mixed`, only these events wait.
     case retry(code: Int = 0, String, afterMilliseconds: UInt64? = nil)
-    /// It may have been delivered; it is sent again with the same ids.
+    /// The events may have been delivered. The host sends them again with the same ids.
     case unknown(code: Int = 0, String)
-    /// The configuration is at fault, not the events: they are kept and the host probes until it is mended.
+    /// The configuration is wrong, not the events. The host keeps the events and probes until the configuration is corrected.
     case fault(code: Int = 0, String)
-    /// The destination is gone for good.
+    /// The destination is permanently gone.
     case closed(String)
-    /// The events at these indices fared otherwise than the rest, which is treated as any batch. `rest` may name no event at all.
+    /// The events at these indices have their own outcomes. `rest` is the outcome of all other events, and the host treats it as the
+    /// outcome of any batch. `rest` may apply to no event at all.
     indirect case mixed(rest: Outcome, events: [(index: Int, outcome: Outcome)])
 
-    /// The first `count` events arrived; the rest shares the given fate.
+    /// Returns an outcome in which the first `count` events are delivered, and `rest` applies to the others.
     public static func partly(delivered count: Int, rest: Outcome) -> Outcome {
         count == 0 ? rest : .mixed(rest: rest, events: (0..<count).map { ($0, .delivered) })
     }
 }
 
-/// Why an instance could not be made; the text reaches the person who runs the router.
+/// The reason why an instance could not be made. The operator of the router sees the text.
 public struct SettingsFault: Error, CustomStringConvertible {
     public let description: String
     public init(_ description: String) { self.description = description }

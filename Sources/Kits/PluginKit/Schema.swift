@@ -1,5 +1,5 @@
-// The schema of one setting: the subset of JSON Schema that the host checks and `switchyard providers` prints.
-// Its first argument is the sentence that a person reads there.
+// The schema of one setting: the subset of JSON Schema that the host checks and that `switchyard providers` prints. The first argument of
+// each function is the description that `switchyard providers` shows.
 
 public struct Schema: Sendable {
     let json: String
@@ -10,10 +10,10 @@ public struct Schema: Sendable {
         self.isRequired = required
     }
 
-    /// The same setting, which must be there.
+    /// The same setting, but required.
     public var required: Schema { Schema(json, required: true) }
 
-    /// `pattern` is an extended regular expression that the whole text must match.
+    /// A text. `pattern` is an extended regular expression that must match the whole text.
     public static func text(_ about: String, default fallback: String? = nil, pattern: String? = nil) -> Schema {
         make("string", about, fallback.map(JSONText.string), [("pattern", pattern.map(JSONText.string))])
     }
@@ -22,12 +22,12 @@ public struct Schema: Sendable {
         make("string", about, fallback.map(JSONText.string), [("enum", JSONText.list(values.map(JSONText.string)))])
     }
 
-    /// Written with a unit (16MB, 512KiB); the instance gets the number of bytes.
+    /// A size with a unit (16MB, 512KiB). The instance gets the number of bytes.
     public static func size(_ about: String, default fallback: String? = nil) -> Schema {
         make("string", about, fallback.map(JSONText.string), [("format", "\"size\"")])
     }
 
-    /// Written with a unit (500ms, 24h); the instance gets the number of milliseconds.
+    /// A duration with a unit (500ms, 24h). The instance gets the number of milliseconds.
     public static func duration(_ about: String, default fallback: String? = nil) -> Schema {
         make("string", about, fallback.map(JSONText.string), [("format", "\"duration\"")])
     }
@@ -48,7 +48,7 @@ public struct Schema: Sendable {
         make("array", about, nil, [("items", element.json)])
     }
 
-    /// `others` is the schema of members that are not listed; nil: there may be none.
+    /// An object. `others` is the schema of members that are not listed. If it is nil, other members are not allowed.
     public static func object(_ about: String, _ members: KeyValuePairs<String, Schema>, others: Schema? = nil) -> Schema {
         let required = members.filter { $0.value.isRequired }.map { JSONText.string($0.key) }
         return make(

@@ -1,10 +1,10 @@
-// The settings of one instance: what routes.json says, checked by the host, read by type. Events are read by `EventValue`, which takes all
-// that an event may hold.
+// The settings of one instance, from routes.json and checked by the host, read by type. It is not for events: use `EventValue`, which
+// accepts everything that an event may contain.
 
 internal import CJansson
 internal import Glibc
 
-/// An object of settings. Sizes are numbers of bytes, durations are numbers of milliseconds.
+/// An object of settings. Sizes are in bytes, and durations are in milliseconds.
 public struct Settings: Sendable {
     public indirect enum Value: Sendable {
         case null
@@ -18,7 +18,7 @@ public struct Settings: Sendable {
 
     private let members: [(name: String, value: Value)]
 
-    /// Reads a JSON object; the host hands one over, and so does the test of an adapter.
+    /// Parses a JSON object. The host passes one, and so does a test of an adapter.
     public init(json: String) throws(SettingsFault) {
         self = try Array(json.utf8).withUnsafeBufferPointer { (text) throws(SettingsFault) in
             try Settings(json: UnsafeRawBufferPointer(text))
@@ -26,8 +26,8 @@ public struct Settings: Sendable {
     }
 
     init(json: UnsafeRawBufferPointer) throws(SettingsFault) {
-        // Jansson passes over a NUL that stands behind a number.
-        guard !json.contains(0) else { throw SettingsFault("the settings are not a JSON object: a NUL byte stands in them") }
+        // Jansson ignores a NUL byte after a number.
+        guard !json.contains(0) else { throw SettingsFault("the settings are not a JSON object: they contain a NUL byte") }
         var error = json_error_t()
         guard let root = json_loadb(json.baseAddress, json.count, size_t(JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES), &error) else {
             let text = withUnsafeBytes(of: error.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
@@ -62,22 +62,22 @@ public struct Settings: Sendable {
         }
     }
 
-    /// The names of the members, in the order of the text; for objects whose members are free.
+    /// The names of the members, in the order of the text. It serves objects with free member names.
     public var names: [String] { members.map(\.name) }
 
-    /// The setting, or nil when it is absent: `settings.get("keep") ?? 7`.
+    /// Returns the setting, or nil if it is absent or has another type: `settings.get("keep") ?? 7`.
     public func get<T: SettingValue>(_ name: String, as type: T.Type = T.self) -> T? {
         members.first { $0.name == name }.flatMap { T(setting: $0.value) }
     }
 
-    /// A setting that the description calls required or gives a default.
+    /// Returns a setting that the description marks as required or gives a default. Throws if it is absent or has another type.
     public func require<T: SettingValue>(_ name: String, as type: T.Type = T.self) throws(SettingsFault) -> T {
         guard let value = get(name, as: type) else { throw SettingsFault("'\(name)' is missing, or not what the description says") }
         return value
     }
 }
 
-/// What a setting can be read as. An enum of text becomes one by conforming.
+/// A type as which a setting can be read. An enum with text values conforms without further code.
 public protocol SettingValue {
     init?(setting: Settings.Value)
 }

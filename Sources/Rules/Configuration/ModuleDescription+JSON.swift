@@ -1,4 +1,4 @@
-// Reads what a module's `describe` returned. A module is code of others: whatever it says is checked like a file.
+// Reads a module's description. A module is foreign code, so its description is checked like a file.
 
 internal import Document
 public import Plans
@@ -6,7 +6,7 @@ public import Plans
 extension ModuleDescription {
     static let mostBytes = 1_000_000
 
-    /// Reads what a module's `describe` returned.
+    /// Reads the JSON that a module's `describe` returned. Throws if any part of it is invalid.
     public init(json: String) throws(ModuleFault) {
         let bytes = Array(json.utf8)
         guard bytes.count <= ModuleDescription.mostBytes else { throw ModuleFault("its description is larger than 1MB") }
@@ -28,17 +28,19 @@ extension ModuleDescription {
             throw ModuleFault(
                 "its description is broken: " + Words.visible(faults.prefix(most).map(\.message).joined(separator: "; ")) + more)
         }
-        self.init(name: draft.name, version: draft.version, summary: draft.summary, settings: .object(settings))
-        limits = draft.limits
-        concurrency = draft.capabilities.concurrency
-        canErase = draft.capabilities.erase
-        deduplicates = draft.capabilities.deduplicates
-        writesToStreams = draft.capabilities.streams
-        delivery = draft.delivery
+        // The members are set in a copy. Set after a delegation to an initializer of another module, they leak (Swift 6.3).
+        var description = ModuleDescription(name: draft.name, version: draft.version, summary: draft.summary, settings: .object(settings))
+        description.limits = draft.limits
+        description.concurrency = draft.capabilities.concurrency
+        description.canErase = draft.capabilities.erase
+        description.deduplicates = draft.capabilities.deduplicates
+        description.writesToStreams = draft.capabilities.streams
+        description.delivery = draft.delivery
+        self = description
     }
 }
 
-/// A description refers to no other module.
+/// An empty catalog, since a description refers to no other module.
 private struct NoModules: ModuleCatalog {
     func description(of module: String) -> ModuleDescription? { nil }
     var names: [String] { [] }
@@ -67,7 +69,7 @@ enum DescriptionForm {
         [
             Member("name", name, required: true, "The name that routes.json uses.", into: \.name),
             Member("version", text, required: true, "The version of the module.", into: \.version),
-            Member("summary", text, "What it does, in a line.", into: \.summary),
+            Member("summary", text, "What it does, in one line.", into: \.summary),
             Member("settings", SchemaForms.settings, required: true, "A JSON Schema of its settings.", into: \.settings),
             Member("limits", limits, "The most that a batch may hold.", into: \.limits),
             Member("capabilities", capabilities, "What it can do.", into: \.capabilities),
@@ -89,7 +91,7 @@ enum DescriptionForm {
         return nil
     }
 
-    /// Text that is printed.
+    /// A text that is printed in one line.
     static let text = Form<String>(#"{"type":"string"}"#) { node, reading in
         guard let text = Forms.string.read(node, reading) else { return nil }
         if text.value.utf8.count <= 4000, text.value == Words.visible(text.value) { return text.value }
@@ -109,9 +111,9 @@ enum DescriptionForm {
         [
             Member("erase", Forms.boolean, "Whether it can erase a subject.", into: \.erase),
             Member(
-                "deduplicates", Forms.boolean, "Whether the destination can tell by its messageId that an event comes again.",
+                "deduplicates", Forms.boolean, "Whether the destination recognizes a repeated event by its messageId.",
                 into: \.deduplicates),
-            Member("concurrency", Forms.integer(1...1024), "Batches under way at once.", into: \.concurrency),
-            Member("streams", Forms.boolean, "Whether it writes to standard output or standard error by itself.", into: \.streams),
+            Member("concurrency", Forms.integer(1...1024), "The most batches that are sent at once.", into: \.concurrency),
+            Member("streams", Forms.boolean, "Whether it writes to standard output or standard error itself.", into: \.streams),
         ])
 }

@@ -1,4 +1,4 @@
-// An anchored extended regular expression (POSIX), as module descriptions use them. By bytes, without a locale.
+// Anchored extended regular expressions (POSIX), as module descriptions use them. They match bytes, without a locale.
 
 internal import Document
 internal import Glibc
@@ -6,7 +6,7 @@ internal import Glibc
 enum Pattern {
     static let longest = 256
 
-    /// Why the text is no pattern; nil when it is one.
+    /// Returns what the text must be, or nil if it is a valid pattern.
     static func fault(_ text: String) -> String? {
         if text.utf8.count > longest { return "a pattern of at most \(longest) bytes" }
         if mostRepeats(text.utf8) > 1000 { return "a pattern that repeats at most 1000 times, nested repeats multiplied" }
@@ -20,7 +20,7 @@ enum Pattern {
     }
 
     static func matches(_ pattern: String, _ text: String) -> Bool {
-        // regexec would stop at a NUL and judge only what stands before it.
+        // regexec would stop at a NUL and match only the text before it.
         if text.utf8.contains(0) { return false }
         var expression = regex_t()
         guard regcomp(&expression, "^(\(pattern))$", REG_EXTENDED | REG_NOSUB) == 0 else { return false }
@@ -28,7 +28,7 @@ enum Pattern {
         return regexec(&expression, text, 0, nil, 0) == 0
     }
 
-    /// The bounds in braces, multiplied: what the library would unfold in memory.
+    /// Returns the product of the bounds in braces: the library would expand so many copies in memory.
     private static func mostRepeats(_ text: String.UTF8View) -> Int {
         var product = 1
         var number: Int?

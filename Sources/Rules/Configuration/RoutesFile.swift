@@ -1,10 +1,10 @@
-// Reads routes.json: text in, a plan or every fault out.
+// Reads routes.json. It returns a plan, or it throws the faults of the whole file at once.
 
 public import Document
 public import Plans
 
 extension Plan {
-    /// Names of routes are for people only: they are masked once and for all.
+    /// Sets the hidden texts, and masks the names of routes once: these names are only for people.
     fileprivate mutating func hide(_ texts: [String]) {
         hidden = HiddenTexts(texts, exceptInside: Set(providers.flatMap { [$0.name, $0.plugin] }))
         for route in routes.indices { routes[route].name = hidden.masked(routes[route].name) }
@@ -12,12 +12,12 @@ extension Plan {
 }
 
 public struct RoutesFile {
-    /// The most bytes that are read of a file; a larger one is refused.
+    /// The most bytes of a file. A larger file is refused.
     public static let largest = Syntax.largest
 
-    /// What `${env:NAME}` resolves to; nil when it is unset.
+    /// Returns the value of `${env:NAME}`, or nil if it is not set.
     public var environment: (String) -> String?
-    /// What `${file:PATH}` resolves to, or the system's words why not.
+    /// Returns the contents for `${file:PATH}`, or why the system cannot read the file.
     public var contents: (String) -> Result<[UInt8], PlaceholderFault>
     public var catalog: any ModuleCatalog
 
@@ -30,7 +30,7 @@ public struct RoutesFile {
         self.catalog = catalog
     }
 
-    /// `file` is the name that faults carry.
+    /// Reads the text of a file. `file` is the name of the file in the faults.
     public func read(_ text: [UInt8], file: String) throws(ConfigurationFaults) -> Plan {
         let source = Source(text)
         let placeholders = Placeholders(environment: environment, contents: contents)

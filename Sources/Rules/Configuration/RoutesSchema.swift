@@ -1,11 +1,11 @@
-// The JSON Schema of routes.json, for editors: put together from the forms that read the file and from what the installed modules
-// say of their settings. What it refuses, `check` refuses; what only one who knows all of the file can judge, it leaves to `check`.
+// The JSON Schema of routes.json, for editors. It is built from the forms that read the file and from the settings that installed modules
+// describe. `check` refuses everything that the schema refuses. Rules that compare parts of the file may be left to `check`.
 
 internal import Document
 public import Plans
 
 extension RoutesFile {
-    /// JSON Schema 2020-12, one object without spaces.
+    /// Returns a JSON Schema (2020-12): one object without spaces between its tokens.
     public static func schema(for modules: [ModuleDescription]) -> String {
         let root = JSONText.list([coverage])
         let definitions =
@@ -15,7 +15,7 @@ extension RoutesFile {
             + RootForm.root.schema.dropFirst().dropLast() + ",\"allOf\":\(root),\"$defs\":\(JSONText.object(definitions))}"
     }
 
-    /// With a consent section every route is covered, by its own key or by the default; without one none may speak of it.
+    /// With a consent section, every route needs its own `consent` or the default of the section. Without one, no route may have `consent`.
     private static let coverage =
         #"{"if":{"required":["consent"]},"#
         + #""then":{"if":{"properties":{"consent":{"required":["default"]}}},"else":{"properties":{"routes":{"items":{"required":["consent"]}}}}},"#
@@ -23,7 +23,7 @@ extension RoutesFile {
 
     private static func definition(of module: ModuleDescription) -> String { "provider-\(module.name)" }
 
-    /// Any provider: its module decides what else it may have.
+    /// Returns the schema of any provider. Its module decides which other keys it may have.
     private static func provider(_ modules: [ModuleDescription]) -> String {
         let plugin = modules.isEmpty ? SchemaParts.pattern("^[a-z0-9_-]+$") : SchemaParts.choice(modules.map(\.name))
         let choices = modules.map { module in
@@ -37,7 +37,7 @@ extension RoutesFile {
             + (choices.isEmpty ? "}" : ",\"allOf\":\(JSONText.list(choices))}")
     }
 
-    /// A provider of one module: the module's settings beside the router's own keys.
+    /// Returns the schema of a provider of one module: the module's settings and the router's own keys.
     private static func provider(_ module: ModuleDescription) -> String {
         guard case .object(var rules) = module.settings else { return "{}" }
         if rules.about.isEmpty { rules.about = module.summary }
@@ -51,7 +51,7 @@ extension RoutesFile {
 }
 
 extension SettingsSchema {
-    /// As the file may write it: sizes and times with their units, placeholders unresolved.
+    /// The JSON Schema of the settings as the file writes them: sizes and times with units, and placeholders not resolved.
     fileprivate var schema: String {
         switch self {
         case .string(let rules): rules.schema
@@ -78,7 +78,7 @@ extension SettingsSchema.StringRules {
             case .plain where !oneOf.isEmpty: SchemaParts.choice(oneOf)
             case .plain:
                 pattern.flatMap(Pattern.portable).map {
-                    // The module's pattern judges bytes, a schema's characters: they agree on what is printable ASCII.
+                    // The module's pattern matches bytes, a schema's pattern characters. They agree only on printable ASCII.
                     SchemaParts.orPlaceholder(SchemaParts.anyOf([SchemaParts.pattern($0), SchemaParts.pattern("[^ -~]")]))
                 } ?? SchemaParts.text
             }
@@ -99,9 +99,9 @@ extension SettingsSchema.NumberRules {
 }
 
 extension SettingsSchema.ObjectRules {
-    /// `others` are keys that are not the module's.
+    /// Returns the schema of the object. `others` are keys that do not belong to the module.
     fileprivate func schema(beside others: [(name: String, json: String)]) -> String {
-        // What has a default may be left out.
+        // A member with a default may be left out.
         let required = members.filter { $0.required && !$0.schema.hasFallback }.map(\.name)
         return SettingsSchema.described(
             [
@@ -125,19 +125,19 @@ extension SettingsSchema {
 }
 
 extension Pattern {
-    /// The pattern in the dialect of JSON Schema, anchored; nil when the two dialects may read it differently.
+    /// Returns the pattern in the dialect of JSON Schema, anchored. Returns nil if the two dialects may read it differently.
     fileprivate static func portable(_ pattern: String) -> String? {
         var isInBrackets = false
         var before: UInt8 = 0
         for byte in pattern.utf8 {
             switch byte {
-            // A class such as [:alpha:], a bracket that is a member, and a backslash among the members.
+            // The dialects differ on these inside brackets: a class such as [:alpha:], a bracket, and a backslash.
             case UInt8(ascii: "["), UInt8(ascii: "\\"): if isInBrackets { return nil }
             case UInt8(ascii: "]"): if isInBrackets, before == UInt8(ascii: "[") || before == UInt8(ascii: "^") { return nil }
             case 0..<0x20, 0x7f...: return nil
             default: break
             }
-            // An escape of a letter or a digit has a meaning of its own in either.
+            // An escaped letter or digit has a different meaning in each dialect.
             if before == UInt8(ascii: "\\"), byte >= 0x30 && byte <= 0x39 || byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7a { return nil }
             if before != UInt8(ascii: "\\") {
                 if byte == UInt8(ascii: "[") { isInBrackets = true }

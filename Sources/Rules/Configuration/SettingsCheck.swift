@@ -1,5 +1,5 @@
-// Checks a provider's own settings against what its module describes, and writes them as the module gets them:
-// one JSON object, defaults filled in, sizes in bytes, times in milliseconds.
+// Checks a provider's own settings against the schema in its module's description. It writes them as the module gets them: one JSON object
+// with defaults filled in, sizes in bytes, and times in milliseconds.
 
 internal import Document
 internal import Plans
@@ -7,7 +7,7 @@ internal import Plans
 struct SettingsCheck {
     var reading: Reading
 
-    /// The value as JSON; nil when it is at fault, which the reading then knows.
+    /// Returns the value as JSON. Returns nil if the value is invalid; then the reading has the fault.
     func value(_ node: Node, _ schema: SettingsSchema) -> String? {
         switch schema {
         case .string(let rules): string(node, rules)
@@ -60,7 +60,7 @@ struct SettingsCheck {
         return values.count == items.count ? JSONText.list(values) : nil
     }
 
-    /// `others` are keys that are known here but not the module's.
+    /// Returns the object as JSON, or nil if it is invalid. `others` are keys that are known here but do not belong to the module.
     func object(_ node: Node, _ rules: SettingsSchema.ObjectRules, alsoKnown others: [String] = []) -> String? {
         guard let entries = node.entries else {
             reading.refuseType(node, "an object")
@@ -89,7 +89,7 @@ struct SettingsCheck {
         return isWhole ? JSONText.object(members) : nil
     }
 
-    /// The default, as the module gets it.
+    /// Returns the default as the module gets it. Returns nil if there is none.
     private static func fallback(of schema: SettingsSchema) -> String? {
         switch schema {
         case .string(let rules):
@@ -105,12 +105,12 @@ struct SettingsCheck {
         }
     }
 
-    /// What a value that is no such number must be: one that is too large is told why it is none.
+    /// Returns what the value must be. For a number that is too large the text says why it is refused.
     private static func kind(of node: Node, _ rules: SettingsSchema.NumberRules) -> String {
         let must = rules.integer ? "a whole number" : "a number"
         guard case .number(let text) = node.value else { return must }
         let isWhole = text.utf8.allSatisfy { Lexer.isDigit($0) || $0 == UInt8(ascii: "-") }
-        return rules.integer && !isWhole ? must : must + " that 64 bits hold"
+        return rules.integer && !isWhole ? must : must + " that fits in 64 bits"
     }
 
     private static func number(_ value: Double) -> String {

@@ -1,5 +1,4 @@
-// Reads the JSON Schema of a module's settings. A keyword that is not known here is a fault: to accept it and not to
-// check it would promise what is not kept.
+// Reads the JSON Schema of a module's settings. An unknown keyword is a fault: if it were accepted, nothing would check it.
 
 internal import Document
 internal import Plans
@@ -50,12 +49,12 @@ enum SchemaForms {
             Member("format", format, "How it is written.", into: \.format),
             Member("enum", Forms.list("strings", of: plain, most: 1000), "The choices.", into: \.oneOf),
             Member("pattern", pattern, "An anchored extended regular expression.", into: \.pattern),
-            Member("default", plain, "What holds when it is left out.", into: \.fallback),
+            Member("default", plain, "The value when it is left out.", into: \.fallback),
         ], called: "keyword"
     ).then { rules, node, reading -> SettingsSchema.StringRules? in
         guard rules.format == .plain else {
             for name in ["enum", "pattern"] where node[name] != nil {
-                reading.fault(node, at: node[name]?.offset, "\(Words.quoted(name)) does not go with a format")
+                reading.fault(node, at: node[name]?.offset, "\(Words.quoted(name)) cannot be used together with 'format'")
             }
             checkDefault(node, .string(rules), reading)
             return rules
@@ -90,9 +89,9 @@ enum SchemaForms {
         [
             type(),
             Member("description", DescriptionForm.text, "What it is for.", into: \.about),
-            Member("minimum", double, "The least.", into: \.minimum),
-            Member("maximum", double, "The most.", into: \.maximum),
-            Member("default", double, "What holds when it is left out.", into: \.fallback),
+            Member("minimum", double, "The smallest value.", into: \.minimum),
+            Member("maximum", double, "The largest value.", into: \.maximum),
+            Member("default", double, "The value when it is left out.", into: \.fallback),
         ], called: "keyword"
     ).then { rules, node, reading -> SettingsSchema.NumberRules? in
         var rules = rules
@@ -109,7 +108,7 @@ enum SchemaForms {
         [
             type(),
             Member("description", DescriptionForm.text, "What it is for.", into: \.about),
-            Member("default", Forms.boolean, "What holds when it is left out.", into: \.fallback),
+            Member("default", Forms.boolean, "The value when it is left out.", into: \.fallback),
         ], called: "keyword")
 
     // MARK: - Lists and objects
@@ -119,7 +118,7 @@ enum SchemaForms {
         var items: SettingsSchema?
     }
 
-    /// `any` refers to this, so that this refers to it only when it reads.
+    /// Refers to `any` only when it reads, since `any` itself refers to this form.
     private static let nested: Form<SettingsSchema> = Form(#"{"type":"object"}"#) { node, reading in any.read(node, reading) }
 
     private static let list = Form<ListRules>.object(
@@ -127,7 +126,7 @@ enum SchemaForms {
         [
             type(),
             Member("description", DescriptionForm.text, "What it is for.", into: \.about),
-            Member("items", nested, required: true, "What it lists.", into: \.items),
+            Member("items", nested, required: true, "The schema of its items.", into: \.items),
         ], called: "keyword")
 
     private static let others = Form<SettingsSchema?>(#"{"type":["boolean","object"]}"#) { node, reading in
@@ -163,7 +162,7 @@ enum SchemaForms {
             Member("description", DescriptionForm.text, "What it is for.", into: \.about),
             Member("properties", properties, "Its members.", into: \.properties),
             Member("required", Forms.list("names", of: plain, least: 0), "The members that must be there.", into: \.required),
-            Member("additionalProperties", others, "What other members may be.", into: \.others),
+            Member("additionalProperties", others, "The schema of other members, or false.", into: \.others),
         ], called: "keyword"
     ).then { draft, node, reading -> SettingsSchema.ObjectRules? in
         let names = node["properties"]?.entries?.map(\.key.name) ?? []
@@ -178,7 +177,7 @@ enum SchemaForms {
         return rules
     }
 
-    /// A default is held to its own rules.
+    /// Checks a default against the rules of its own schema.
     private static func checkDefault(_ node: Node, _ schema: SettingsSchema, _ reading: Reading) {
         guard let fallback = node["default"], fallback.text != nil || fallback.kind == "a number" else { return }
         _ = SettingsCheck(reading: reading).value(fallback, schema)

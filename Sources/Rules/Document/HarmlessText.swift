@@ -1,4 +1,4 @@
-// Text of others in one line, with everything escaped that could move a cursor, colour a terminal or turn the direction of writing.
+// Writes foreign text in one line. It escapes every character that could move a cursor, colour a terminal or change the direction of text.
 
 public enum HarmlessText {
     public static func escaped(_ text: String) -> String {

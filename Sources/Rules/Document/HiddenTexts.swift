@@ -1,21 +1,22 @@
-// What came into a plan from the environment or from files. Who shows an event, a plan or the words of a module asks here
-// first, and shows no such text.
+// The texts that came into a plan from the environment or from files. Code that shows an event, a plan or the words of a module masks
+// these texts here first.
 
 public struct HiddenTexts: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// What stands for a hidden text.
+    /// The text that is shown in place of a hidden text.
     public static let mask = "(secret)"
-    /// A shorter text is hidden where it stands alone, but not inside other text: it would be found in half of all words.
+    /// The least bytes of a text that is hidden inside other text. A shorter text would occur in too many words, so it is hidden only if it
+    /// is the whole text.
     public static let leastInside = 4
-    /// As much must be left of a text that is hidden piece by piece.
+    /// The least bytes of a piece of a text that is hidden piece by piece.
     private static let leastPiece = 8
 
-    /// By their bytes: what looks alike may be another text.
+    /// The texts as bytes: strings that look alike may be different texts.
     private let texts: Set<[UInt8]>
-    /// What is hidden inside other text, by its first byte, the longest first.
+    /// The forms that are hidden inside other text, by their first byte. The longest form is first.
     private var inside: [UInt8: [[UInt8]]] = [:]
 
-    /// An empty text hides nothing. `names` are shown inside other text, though a text came from outside that equals them: they are
-    /// names of things, and a message that does not say what it is about helps nobody.
+    /// An empty text hides nothing. `names` stay visible inside other text, even if a hidden text equals one of them: a message must name
+    /// what it is about.
     public init(_ texts: [String] = [], exceptInside names: Set<String> = []) {
         self.texts = Set(texts.map { Array($0.utf8) }.filter { !$0.isEmpty })
         let forms = Set(self.texts.subtracting(names.map { Array($0.utf8) }).flatMap(HiddenTexts.forms))
@@ -25,7 +26,7 @@ public struct HiddenTexts: Sendable, CustomStringConvertible, CustomDebugStringC
     public var isEmpty: Bool { texts.isEmpty }
     public func contains(_ text: some Sequence<UInt8>) -> Bool { !texts.isEmpty && texts.contains(Array(text)) }
 
-    /// The text with "(secret)" for all that came from outside: for the whole of it, or for each occurrence inside it.
+    /// Returns the text with "(secret)" for everything that came from outside: for the whole text, or for each occurrence inside it.
     public func masked(_ text: String) -> String {
         if isEmpty { return text }
         if contains(text.utf8) { return HiddenTexts.mask }
@@ -33,8 +34,8 @@ public struct HiddenTexts: Sendable, CustomStringConvertible, CustomDebugStringC
         return text.withUTF8 { String(decoding: masked($0, before: $0.count), as: UTF8.self) }
     }
 
-    /// The bytes before `end` with "(secret)" for each hidden text that begins there. `isCut`: the bytes are the beginning of a longer
-    /// text, at whose end a hidden text may have been cut as well.
+    /// Returns the bytes before `end`, with "(secret)" for each hidden text that begins there. `isCut` is true if the bytes are only the
+    /// beginning of a longer text. Then a hidden text may be cut at their end, and is masked too.
     public func masked(_ bytes: UnsafeBufferPointer<UInt8>, before end: Int, isCut: Bool = false) -> [UInt8] {
         if inside.isEmpty { return Array(bytes[..<end]) }
         var masked: [UInt8] = []
@@ -59,13 +60,13 @@ public struct HiddenTexts: Sendable, CustomStringConvertible, CustomDebugStringC
         return candidates.contains { $0.starts(with: rest) } ? rest.count : nil
     }
 
-    /// How the text may stand inside other text: as it is, escaped, between the fields that a module puts in for `%Y` and the like, and
-    /// line by line, as a key of several lines is read from a program's standard error.
+    /// Returns the forms in which the text may occur inside other text: as it is, escaped, in pieces and in lines. Pieces occur where a
+    /// module replaces fields such as `%Y`. Lines occur where a key of several lines is read from a program's standard error.
     private static func forms(of text: [UInt8]) -> [[UInt8]] {
         let string = String(decoding: text, as: UTF8.self)
         let escaped = [
             JSONText.quoted(string).utf8.dropFirst().dropLast().map { $0 }, Array(Words.visible(string).utf8),
-            // As the process of an isolated module sends it.
+            // The form in which the process of an isolated module sends it.
             Array(HarmlessText.escaped(string).utf8),
         ]
         var pieces: [[UInt8]] = []
@@ -85,7 +86,7 @@ public struct HiddenTexts: Sendable, CustomStringConvertible, CustomDebugStringC
 }
 
 extension Node {
-    /// The values in it that a placeholder is part of, and what each placeholder put there.
+    /// The values in the node that contain a placeholder, and the text that each placeholder inserted.
     public var hiddenTexts: [String] {
         switch value {
         case .null, .bool, .number: []

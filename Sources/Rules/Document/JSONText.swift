@@ -1,4 +1,4 @@
-// Writes JSON without a space.
+// Writes JSON without spaces between its tokens.
 
 public enum JSONText {
     public static func quoted(_ text: String) -> String {
@@ -25,7 +25,7 @@ public enum JSONText {
 
     public static func list(_ items: [String]) -> String { "[" + items.joined(separator: ",") + "]" }
 
-    /// The node as the file writes it, without the spaces around its tokens and with its placeholders resolved.
+    /// Returns the node as the file writes it, without spaces around its tokens and with its placeholders resolved.
     public static func of(_ node: Node, in source: Source) -> String {
         switch node.value {
         case .null: "null"

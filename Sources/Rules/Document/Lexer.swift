@@ -1,5 +1,5 @@
-// Cuts JSON text into tokens and never fails: what is wrong with a token is for jansson to say. It serves to find where
-// things stand, which jansson does not tell, and to bound the text before anything recursive sees it.
+// Cuts JSON text into tokens. It never fails: jansson reports what is wrong with a token. It serves to find the places of values, which
+// jansson does not report, and to bound the text before a recursive function reads it.
 
 public struct Token {
     public enum Kind { case open, close, comma, colon, string, number, word, other }
@@ -39,13 +39,13 @@ public struct Lexer {
             while offset < bytes.count, Lexer.isLetter(bytes[offset]) { offset += 1 }
             return .word
         default:
-            // The rest of a character of several bytes belongs to it.
+            // The token includes all bytes of the character.
             while first >= 0x80, offset < bytes.count, bytes[offset] & 0xC0 == 0x80 { offset += 1 }
             return .other
         }
     }
 
-    /// To behind the closing quote, or to the end of the line when there is none.
+    /// Advances past the closing quote, or to the end of the line if there is none.
     private mutating func takeString() {
         while offset < bytes.count {
             switch bytes[offset] {
@@ -67,7 +67,7 @@ public struct Lexer {
     private static func isExponent(_ byte: UInt8) -> Bool { byte | 0x20 == UInt8(ascii: "e") }
     private static func isLetter(_ byte: UInt8) -> Bool { byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z") }
 
-    /// Whether the bytes are a number as RFC 8259 writes it.
+    /// Returns true if the bytes are a number as RFC 8259 defines it.
     static func isNumber(_ bytes: ArraySlice<UInt8>) -> Bool {
         var rest = bytes
         func digits() -> Bool {

@@ -1,10 +1,10 @@
-// A value of a file with its place and its path: what the checks read.
+// A value of a file with its place and its path. All checks read nodes.
 
 public struct Node {
     public enum Value {
         case null
         case bool(Bool)
-        /// As the file writes it.
+        /// The number as the file writes it.
         case number(String)
         case text(Text)
         case list([Node])
@@ -18,31 +18,31 @@ public struct Node {
 
     public struct Key {
         public var name: String
-        /// The token with its quotes.
+        /// The range of the token, with its quotes.
         public var range: Range<Int>
-        /// Whether an offset in the name is an offset in the file.
+        /// True if the name has no escapes, so that an offset in the name is an offset in the token.
         public var isPlain: Bool
     }
 
-    /// A string, its placeholders resolved.
+    /// A string with its placeholders resolved.
     public struct Text {
         public var value: String
-        /// As the file writes it, with its placeholders.
+        /// The string before its placeholders are resolved. Its JSON escapes are decoded.
         public var written: String
-        /// It holds what came from the environment or a file, and never shows.
+        /// True if it holds text from the environment or from another file. Such a string is never shown.
         public var isTainted: Bool
-        /// What came from there, one for each placeholder.
+        /// The texts from there, one for each placeholder.
         var insertions: [String] = []
-        /// Whether an offset in the value is an offset in the file.
+        /// True if an offset in the value is an offset in the token.
         public var isPlain: Bool
-        /// Whether the file's own bytes mean the value.
+        /// True if the token in the file has exactly this value.
         public var isVerbatim: Bool
-        /// A placeholder in it did not resolve, which has been told: there is nothing more to say of it.
+        /// True if a placeholder in it did not resolve. That is already reported, so no other fault of the string is.
         public var isBroken = false
     }
 
     public var value: Value
-    /// In the text; a string's with its quotes.
+    /// The range in the text. For a string it includes the quotes.
     public var range: Range<Int>
     public var trail: Trail
 
@@ -53,7 +53,7 @@ public struct Node {
 
     public subscript(key: String) -> Node? { entries?.first { $0.key.name == key }?.node }
 
-    /// What it is, in a word.
+    /// The type of the value, in words.
     public var kind: String {
         switch value {
         case .null: "null"
@@ -66,7 +66,8 @@ public struct Node {
     }
 }
 
-/// The way from the root to a value. Kept as steps and written only for a message, so that a long key costs once.
+/// The path from the root to a value. It is kept as steps and written only for a message, so that a long key is not copied for each value
+/// below it.
 public final class Trail: CustomStringConvertible {
     private enum Step {
         case root
@@ -87,7 +88,7 @@ public final class Trail: CustomStringConvertible {
 
     public var isRoot: Bool { parent == nil }
 
-    /// `routes[1].sample.rate`; keys that need it are quoted.
+    /// The path as messages show it, such as `routes[1].sample.rate`. Keys with special characters are quoted.
     public var description: String {
         var steps: [Step] = []
         var next: Trail? = self

@@ -1,5 +1,5 @@
-// Text that jansson has passed to nodes: every key and value with its place, duplicate keys told (jansson swallows them),
-// placeholders resolved.
+// Turns text that jansson has accepted into nodes: every key and value with its place, and with placeholders resolved. It reports duplicate
+// keys, which jansson silently accepts.
 
 public struct Outline {
     private var lexer: Lexer
@@ -7,7 +7,7 @@ public struct Outline {
     private let resolve: (inout Node.Text, Int) -> [LocatedFault]
     private var faults: [LocatedFault] = []
 
-    /// Throws when the syntax is broken; other faults come with the tree.
+    /// Returns the tree and its faults. Throws if the syntax is invalid.
     public static func read(_ source: Source, resolving placeholders: Placeholders?) throws(LocatedFault) -> (
         root: Node, faults: [LocatedFault]
     ) {
@@ -60,7 +60,7 @@ public struct Outline {
 
     private mutating func object(from start: Int, _ trail: Trail) -> Node {
         var entries: [Node.Entry] = []
-        // By bytes: strings that look alike are equal to Swift, but are different keys in JSON.
+        // Keys are compared by their bytes: Swift takes some strings that look alike for equal, but in JSON they are different keys.
         var seen: [[UInt8]: Int] = [:]
         while true {
             let token = take()

@@ -1,6 +1,6 @@
-// `${env:NAME}` and `${file:PATH}` in string values; `$${` stands for a plain `${`. What they resolve to never shows.
+// Resolves `${env:NAME}` and `${file:PATH}` in string values; `$${` means a plain `${`. Its messages never show the resolved text.
 
-/// Why a placeholder, or the file that it names, gives no text.
+/// The reason why a placeholder, or the file that it names, gives no text.
 public struct PlaceholderFault: Error, CustomStringConvertible {
     public let description: String
     public init(_ description: String) { self.description = description }
@@ -20,7 +20,7 @@ public struct Placeholders {
     public static let mostBytes = 1_000_000
     private static let start = Array("${".utf8)
 
-    /// Resolves the text in place. `offset` is where the string's token begins in the file.
+    /// Resolves the text in place and returns the faults. `offset` is the offset of the string's token in the file.
     func resolve(_ text: inout Node.Text, at offset: Int) -> [LocatedFault] {
         let written = Array(text.written.utf8)
         guard written.contains(UInt8(ascii: "$")) else { return [] }

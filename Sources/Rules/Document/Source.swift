@@ -1,6 +1,6 @@
-// The text of a file, and where an offset stands in it.
+// The text of a file, and the line and column of each offset in it.
 
-/// Something wrong at an offset of the text.
+/// A fault at an offset of the text.
 public struct LocatedFault: Error {
     public var offset: Int
     public var message: String
@@ -22,7 +22,7 @@ public struct Source {
         self.lines = lines
     }
 
-    /// Line and column from 1; columns count bytes.
+    /// Returns the line and the column of an offset, both from 1. The column counts bytes.
     public func place(of offset: Int) -> (line: Int, column: Int) {
         var low = 0
         var high = lines.count
@@ -33,7 +33,8 @@ public struct Source {
         return (low + 1, offset - lines[low] + 1)
     }
 
-    /// Where in the file the byte stands that a string's value has at `offset`: an escape is longer than what it stands for.
+    /// Returns the offset in the file of the byte at `offset` in a string's value. The two differ, since an escape is longer than its
+    /// character.
     public func offset(of offset: Int, inString range: Range<Int>) -> Int {
         var at = range.lowerBound + 1
         var left = offset
@@ -44,7 +45,7 @@ public struct Source {
                 continue
             }
             var length = bytes[at + 1] == UInt8(ascii: "u") ? 6 : 2
-            // Two escapes make one character beyond the first 65,536: then both are taken together.
+            // A character beyond the first 65,536 is two escapes, a surrogate pair. They are decoded together.
             if length == 6, bytes[at + 2] | 0x20 == UInt8(ascii: "d"), "89abAB".utf8.contains(bytes[at + 3]) { length = 12 }
             left -=
                 Syntax.decode(

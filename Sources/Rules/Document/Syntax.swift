@@ -1,15 +1,15 @@
-// The syntax of a file, as jansson judges it, in words that help. Numbers are masked before jansson sees them: it would
-// refuse those that no machine number holds, but a constant of thirty digits is to leave as it was written.
+// Checks the syntax of a file with jansson, and turns jansson's errors into helpful messages. Numbers are masked before jansson reads them:
+// it would refuse numbers that no machine number holds, but a constant of thirty digits must be sent as it was written.
 
 internal import CJansson
 
 public enum Syntax {
     public static let largest = 16_000_000
     public static let deepest = 128
-    /// Keys and values.
+    /// The most keys and values of a file.
     public static let most = 1_000_000
 
-    /// Throws unless the text is one JSON value within the bounds that make it safe to walk.
+    /// Throws unless the text is one JSON value within the bounds that make recursion safe.
     public static func check(_ source: Source) throws(LocatedFault) {
         let bytes = source.bytes
         guard bytes.count <= largest else { throw LocatedFault(offset: 0, message: "larger than 16MB") }
@@ -46,7 +46,7 @@ public enum Syntax {
         json_decref(value)
     }
 
-    /// The text of a string token, quotes included, of text that `check` has passed.
+    /// Returns the value of a string token, which includes its quotes. `check` must have accepted the text.
     static func decode(_ token: ArraySlice<UInt8>) -> String {
         let inner = token.dropFirst().dropLast()
         guard inner.contains(UInt8(ascii: "\\")) else { return String(decoding: inner, as: UTF8.self) }
@@ -57,7 +57,7 @@ public enum Syntax {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    // MARK: - Words
+    // MARK: - Messages
 
     private static func fault(_ error: json_error_t, in source: Source) -> LocatedFault {
         let (words, isAtEnd) = words(of: error)
@@ -71,7 +71,7 @@ public enum Syntax {
             return LocatedFault(
                 offset: max(0, position - 1), message: #"invalid escape, expected \" \\ \/ \b \f \n \r \t or \u and four digits"#)
         }
-        // jansson tells how far it had read; people look for where the token begins.
+        // jansson reports how far it has read, but people look for the beginning of the token.
         var lexer = Lexer(source.bytes)
         var before: Token?
         var token: Token?
@@ -89,7 +89,7 @@ public enum Syntax {
         return LocatedFault(offset: start, message: "unexpected \(near), \(expected(words))" + hint(token, before, in: source))
     }
 
-    /// jansson's words, without the text that it found near, and whether it found the end there.
+    /// Returns jansson's message without its quote of the text nearby. `isAtEnd` is true if jansson found the end of the file there.
     private static func words(of error: json_error_t) -> (String, isAtEnd: Bool) {
         let text = withUnsafeBytes(of: error.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         let bytes = Array(text.utf8)
@@ -115,9 +115,9 @@ public enum Syntax {
 
     private static func hint(_ token: Token, _ before: Token?, in source: Source) -> String {
         let first = source.bytes[token.range.lowerBound]
-        if before?.kind == .comma, token.kind == .close { return "; no comma may stand before it" }
+        if before?.kind == .comma, token.kind == .close { return "; a comma is not allowed before it" }
         if first == UInt8(ascii: "/") || first == UInt8(ascii: "#") { return "; JSON has no comments" }
-        if first == UInt8(ascii: "'") { return "; JSON quotes with \"" }
+        if first == UInt8(ascii: "'") { return "; JSON uses double quotes" }
         return ""
     }
 }

@@ -1,7 +1,7 @@
-// The words of messages: lists, quotes, near misses.
+// Helpers for the text of messages: lists, quoted names, escapes, and suggestions for misspelt words.
 
 public enum Words {
-    /// "a, b or c"; a long list is cut.
+    /// Returns "a, b or c" for the joiner "or". A long list is cut.
     public static func list(_ words: [String], joiner: String, most: Int = 24) -> String {
         guard words.count <= most else {
             return words.prefix(most).joined(separator: ", ") + " \(joiner) \(words.count - most) more"
@@ -13,10 +13,10 @@ public enum Words {
     public static func either(_ words: [String]) -> String { list(words, joiner: "or") }
     public static func all(_ words: [String]) -> String { list(words, joiner: "and") }
 
-    /// A name, as messages quote it.
+    /// Returns the name as messages quote it.
     public static func quoted(_ name: String) -> String { "'\(shortened(name, 60))'" }
 
-    /// The first clause of an explanation, to stand inside another.
+    /// Returns the first clause of an explanation, for use inside another sentence.
     public static func gist(_ about: String) -> String {
         var end = about.endIndex
         for index in about.indices where about[index] == "." || about[index] == ";" {
@@ -33,7 +33,7 @@ public enum Words {
         text.utf8.count <= most ? text : String(text.prefix(most - 1)) + "…"
     }
 
-    /// One line that a terminal shows as it is: what steers a terminal, or turns text around, is written as an escape.
+    /// Returns one line that a terminal shows as it is. Characters that control a terminal or the direction of text become escapes.
     public static func visible(_ text: String) -> String {
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -46,7 +46,7 @@ public enum Words {
         return String(shown)
     }
 
-    /// The choice that was probably meant.
+    /// Returns the choice that was probably meant, or nil if none is near.
     public static func nearest(_ word: String, among choices: [String]) -> String? {
         guard word.utf8.count <= 64, choices.count <= 1000 else { return nil }
         let letters = Array(word.lowercased())
@@ -54,7 +54,7 @@ public enum Words {
         for choice in choices where choice.utf8.count <= 64 {
             let other = Array(choice.lowercased())
             let shorter = min(letters.count, other.count)
-            // One slip in three letters; a word of one letter has nothing else to be known by.
+            // One error is allowed for each three letters, and at least one. A word of one letter must be equal.
             let most = shorter == 1 ? 0 : max(1, shorter / 3)
             let distance = distance(letters, other)
             if distance <= most, distance < best?.distance ?? .max { best = (choice, distance) }
@@ -62,7 +62,7 @@ public enum Words {
         return best?.choice
     }
 
-    /// How many letters must be added, left out, replaced or swapped with their neighbour.
+    /// Returns how many letters must be added, removed, replaced or swapped with their neighbour to turn one word into the other.
     public static func distance(_ a: [Character], _ b: [Character]) -> Int {
         var beforeLast = [Int](repeating: 0, count: b.count + 1)
         var last = Array(0...b.count)

@@ -1,15 +1,15 @@
-// CEL, the Common Expression Language, over events. An expression is read, checked and made ready once, and then run on
-// scanned events, where it builds nothing for the usual comparisons.
-// It promises to end: length, depth, steps and memory are bounded. It has no protocol-buffer messages.
+// CEL, the Common Expression Language, on events. An expression is parsed, checked and compiled once. Then it runs on scanned events,
+// where the usual comparisons allocate nothing.
+// Every evaluation ends: length, depth, steps and memory are bounded. Protocol-buffer messages are not supported.
 
 public import Events
 
-/// A text that has been read, checked and compiled. Shared by all threads.
+/// An expression that is parsed, checked and compiled. All threads can share it.
 public final class Expression: Sendable {
     public let text: String
-    /// What it gives, as far as that is known before it runs.
+    /// The type of its value, as far as the type is known before the expression runs.
     public let type: Type
-    /// The members that it names; the scanner must locate them. An empty path is the whole event.
+    /// The paths of the members that it names. The scanner must locate them. An empty path is the whole event.
     public let paths: [Path]
     let code: Code
     let limits: ExpressionLimits
@@ -27,7 +27,7 @@ public final class Expression: Sendable {
         paths = compiler.paths
     }
 
-    /// One that decides: true or false. A text whose value is known to be another is refused.
+    /// Compiles a condition. Throws a fault also if the value is known to be neither true nor false.
     public static func condition(_ text: String, limits: ExpressionLimits = ExpressionLimits()) throws(ExpressionFault) -> Expression {
         let expression = try Expression(text, limits: limits)
         guard expression.type == .bool || expression.type == .dyn else {
@@ -36,7 +36,7 @@ public final class Expression: Sendable {
         return expression
     }
 
-    /// Its value with these variables, without an event.
+    /// Returns the value for these variables, without an event.
     public func value(of variables: [String: Value]) -> Result<Value, EvaluationFault> {
         var machine = Machine(limits: limits)
         machine.variables = variables

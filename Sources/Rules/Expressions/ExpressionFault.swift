@@ -1,8 +1,9 @@
-// Why a text is no expression, and where: found when it is compiled, never when it runs.
+// A fault says why a text is not a valid expression, and where. It is found when the expression is compiled, never when it runs. The
+// limits of expressions are here too.
 
 public struct ExpressionFault: Error, Hashable, Sendable, CustomStringConvertible {
     public var message: String
-    /// Counted in bytes from the start of the text.
+    /// The offset in bytes from the start of the text.
     public var offset: Int
     public var description: String { message }
 
@@ -12,15 +13,15 @@ public struct ExpressionFault: Error, Hashable, Sendable, CustomStringConvertibl
     }
 }
 
-/// What bounds an expression, so that one in a configuration can neither stall a router nor fill its memory.
+/// The limits of an expression. Because of them, an expression of a configuration can neither stall the router nor fill its memory.
 public struct ExpressionLimits: Sendable {
-    /// The bytes of its text.
+    /// The most bytes of the text.
     public var length = 32 << 10
-    /// How deep it may nest. Evaluation and checks recurse as deep.
+    /// The most levels of nesting. The check and the evaluation recurse to this depth.
     public var depth = 100
-    /// How many steps one evaluation may take; every operation, every element and every 64 bytes read or written is one.
+    /// The most steps of one evaluation. Each operation, each element, and each 64 or fewer bytes read or written count as a step.
     public var steps = 100_000
-    /// How many bytes the values may have that one evaluation makes.
+    /// The most bytes of all values that one evaluation makes.
     public var bytes = 16 << 20
 
     public init() {}

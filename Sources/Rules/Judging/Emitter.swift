@@ -1,6 +1,6 @@
-// Makes second events from first ones. What it makes is the original without its properties, with the rule's members in place of its
-// own, marked so that nothing is made of it again, and under an id that follows from the original's. It keeps the original's context,
-// and so its consent. It goes the way of every other event.
+// Makes emitted events from originals. An emitted event is the original without its properties, with the rule's members in place of its
+// own. It has a mark, so that no rule ever emits another event for it. Its id is computed from the original's id. It keeps the original's
+// context, and with it the consent. Routes judge it like any other event.
 
 internal import Editing
 internal import Events
@@ -8,21 +8,21 @@ internal import Expressions
 
 struct EmitPiece: BitwiseCopyable {
     let text: ByteRun
-    /// Which of the ruleset's expressions comes behind the text; -1: none.
+    /// The index of the ruleset's expression whose value comes behind the text. It is -1 if there is none.
     let expression: Int
 }
 
 struct EmitRule: BitwiseCopyable {
-    /// Which of the ruleset's expressions must hold of the original.
+    /// The index of the ruleset's expression that must be true for the original.
     let condition: Int
-    /// The edit that makes of the original what stays of it.
+    /// The edit that drops what is replaced from the original and sets the mark.
     let edit: Int
-    /// What comes behind that.
+    /// The pieces that come behind the edited original.
     let pieces: UnsafeBufferPointer<EmitPiece>
 }
 
 struct Emitter: ~Copyable {
-    /// The original's id is hashed under a constant: whoever sends the event again makes the same of it.
+    /// The key for the original's id. It is constant, so that an original that is sent again gives an event with the same id.
     private static let key = Array("switchyard emits".utf8)
 
     private let rules: UnsafeBufferPointer<EmitRule>
@@ -31,7 +31,7 @@ struct Emitter: ~Copyable {
     private let key = SipKey(Emitter.key)
     private var decoder = Decoder()
     private var scanner: Scanner
-    /// What was made of one event, a line each.
+    /// The events that were emitted for one original, one line each.
     private var lines = ByteBuffer()
     private var starts: [UInt32] = []
 
@@ -45,7 +45,7 @@ struct Emitter: ~Copyable {
     @inline(__always) var isIdle: Bool { rules.isEmpty }
     var count: Int { starts.count }
 
-    /// Makes what the rules make of the event. How many of their expressions erred, and so made nothing.
+    /// Makes the events that the rules emit for the event. Returns how many rules emitted nothing because an expression failed.
     mutating func make(
         of event: ScannedEvent, _ evaluator: inout Evaluator, _ editor: inout Editor, _ around: EvaluationContext, turn: UInt64
     ) -> Int {
@@ -67,15 +67,15 @@ struct Emitter: ~Copyable {
                 }
             }
         }
-        // As a scanner wants it.
+        // The scanner needs this space behind the text.
         lines.reserve(Words.slack)
         return errors
     }
 
-    /// The made event of this index; it is valid until the next one is asked for. nil: what was made is none.
+    /// Returns the emitted event with this index. It is valid until the next call. Returns nil if the line is not a valid event.
     mutating func event(_ index: Int) -> ScannedEvent? { scanner.scan(Bytes(lines.base), starts[index]) }
 
-    /// The line of the made event with this index, without its end.
+    /// Returns the line of the emitted event with this index, without its newline.
     func line(_ index: Int) -> [UInt8] {
         let end = index + 1 < starts.count ? Int(starts[index + 1]) : lines.count
         return Array(lines.bytes[Int(starts[index])..<end - 1])
@@ -84,14 +84,15 @@ struct Emitter: ~Copyable {
     // MARK: - One line
 
     private mutating func write(
-        _ index: Int, _ event: ScannedEvent, _ evaluator: inout Evaluator, _ editor: inout Editor, _ around: EvaluationContext, _ turn: UInt64
+        _ index: Int, _ event: ScannedEvent, _ evaluator: inout Evaluator, _ editor: inout Editor, _ around: EvaluationContext,
+        _ turn: UInt64
     ) -> Bool {
         let rule = rules[index]
         lines.reserve(Int(event.end - event.start) + editor.growth(rule.edit) + Words.slack)
         var writer = EditWriter(block: event.block, out: lines.base + lines.count, id: .max)
         editor.write(event, root: rule.edit, turn: turn, to: &writer)
         lines.extend(by: writer.out - (lines.base + lines.count))
-        // Its context stays, so that it has a member, and its end is its brace.
+        // The copy has at least its context, so a comma may follow. Its last byte is the closing brace, which is cut off.
         lines.truncate(to: lines.count - 1)
         for piece in rule.pieces {
             lines.append(piece.text.base, piece.text.count)

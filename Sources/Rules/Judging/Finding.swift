@@ -1,5 +1,5 @@
-// What the judge found out about one event on its way through a route, for those who ask why. It is read off the same
-// compiled rules by the same tests, after the verdict has fallen; the hot path knows nothing of it.
+// The reasons for the verdict of a route on one event, for users who ask why. They come from the same compiled rules and the same tests as
+// the verdict, after the verdict is known. The hot path never collects them.
 
 public import ConsentGate
 public import Editing
@@ -10,31 +10,31 @@ public import Sampling
 
 public struct Finding: Sendable {
     public var verdict: Verdict
-    /// The first of the routes before it that took the event, where that decided.
+    /// The first earlier route that took the event. It is nil if that did not decide.
     public var takenBy: Int?
-    /// The first of the route's matches that does not hold: an index into them.
+    /// The index of the first of the route's matches that fails. It is nil if none decided.
     public var mismatch: Int?
-    /// The first of the members under `not` that keeps the event out, an index into them; nil: none of them does.
+    /// The index of the first member under `not` that excludes the event. It is nil if none does.
     public var exclusion: Int?
-    /// What decided over the route's expression; nil: the event did not come as far, or there is none.
+    /// The decision of the route's expression. It is nil if an earlier stage decided, or if there is no expression.
     public var condition: Evaluator.Decision?
-    /// nil: the event did not come as far, or there is no consent section.
+    /// The finding of the gate. It is nil if an earlier stage decided, or if there is no consent section.
     public var gate: GateFinding?
-    /// nil: the event did not come as far, or the route takes no sample.
+    /// The finding of the sample. It is nil if an earlier stage decided, or if the route has no sample.
     public var sample: SampleFinding?
-    /// What the steps of the transform found out. Of a route that holds the event back, the last one says why.
+    /// The findings of the steps of the transform. If the route withholds the event, the last one says why.
     public var steps: [StepFinding] = []
 }
 
-/// A rule of `emit` that makes nothing of the event, since an expression of it has no value.
+/// A rule of `emit` that emits nothing for the event, because one of its expressions has no value.
 public struct EmitFault: Sendable {
-    /// An index into the plan's rules.
+    /// The index of the rule in the plan.
     public var rule: Int
     public var fault: EvaluationFault
 }
 
 extension Judge {
-    /// What each route found out, in order. The verdicts are those of `verdicts(of:)`.
+    /// Returns the finding of each route, in order. The verdicts are those of `verdicts(of:)`.
     public mutating func findings(on event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Finding] {
         let tried = tried(event, arrival, source)
         return tried.indices.map { index in
@@ -45,7 +45,7 @@ extension Judge {
         }
     }
 
-    /// Of the rules in their order, those that err on the event.
+    /// Returns the faults of the rules that fail on the event, in the order of the rules.
     public mutating func emitFaults(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [EmitFault] {
         guard !rules.emits.isEmpty, !event.slots[rules.markSlot].isPresent else { return [] }
         let around = EvaluationContext(now: arrival, source: source)

@@ -1,21 +1,22 @@
-// Events that wait for their subjects' consent: what of a block is to wait, and what today's rules say of one that has waited.
+// The part of the judge for events that wait for the consent of their subjects. It collects the events of a block that must be held, and it
+// judges a held event again by the present rules.
 
 public import Admission
 internal import ConsentGate
 public import Events
 
-/// What is known of an event that has waited.
+/// The facts that are known about an event that was held.
 public struct HeldTerms: Sendable {
     public var arrival: Int64
-    /// An index into the plan's sources; nil: it has none of that name any more.
+    /// The index of its source in the plan. It is nil if the plan no longer has a source of that name.
     public var source: Int?
-    /// Which of the source's keys bounds the routes, counted from 1; 0: none does.
+    /// The key of the source that limits its routes, counted from 1. It is 0 if there is none.
     public var key = 0
-    /// The level that it owes to the event that it was made of; 0: none.
+    /// The level that an emitted event demands because its original did. It is 0 if there is none.
     public var level = 0
-    /// The messageId that it was given, in its quotes; empty: none was.
+    /// The messageId that it was given, in quotes. It is empty if it was given none.
     public var messageID: [UInt8] = []
-    /// The routes that it has waited for, by their indices.
+    /// The indices of the routes for which it was held.
     public var routes: [Int]
 
     public init(arrival: Int64, routes: [Int]) {
@@ -25,7 +26,7 @@ public struct HeldTerms: Sendable {
 }
 
 extension Judge {
-    /// Keeps what some routes would have wait.
+    /// Keeps the event for the routes that hold it.
     @inline(never) mutating func hold(_ event: ScannedEvent, _ arrival: Int64, level: Int) {
         let lacksID = MessageIDs.lacks(event.slots[rules.messageIDSlot], in: event.block)
         let adds = lacksID && holding.contains { rules.routes[$0].addsMessageIDs }
@@ -35,8 +36,8 @@ extension Judge {
         holding.removeAll(keepingCapacity: true)
     }
 
-    /// What has waited and is to be decided on again, by the routes that it waited for and no other: these have had it. What is admitted is
-    /// appended to the parcels, as if the event had come now, but with its time of then. `isTrial`: nothing is appended, or remembered.
+    /// Judges an event that was held, but only by the routes for which it was held: the others have already judged it. Admitted copies are
+    /// appended to the parcels with the time when the event came. If `isTrial` is true, nothing is appended and nothing is remembered.
     public mutating func judge(
         held event: ScannedEvent, _ terms: HeldTerms, isTrial: Bool = false, into parcels: UnsafeMutablePointer<Parcel>,
         verdict: (_ route: Int, Verdict) -> Void
@@ -49,7 +50,7 @@ extension Judge {
             givenID = terms.messageID.isEmpty ? nil : ByteRun(base: id.baseAddress!, count: terms.messageID.count)
             for route in 0..<rules.routes.count {
                 guard terms.routes.contains(route) else {
-                    // It may have been taken from those with `else`.
+                    // If this route took the event, later routes with `else` do not get it.
                     _ = filter(event, route)
                     continue
                 }

@@ -1,4 +1,4 @@
-// What a route's sample says of an event that the gate has let through.
+// Decides whether an event that the gate has admitted passes the sample of a route.
 
 internal import Events
 internal import Expressions
@@ -7,9 +7,9 @@ internal import Sampling
 
 extension Judge {
     enum Sampled {
-        /// At this one of the sample's rates.
+        /// The event is in, at the rate with this index.
         case isIn(rate: Int)
-        /// Sampled out, or over the limit.
+        /// The event is sampled out or over the limit.
         case out(Verdict)
     }
 
@@ -34,7 +34,7 @@ extension Judge {
         return rule.pointee.named.isEmpty ? SampleRule.usual : namedRate(rule, event)
     }
 
-    /// The place of the rate that the event's name has.
+    /// Returns the index of the rate for the event's name.
     @inline(never) private mutating func namedRate(_ rule: UnsafePointer<SampleRule>, _ event: ScannedEvent) -> Int {
         guard let name = name.read(event, slot: rules.nameSlot) else { return SampleRule.usual }
         let named = rule.pointee.named

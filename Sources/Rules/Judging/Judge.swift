@@ -1,5 +1,6 @@
-// The judge: Event in, Verdicts out. Filter, consent, sample, in this order, then the edited copy for each lane.
-// It promises the same verdict for the same event, wherever it is asked; it builds nothing for an event.
+// The judge decides for each route what becomes of an event: filter, consent, sample, in this order. It appends the edited copy to the
+// parcel of each lane. It promises the same verdict for the same event, whether it routes the event or explains it. It reads the scanned
+// event in place and never builds objects from it.
 
 public import Admission
 public import ConsentGate
@@ -13,39 +14,39 @@ internal import Sampling
 public struct Judge: ~Copyable {
     let ruleset: Ruleset
     let rules: Rules
-    /// Tells one event from another: what was found out in another turn is not asked again, but found out anew.
+    /// The number of the present event. A cached answer is used only if it has this number.
     private(set) var turn: UInt64 = 0
     var name = EventName()
     var gate: Gate
     var sampler: Sampler
     private var editor: Editor
     private var transformer: Transformer
-    /// What the program of the route made that was asked last.
+    /// The result of the program that ran last.
     private var made: Transformer.Made?
     private var transformErrors = 0
-    /// What the steps found out about the event, where that was asked for.
+    /// The findings of the steps of the present route. They are collected only in a trial.
     private var steps: [StepFinding] = []
     var messageIDs: MessageIDs
-    /// That of an event which has waited; nil: it was given none.
+    /// The message id that a held event was given when it came. It is nil if it was given none.
     var givenID: ByteRun?
-    /// What is to wait, of all events since it was forgotten.
+    /// The events that must be held, since the last call of `forgetHeld`.
     public internal(set) var held = HeldEvents()
-    /// The routes that would have the present event wait.
+    /// The routes that hold the present event.
     var holding: [Int] = []
     var decoder = Decoder()
     var evaluator: Evaluator
     private var sessions: SessionWriter
     private var emitter: Emitter
-    /// When and where the event came in.
+    /// The time at which the present event came, and its source.
     private(set) var around = EvaluationContext(now: 0)
     private var keepErrors = 0
-    /// Nothing of the event is remembered, so that the verdicts on the next ones are as if it had never been asked about.
+    /// True if nothing of the event is remembered, so that it does not change the verdicts on later events.
     var isTrial = false
-    /// By route, whether the event may take it, as its key says; nil: it may take all.
+    /// For each route, whether the key of the event allows it. It is nil if all routes are allowed.
     private var bounds: UnsafePointer<Bool>?
-    /// A route took the event: its filter let it in, whatever consent and the sample said then.
+    /// True if a route took the event: its filter matched, whatever consent and the sample decided afterwards.
     private var isTaken = false
-    /// Nil: no ledger is kept, and no event speaks to it.
+    /// Reads the statements that events make to the ledger. It is nil if there is no ledger.
     var statement: ConsentStatementReader?
     var sampleDecisions = SampleDecisions()
     private let immediate: UnsafeMutablePointer<Immediate>
@@ -78,10 +79,9 @@ public struct Judge: ~Copyable {
 
     deinit { immediate.deallocate() }
 
-    /// Judges one event by every route; the admitted copies, edited, are appended to the parcels of their lanes.
-    /// `parcels` holds one for each provider of the plan, in order. The event must have been scanned with the
-    /// ruleset's paths.
-    /// `source` is an index into the plan's sources; `key` tells which of its keys says what the event may, counted from 1; 0: none does.
+    /// Judges one event by every route, and appends the edited copies to the parcels of their lanes. `parcels` has one parcel for each
+    /// provider of the plan, in order. The event must have been scanned with the ruleset's paths. `source` is an index into the plan's
+    /// sources. `key` is the key of the source with which the event came, counted from 1; 0 means no key.
     public mutating func judge(
         _ event: ScannedEvent, arrival: Int64, source: Int = 0, key: Int = 0, into parcels: UnsafeMutablePointer<Parcel>,
         tally: inout Tally
@@ -92,37 +92,38 @@ public struct Judge: ~Copyable {
         if !emitter.isIdle { emit(event, arrival, source, parcels, &tally) }
     }
 
-    /// Whether it is quicker when it knows of an event that comes next.
+    /// True if the judge is faster when it is told about later events.
     public var looksAhead: Bool { gate.looksAhead }
 
-    /// This event comes after the one that is judged next, and is not changed until then. Memory is asked for what it will take.
+    /// Announces the event that comes after the next one, so that the memory that it needs is fetched early. The event must not change
+    /// until then.
     @inline(__always) public mutating func expect(_ event: ScannedEvent) {
         if !rules.namesDecide || isNamed(event) { gate.expect(event) }
     }
 
-    /// Whether some route takes events of that name.
+    /// Returns true if some route takes events with the name of this one.
     @inline(__always) private func isNamed(_ event: ScannedEvent) -> Bool {
         guard let name = event.slots[rules.nameSlot].string(in: event.block) else { return false }
-        // To decode a name only to ask ahead does not pay.
+        // It does not pay to decode a name only for a prefetch.
         return name.hasEscape || rules.routes.contains { $0.events.match(name) }
     }
 
-    /// No event that was expected is there any more.
+    /// Forgets all announced events, because they are no longer valid.
     public mutating func expectNothing() { gate.expectNothing() }
 
-    /// The events from now on have these subjects, whatever ids they carry: they were edited before.
+    /// Sets the subjects of all later events, whatever ids they carry: these events were edited before.
     public mutating func know(subjects: [SubjectKey]) { gate.know(subjects) }
 
-    /// The keys of the event's subjects.
+    /// Returns the keys of the event's subjects.
     public mutating func subjects(of event: ScannedEvent) -> [SubjectKey] {
         begin(0, 0)
         return Array(gate.subjects(of: event))
     }
 
-    /// Which signals of consent were broken in the events so far; they are told once.
+    /// Returns the signals of consent that were broken in the events so far, and forgets them.
     public mutating func takeBrokenSignals() -> Set<ConsentMember> { gate.takeBroken() }
 
-    /// What is made of the event, a line each.
+    /// Returns the events that are emitted for the event, one line each.
     public mutating func emissions(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [[UInt8]] {
         begin(arrival, source)
         guard !emitter.isIdle else { return [] }
@@ -171,16 +172,16 @@ public struct Judge: ~Copyable {
         if !holding.isEmpty { hold(event, arrival, level: raisedFrom) }
     }
 
-    /// What is to wait was seen to.
+    /// Forgets the events that must be held, after the caller has taken care of them.
     public mutating func forgetHeld() { held.removeAll() }
 
-    /// Of an event that has waited.
+    /// Begins with an event that was held.
     mutating func begin(held terms: HeldTerms) {
         begin(terms.arrival, terms.source ?? -1, raisedFrom: terms.level)
         bounds = terms.source.flatMap { source in terms.key == 0 ? nil : rules.bounds[source][terms.key - 1] }
     }
 
-    /// What a route says of an event that has waited.
+    /// Returns the verdict of a route on an event that was held. Appends an admitted copy, except in a trial.
     @inline(never) mutating func decide(
         held event: ScannedEvent, _ route: Int, _ arrival: Int64, _ parcels: UnsafeMutablePointer<Parcel>
     ) -> Verdict {
@@ -193,18 +194,18 @@ public struct Judge: ~Copyable {
         }
     }
 
-    /// Whether an event with this `messageId` came before; if not, it is noted.
+    /// Returns whether an event with the same `messageId` came before. If not, the id is noted.
     public mutating func note(_ event: ScannedEvent, in seen: SeenIDs, at time: Int64) -> Repetition {
         guard let id = decoder.identity(event.slots[rules.messageIDSlot], in: event.block, booleans: false) else { return .none }
         return seen.note(id, at: time).map(Repetition.new) ?? .duplicate
     }
 
-    /// What each route says of the event, in order; nothing is appended, and nothing remembered.
+    /// Returns the verdict of each route, in order. Appends nothing and remembers nothing.
     public mutating func verdicts(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Verdict] {
         tried(event, arrival, source).map(\.verdict)
     }
 
-    /// The verdicts, and what the steps of each route found out.
+    /// Returns the verdict of each route with the findings of its steps.
     mutating func tried(_ event: ScannedEvent, _ arrival: Int64, _ source: Int) -> [(verdict: Verdict, steps: [StepFinding])] {
         isTrial = true
         defer { (isTrial, keepErrors, transformErrors) = (false, 0, 0) }
@@ -226,15 +227,15 @@ public struct Judge: ~Copyable {
         case refused(Verdict)
     }
 
-    /// What an admitted event becomes on its route.
+    /// The copy that a route makes of an admitted event.
     private struct Copy: ~Copyable {
         let admitted: Admitted
         let route: Int
-        /// An index of the ruleset's edits; -1: none; below: a program.
+        /// An index into the ruleset's edits. It is -1 if there is no edit; lower numbers mean a program.
         let edit: Int
     }
 
-    /// The next event is another one.
+    /// Begins with another event.
     @inline(__always) private mutating func begin(_ arrival: Int64, _ source: Int, raisedFrom: Int = 0) {
         around = EvaluationContext(now: arrival, source: source)
         turn &+= 1
@@ -243,7 +244,7 @@ public struct Judge: ~Copyable {
         gate.forget(raisedFrom: raisedFrom)
     }
 
-    /// The stage of the filter that keeps the event out; nil: the route takes it.
+    /// Returns the stage of the filter that excludes the event. Returns nil if the route takes the event.
     @inline(__always) mutating func filter(_ event: ScannedEvent, _ index: Int) -> FilterStage? {
         let route = rules.routes.baseAddress! + index
         if let bounds, !bounds[index] { return .key }
@@ -288,7 +289,7 @@ public struct Judge: ~Copyable {
         }
     }
 
-    /// A copy that takes more than splices is made here, since that may hold the event back.
+    /// Runs the program of a copy that needs more than splices. It runs before the verdict, since it may withhold the event.
     @inline(__always) private mutating func transformed(_ copy: consuming Copy, _ event: ScannedEvent) -> Decision {
         guard let program = EditVariants.program(of: copy.edit) else { return .admitted(copy) }
         if isTrial { steps = transformer.trace(program, event, around, turn: turn) }
@@ -303,7 +304,7 @@ public struct Judge: ~Copyable {
         return truth == .yes
     }
 
-    /// The copy is edited once; the lanes of the route's other providers get the same bytes.
+    /// Appends the copy to the parcels of the route's providers. It is edited once, and all lanes get the same bytes.
     @inline(__always) private mutating func append(
         _ copy: consuming Copy, _ event: ScannedEvent, _ arrival: Int64, _ parcels: UnsafeMutablePointer<Parcel>
     ) {
@@ -322,7 +323,7 @@ public struct Judge: ~Copyable {
         }
     }
 
-    /// Writes the edited copy, and its message id where it lacks one and gets one.
+    /// Writes the edited copy. Adds a message id if the copy has none and the route adds one.
     @inline(__always) private mutating func write(
         _ copy: borrowing Copy, _ event: ScannedEvent, _ note: Parcel.Note, to parcel: UnsafeMutablePointer<Parcel>
     ) -> Parcel.Line {
@@ -337,7 +338,7 @@ public struct Judge: ~Copyable {
         let edit = copy.edit
         let room = Int(source.end &- source.start) &+ editor.growth(edit) &+ 1 &+ Words.slack &+ MessageIDs.growth
         let out = parcel.pointee.place(forLineOf: room)
-        // Only a string counts as an id. What stands in its quotes begins behind the first.
+        // Only a string counts as an id. Its text begins behind the first quote.
         let hasID = messageID.end != 0 && source.block[Int(messageID.start)] == UInt8(ascii: "\"")
         let isReplaced = added != nil && messageID.end != 0
         var writer = EditWriter(
@@ -349,7 +350,7 @@ public struct Judge: ~Copyable {
         }
         if let added { writer.idAt = writer.add(id: added, width: Int(messageID.end &- messageID.start)) }
         writer.put(UInt8(ascii: "\n"))
-        assert(writer.out - out <= room, "a line fits the room that was made for it")
+        assert(writer.out - out <= room, "a line fits the space that was reserved for it")
         var place = Parcel.MessageIDPlace()
         if let at = writer.idAt {
             place.offset = UInt32(truncatingIfNeeded: at - out)

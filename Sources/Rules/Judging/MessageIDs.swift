@@ -1,13 +1,13 @@
-// Ids for events that came without a `messageId`: a UUID by chance, the same for every copy of the event, so that whoever
-// gets one twice can tell. One maker for each worker, under a key of its own.
+// Makes ids for events that came without a `messageId`: a random UUID, the same for every copy of the event, so that a receiver recognizes
+// a repeated event. Each judge has one.
 
 internal import Editing
 internal import Events
 
 struct MessageIDs: ~Copyable {
-    /// `"` and 36 characters and `"`.
+    /// The length of an id: 36 characters and two quotes.
     static let length = 38
-    /// What an event grows by at most: `,"messageId":` and the id.
+    /// The most bytes that an event gains: `,"messageId":` and the id.
     static let growth = 13 + length
 
     private let key: SipKey
@@ -22,20 +22,20 @@ struct MessageIDs: ~Copyable {
 
     deinit { text.deallocate() }
 
-    /// Whether the event has no id: none, null, or an empty string. What is neither is the sender's own affair.
+    /// Returns true if the event has no id: no member, null, or an empty string. Any other value of the sender counts as an id.
     @inline(__always) static func lacks(_ slot: Slot, in block: Bytes) -> Bool {
         guard slot.end != 0 else { return true }
         let first = block[Int(slot.start)]
         return first == UInt8(ascii: "n") || first == UInt8(ascii: "\"") && slot.end - slot.start == 2
     }
 
-    /// The id of the event of this turn, in its quotes; valid until that of another one is asked for.
+    /// Returns the id of the event of this turn, in quotes. It is valid until the id of another turn is made.
     mutating func text(_ turn: UInt64) -> ByteRun {
         if turn != self.turn { make(turn) }
         return ByteRun(base: Bytes(text), count: MessageIDs.length)
     }
 
-    /// A UUID of version 4, which says no more than that chance made it.
+    /// Makes a UUID of version 4, which means only that it is random.
     private mutating func make(_ turn: UInt64) {
         self.turn = turn
         var number = turn
@@ -47,8 +47,8 @@ struct MessageIDs: ~Copyable {
 }
 
 extension EditWriter {
-    /// Puts the id where the copy has null or an empty string for one, of `width` bytes, or else behind its last member.
-    /// Where its text, without quotes, begins.
+    /// Writes the id in place of the copy's null or empty string of `width` bytes, or else behind its last member. Returns where the text
+    /// of the id begins, behind its quote.
     @inline(never) mutating func add(id: ByteRun, width: Int) -> UnsafeMutablePointer<UInt8> {
         if let at = idAt {
             let rest = at + width

@@ -1,21 +1,21 @@
-// What routes remember from one event to the next: how much of a limit is used up, how dense the traffic is. It is all that a verdict
-// depends on besides the event, the plan and the time. The workers of a run share it, and a plan that takes over goes on with it.
+// The memory of routes from one event to the next: the used part of a limit, the density of the traffic, and the sessions. All workers of
+// a run share it, and the next plan of the run continues with it.
 
 internal import Plans
 internal import Platform
 internal import Sampling
 
-/// What the routes of one plan remember.
+/// The memories of the routes of one plan.
 struct RulesMemories: Sendable {
-    /// By route.
+    /// The memories of the samples, by route.
     var routes: [RouteMemory]
     fileprivate var sessions: [SessionPlan: SessionMemory]
 
-    /// Routes that tell sessions in the same way tell the same ones, wherever they write them.
+    /// Returns the sessions of a session plan. Routes whose plans differ only in where the id is written share them.
     func sessions(of plan: SessionPlan) -> SessionMemory { sessions[plan.anywhere]! }
 }
 
-/// What the routes of a run remember, from plan to plan.
+/// The memories of the routes of a run, from plan to plan.
 public final class RouteMemories: Sendable {
     private struct Known {
         var routes: [String: RouteMemory] = [:]
@@ -25,7 +25,7 @@ public final class RouteMemories: Sendable {
 
     public init() {}
 
-    /// That of the plan's routes, by their names. A route that is not among them begins anew when it comes back.
+    /// Returns the memories of the plan's routes, by their names. All others are forgotten: a route that comes back later begins anew.
     func recall(_ plan: Plan) -> RulesMemories {
         known.withLock { known in
             let memories = plan.routes.map { known.routes[$0.name] ?? RouteMemory() }
@@ -38,7 +38,7 @@ public final class RouteMemories: Sendable {
 }
 
 extension SessionPlan {
-    /// What tells its sessions, without where they are written.
+    /// The plan with the default place, so that the place makes no difference.
     fileprivate var anywhere: SessionPlan {
         var plan = self
         plan.place = SessionPlan(by: by).place

@@ -1,4 +1,4 @@
-// The plan compiled to plain values: what the judge reads for each event.
+// The plan, compiled to the plain values that the judge reads for each event.
 
 internal import Admission
 internal import ConsentGate
@@ -8,72 +8,72 @@ internal import Matching
 internal import Sampling
 
 struct RouteRules: BitwiseCopyable {
-    /// What its events carry to tell that they came by it.
+    /// The number that identifies the route in its events.
     let number: UInt16
     let events: Globs
     let match: UnsafeBufferPointer<MatchRule>
     let not: Exclusion
-    /// Whether it takes only what no route before it took.
+    /// True if it takes only events that no earlier route took.
     let takesRest: Bool
-    /// Which of the ruleset's expressions must hold; -1: none.
+    /// The index of the ruleset's expression that must be true. It is -1 if there is none.
     let condition: Int
     let demand: Demand
     let edits: EditVariants
-    /// Nil: the route takes all.
+    /// The sample. If it is nil, all events pass.
     let sample: UnsafePointer<SampleRule>?
-    /// Nil: the route tells no sessions.
+    /// The session. It is nil if the route writes no session ids.
     let session: UnsafePointer<SessionRule>?
     let providers: UnsafeBufferPointer<Int>
-    /// Whether its copies get a `messageId` when the event has none.
+    /// True if its copies get a `messageId` when the event has none.
     let addsMessageIDs: Bool
 }
 
-/// The edits of a route, by what varies from event to event: the level of the event's state, where members demand levels; then the rate of
-/// the sample, where it is written; then whether the id of a session is written.
+/// The edits of a route, in the order of what varies from event to event. First comes the level of the event's state, if members demand
+/// levels. Then comes the rate of the sample, if it is written. Last comes whether the id of a session is written.
 struct EditVariants: BitwiseCopyable {
-    /// Indices of edits; -1: none; below: a program.
+    /// Indices of edits. -1 means no edit; lower numbers mean a program.
     let edits: UnsafeBufferPointer<Int>
-    /// How many there are for a level; 0: all levels share them.
+    /// The number of edits for one level. It is 0 if all levels share them.
     let perLevel: Int
-    /// How many there are for a rate; 0: no rate is written.
+    /// The number of edits for one rate. It is 0 if no rate is written.
     let perRate: Int
 
     @inline(__always) func edit(level: Int, rate: Int, hasSession: Bool) -> Int {
         edits[level &* perLevel &+ rate &* perRate &+ (hasSession ? 1 : 0)]
     }
 
-    /// Which of the ruleset's programs makes the copy; nil: splices alone do.
+    /// Returns the index of the ruleset's program that makes the copy. Returns nil if splices are enough.
     @inline(__always) static func program(of edit: Int) -> Int? { edit < -1 ? -2 - edit : nil }
-    /// What stands for a program among edits.
+    /// Returns the number that means this program among the edits.
     static func edit(ofProgram number: Int) -> Int { -2 - number }
 }
 
 struct Rules: @unchecked Sendable {
     var routes: UnsafeBufferPointer<RouteRules>
-    /// Of how many routes it is quick to say whether one takes events of a name.
+    /// The most routes whose names can be checked quickly for an event.
     static let mostNamed = 8
-    /// Whether the name of an event tells quickly that no route takes it.
+    /// True if the name of an event shows quickly that no route takes it.
     var namesDecide: Bool
-    /// By source, then by key: the routes that its events may take. Of a key that bounds none all are true.
+    /// For each source and key, whether its events may take each route. All are true for a key that does not limit its routes.
     var bounds: UnsafeBufferPointer<UnsafeBufferPointer<UnsafePointer<Bool>>>
     var nameSlot: Int
     var messageIDSlot: Int
-    /// By provider: names that must not wait for a batch to fill.
+    /// For each provider, the names of events that must not wait for a batch to fill.
     var immediate: UnsafeBufferPointer<Globs>
     var emits: UnsafeBufferPointer<EmitRule>
-    /// Where the mark stands of what was made of another event.
+    /// The slot of the mark of emitted events.
     var markSlot: Int
-    /// The slots that routes sample by; -1: `messageId`.
+    /// The slots of the members by which routes sample. -1 means `messageId`.
     var sampled: UnsafeBufferPointer<Int>
     var subjects: UnsafeBufferPointer<Int>
     var subjectKey: SipKey
     var edits: UnsafeBufferPointer<Edit>
-    /// By edit, for those of whole events: the most bytes that an event can gain.
+    /// For each edit of whole events, the most bytes that an event can gain.
     var growth: UnsafeBufferPointer<Int>
     var digests: UnsafeBufferPointer<DigestRule>
-    /// How many digests of edited values there are.
+    /// The number of digests of edited values.
     var rooms: Int
     var keys: UnsafeBufferPointer<HMACKey>
-    /// Nil: no ledger is kept.
+    /// The rules for statements to the ledger. It is nil if there is no ledger.
     var statement: UnsafePointer<ConsentStatementRules>?
 }

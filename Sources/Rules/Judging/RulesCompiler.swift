@@ -1,4 +1,4 @@
-// Turns a plan into rules: names into slots, globs and values into tests, transforms and fields into edits.
+// Compiles a plan into rules: names into slots, globs and values into tests, transforms and fields into edits.
 
 internal import Admission
 internal import ConsentGate
@@ -32,8 +32,7 @@ struct RulesCompiler {
         keys = store.list(plan.keys.map { HMACKey($0.secret.bytes) })
     }
 
-    /// `numbers`: what the events of each route carry to tell that they came by it; `conditions`: which of the ruleset's
-    /// expressions are theirs.
+    /// Compiles the plan. `numbers` identify the routes in their events. `conditions` has the indices of the routes' expressions.
     func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions, memories: RulesMemories) -> (Rules, ProgramCompiler) {
         var edits = EditCompiler(paths: paths, keys: keys, store: store)
         var programs = ProgramCompiler(keys: keys, store: store, sources: plan.sources.map(\.name), keepsDigests: keepsDigests)
@@ -63,7 +62,7 @@ struct RulesCompiler {
                             subject: slot(session.by), place: sessionPaths.slot(of: session.place)!,
                             memory: .passUnretained(memories.sessions(of: session))))
                 },
-                // Each once: a line that is copied must not be copied into the parcel where it lies.
+                // A provider is listed only once: a line must not be copied into the parcel that holds it.
                 providers: store.list(
                     route.providers.enumerated().filter { !route.providers[..<$0.offset].contains($0.element) }.map(\.element)),
                 addsMessageIDs: plan.addsMessageIDs && !route.transforms.contains { $0.paths.contains(wanted.messageID) })
@@ -84,7 +83,7 @@ struct RulesCompiler {
         return (rules, programs)
     }
 
-    /// By key of the source.
+    /// Returns the routes that events may take, for each key of the source.
     private func compileBounds(_ source: SourcePlan) -> UnsafeBufferPointer<UnsafePointer<Bool>> {
         let keys = source.http?.keys ?? []
         return store.list(keys.map { key in store.list(plan.routes.map { key.routes?.contains($0.name) ?? true }).baseAddress! })
@@ -113,14 +112,14 @@ struct RulesCompiler {
 
     private func slot(_ path: Path) -> Int { paths.slot(of: path)! }
 
-    /// nil: no ledger is kept.
+    /// Returns the rules for statements to the ledger. Returns nil if there is no ledger.
     private func compileSpeech() -> UnsafePointer<ConsentStatementRules>? {
         guard let section = plan.consent, section.ledger != nil else { return nil }
         let tiesUsers = ["userId", "anonymousId"].allSatisfy { section.subject.contains(Path(keys: [$0])) }
         return store.one(ConsentStatementRules(ConsentStatementRules.paths.map { slot(Path(keys: $0)) }, tiesUsers: tiesUsers))
     }
 
-    /// The route's edits by all that varies from event to event.
+    /// Returns the route's edits for everything that varies from event to event.
     private func compileEdits(
         _ route: RoutePlan, cutsFields: Bool, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
     ) -> EditVariants {
@@ -136,8 +135,8 @@ struct RulesCompiler {
         return EditVariants(edits: store.list(list), perLevel: cutsFields ? rates * perRate : 0, perRate: rates > 1 ? perRate : 0)
     }
 
-    /// The route's edits by the level of the event's state. What the state does not allow is dropped before the
-    /// transforms begin: the event is edited as if it had come without.
+    /// Returns the route's edits for each level of the event's state. Members that the state does not allow are dropped before the
+    /// transforms begin: the event is edited as if it had come without them.
     private func fieldEdits(
         _ route: RoutePlan, _ section: ConsentPlan, _ middle: [Int]?, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
     ) -> [Int] {
@@ -151,7 +150,7 @@ struct RulesCompiler {
         }
     }
 
-    /// The route's edits by what its sample and its sessions write on the event, last of all.
+    /// Returns the route's edits for everything that its sample and its sessions may write. This is written last.
     private func editVariants(
         _ route: RoutePlan, cut: [Path], _ middle: [Int]?, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
     ) -> [Int] {
@@ -162,7 +161,7 @@ struct RulesCompiler {
         }
     }
 
-    /// By rate, without a session and with one: what is written on the event; nil: nothing.
+    /// Returns what is written into the event for each rate, without a session and with one. Nil means that nothing is written.
     private func annotations(_ route: RoutePlan) -> [TransformPlan?] {
         route.writtenRates.flatMap { rate in
             var members: [(path: Path, json: String)] = []
@@ -174,7 +173,7 @@ struct RulesCompiler {
 }
 
 extension RoutePlan {
-    /// The rates that can stand on its events; nil: none.
+    /// The rates that can be written into its events. Nil means that no rate is written.
     fileprivate var writtenRates: [Double?] {
         guard let sample, sample.annotation != nil else { return [nil] }
         return sample.possibleRates

@@ -1,4 +1,4 @@
-// Compiles a plan for the hot path. What an event is judged by stands in plain values; nothing of the plan is kept.
+// Compiles a plan for the hot path. The rules for events are plain values; the plan itself is not kept.
 
 public import Admission
 public import ConsentGate
@@ -8,45 +8,46 @@ internal import Expressions
 public import Plans
 internal import Sampling
 
-/// The routes of a plan, compiled once, shared by all workers.
+/// The routes of a plan. They are compiled once, and all workers share them.
 public final class Ruleset: Sendable {
-    /// The paths that the rules name; the scanner locates just these. An event with a duplicate of one of them is invalid.
+    /// The paths that the rules name. The scanner locates only these. An event with a duplicate of one of them is invalid.
     public let paths: PathTrie
     public let routeCount: Int
     public let providerCount: Int
 
     let rules: Rules
-    /// What the gate goes by; nil: the plan has no consent section, and the gate is off.
+    /// The rules of the gate. If it is nil, the plan has no consent section, and the gate is off.
     public let consent: ConsentSection?
-    /// What makes the copies of routes whose transform is more than splices.
+    /// The stages and programs that make copies if the transform of a route needs more than splices.
     let stages: [StageRule]
     let programs: [Program]
-    /// Whether what looks like a digest is not hashed again.
+    /// True if a value that looks like a digest is not hashed again.
     let keepsDigests: Bool
-    /// Under which ids are made; nil: each judge makes its own by chance.
+    /// The key under which message ids are made. If it is nil, each judge uses a random key.
     let messageIDKey: [UInt8]?
-    /// The conditions of the routes and samples, in this order of the plan.
+    /// The expressions of the plan, in the order of `Conditions`.
     let conditions: ExpressionSet
     let sources: [String]
-    /// Own what `rules` points to.
+    /// The store and the memories own everything that `rules` points to.
     private let store: Store
     private let memories: RulesMemories
-    /// What is on record of subjects; nil: no ledger is kept.
+    /// The consent on record. It is nil if there is no ledger.
     let records: ConsentRecords?
-    /// Where routes write the ids of sessions.
+    /// The members into which routes write the ids of sessions.
     let sessionPaths: PathTrie
-    /// By source, then by key, counted from 1, 0 for those without: whether events from there may write the ledger.
+    /// For each source and key, whether its events may write the ledger. Keys are counted from 1; 0 is for events without a key.
     private let writers: [[Bool]]
 
-    /// The subjects' keys are made under `subjectKey`, sixteen bytes; by default chance, so that they mean nothing
-    /// outside of this process. `locatesMessageIDs` tells where each event's `messageId` stands, also when no rule asks.
-    /// `keepsDigests`: the events have gone through a hash before, and what looks like a digest is not hashed again.
-    /// Ids that are added to events are made by chance, unless `messageIDKey`, sixteen bytes, says otherwise.
-    /// `records`: what is on record of subjects, under the same key.
-    /// `levels`: the names of the run's levels, by which entries say what they were admitted under.
-    /// `memories`: what the routes of the run remember of the events so far.
-    /// `numbers`: what the events of each route carry to tell that they came by it, among the routes of all plans of a run; else
-    /// the indices of the routes.
+    /// Compiles the plan.
+    /// `numbers` identify the routes in their events, among the routes of all plans of a run. By default they are the routes' indices.
+    /// `subjectKey` has sixteen bytes; the keys of subjects are made under it. By default it is random, so that these keys mean nothing
+    /// outside of this process.
+    /// `locatesMessageIDs` is true if the `messageId` of each event must be located even if no rule needs it.
+    /// `messageIDKey` has sixteen bytes; message ids are made under it. By default they are random.
+    /// `keepsDigests` is true if the events were hashed before, so that a value that looks like a digest is not hashed again.
+    /// `memories` is what the routes of the run remember of the events so far.
+    /// `records` is the consent on record, under `subjectKey`.
+    /// `levels` are the names of the run's levels. Entries use them to say under which level they were admitted.
     public init(
         _ plan: Plan, numbers: [UInt16]? = nil, subjectKey: [UInt8]? = nil, locatesMessageIDs: Bool = false, messageIDKey: [UInt8]? = nil,
         keepsDigests: Bool = false, memories: RouteMemories = RouteMemories(), records: ConsentRecords? = nil,
@@ -82,7 +83,7 @@ public final class Ruleset: Sendable {
         self.programs = programs.programs
     }
 
-    /// Whether events of the source, sent with this key of it, may write the ledger.
+    /// Returns true if events of the source that came with this key may write the ledger.
     public func mayWrite(source: Int, key: Int) -> Bool {
         source < writers.count && key < writers[source].count && writers[source][key]
     }
@@ -93,12 +94,12 @@ public final class Ruleset: Sendable {
     }
 }
 
-/// The expressions of a plan in one list, and by route where its own stand in it; -1: it has none.
+/// The expressions of a plan in one list, and the indices in it of each route's own. An index is -1 if there is no expression.
 struct Conditions {
     private(set) var expressions: [Expression] = []
     private(set) var filters: [Int] = []
     private(set) var keeps: [Int] = []
-    /// By rule that makes events: its own, and those of its values.
+    /// For each rule of `emit`, the index of its condition and the indices of its values.
     private(set) var emits: [(condition: Int, values: [Int])] = []
 
     init(_ plan: Plan) {
@@ -116,15 +117,15 @@ struct Conditions {
     }
 }
 
-/// The paths that a plan's rules name, and no other.
+/// The paths that the rules of a plan name, and no others.
 struct WantedPaths {
     private(set) var paths: [Path] = []
     let name = Path(keys: ["event"])
     let messageID = Path(keys: ["messageId"])
     static let properties = Path(keys: ["properties"])
-    /// What marks an event that was made of another.
+    /// The member that marks an emitted event.
     static let mark = Path(keys: ["context", "switchyard", "emitted"])
-    /// Whether some rule asks for what the event itself says of consent.
+    /// True if some rule needs what the event itself says about consent.
     let readsConsent: Bool
 
     init(_ plan: Plan, locatesMessageIDs: Bool) {

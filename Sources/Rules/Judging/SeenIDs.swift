@@ -1,5 +1,5 @@
-// The message ids that came lately, so that an event which comes twice is taken once. It promises to remember every id for
-// the time and the number that it was made for, no longer, in memory that never grows; it holds hashes, never ids.
+// The message ids of recent events, so that an event that comes twice is taken once. It promises to remember an id for the time and among
+// the number of ids that it was made for, and no longer. Its memory never grows. It holds hashes, never ids.
 
 public import Admission
 internal import Events
@@ -7,7 +7,7 @@ public import Plans
 internal import Platform
 
 public final class SeenIDs: Sendable {
-    /// A hash of an id, and when it came, in nanoseconds since 1970.
+    /// The hash of an id, and the time when the id came, in nanoseconds since 1970.
     public struct Sighting: Sendable, Equatable, BitwiseCopyable {
         public var key: SubjectKey
         public var time: Int64
@@ -21,28 +21,28 @@ public final class SeenIDs: Sendable {
     private let hashKey: SipKey
     private let ring: Monitor<Ring>
 
-    /// `key`, sixteen bytes, must be that of the sightings that are told by `recall`.
+    /// `key` has sixteen bytes. The sightings for `recall` must have been hashed under the same key.
     public init(_ plan: MessageIDPlan.Deduplication, key: [UInt8]) {
         window = plan.window.nanoseconds
         hashKey = SipKey(key)
         ring = Monitor(Ring(capacity: plan.most))
     }
 
-    /// Ids that were seen before, oldest first.
+    /// Adds ids that were seen before, oldest first.
     public func recall(_ sightings: some Sequence<Sighting>) {
         ring.withLock { ring in
             for sighting in sightings { _ = ring.note(sighting, window: window) }
         }
     }
 
-    /// What was noted is as if it had never come: its events go back to whoever sent them.
+    /// Removes ids as if they had never come, because their events go back to their sender.
     public func forget(_ sightings: some Sequence<Sighting>) {
         ring.withLock { ring in
             for sighting in sightings { ring.forget(sighting.key) }
         }
     }
 
-    /// Notes the id; nil: it was there already.
+    /// Notes the id and returns its sighting. Returns nil if the id is already there.
     func note(_ id: ByteRun, at time: Int64) -> Sighting? {
         let (low, high) = hashKey.hash128(id)
         let sighting = Sighting(key: SubjectKey(high: high, low: low), time: time)
@@ -50,10 +50,10 @@ public final class SeenIDs: Sendable {
     }
 }
 
-/// Sightings in the order in which they came, the oldest giving way to the newest, and a table to find them by.
+/// The sightings in the order in which they came, and a table to find them. If the ring is full, the newest replaces the oldest.
 private struct Ring: ~Copyable {
     private let sightings: UnsafeMutablePointer<SeenIDs.Sighting>
-    /// Open addressing: one more than the sighting's place in the ring; 0: free.
+    /// A table with open addressing. An entry is the sighting's place in the ring plus 1; 0 means free.
     private let table: UnsafeMutablePointer<UInt32>
     private let mask: Int
     private let capacity: Int
@@ -76,9 +76,9 @@ private struct Ring: ~Copyable {
         table.deallocate()
     }
 
-    /// False: it is there already.
+    /// Adds the sighting. Returns false if its id is already there.
     mutating func note(_ sighting: SeenIDs.Sighting, window: Int64) -> Bool {
-        // A clock that goes back makes no id older than it is.
+        // A clock that goes back must not make an id older than it is.
         latest = max(latest, sighting.time)
         while count > 0, latest - sightings[oldest].time >= window { forgetOldest() }
         var at = home(sighting.key)
@@ -88,7 +88,7 @@ private struct Ring: ~Copyable {
         }
         if count == capacity {
             forgetOldest()
-            // To forget may have moved what stood on the way.
+            // Forgetting an id may have moved other entries of the table.
             at = home(sighting.key)
             while table[at] != 0 { at = (at + 1) & mask }
         }
@@ -107,7 +107,7 @@ private struct Ring: ~Copyable {
         count -= 1
     }
 
-    /// Its place in the ring goes on as nobody's.
+    /// Removes the id from the table. Its place in the ring stays taken, under a hash that no id has.
     mutating func forget(_ key: SubjectKey) {
         var at = home(key)
         while table[at] != 0 {
@@ -121,14 +121,14 @@ private struct Ring: ~Copyable {
         }
     }
 
-    /// No id has this hash, but by a chance of one in 2 to the 128th.
+    /// A hash that no id has, except with a probability of one in 2 to the 128th.
     private static let nobody = SubjectKey(high: 0, low: 0)
 
-    /// Takes the sighting of the ring's place out of the table.
+    /// Removes the sighting at this place of the ring from the table.
     private func empty(_ place: Int) {
         var hole = home(sightings[place].key)
         while Int(table[hole]) != place + 1 { hole = (hole + 1) & mask }
-        // What would not be found any more past the hole moves into it.
+        // An entry that would not be found behind the hole moves into it.
         var at = (hole + 1) & mask
         while table[at] != 0 {
             let wanted = home(sightings[Int(table[at]) - 1].key)
@@ -142,9 +142,9 @@ private struct Ring: ~Copyable {
     }
 }
 
-/// Whether an event came before, by its `messageId`.
+/// The answer to whether an event with the same `messageId` came before.
 public enum Repetition: Sendable, Equatable {
-    /// It has no id to tell by.
+    /// The event has no id, so this is not known.
     case none
     case new(SeenIDs.Sighting)
     case duplicate

@@ -1,5 +1,6 @@
-// Writes the id of the subject's session on the copies of an event. The edits have made room for it, as for any constant; here the
-// room is found in the copy and filled. The id tells nothing of the subject: it is a keyed hash of it and of the session's start.
+// Writes the id of the subject's session into the copies of an event. The edits write a placeholder of the same length, as they write any
+// constant; the writer finds it in the copy and replaces it. The id never reveals the subject: it is a keyed hash of the subject and of
+// the session's start.
 
 internal import Admission
 internal import Events
@@ -13,11 +14,11 @@ final class SessionMemory: Sendable {
 }
 
 struct SessionRule: BitwiseCopyable {
-    /// The slot of the member that tells the subject.
+    /// The slot of the member whose value is the subject.
     let subject: Int
-    /// Where the id goes: a slot of the writer's paths.
+    /// The slot of the member that gets the id, among the writer's paths.
     let place: Int
-    /// The ruleset holds it.
+    /// The sessions. The ruleset owns them.
     let memory: Unmanaged<SessionMemory>
 }
 
@@ -27,14 +28,14 @@ struct SessionID: BitwiseCopyable {
 }
 
 struct SessionWriter: ~Copyable {
-    /// What the edits put where the id goes: as long as one.
+    /// The placeholder that the edits write for an id. It is as long as an id.
     static let room = "\"00000000-0000-0000-0000-000000000000\""
 
     private let key: SipKey
     private var scanner: Scanner
     private var decoder = Decoder()
 
-    /// `paths`: where ids go.
+    /// `paths` are the members that get ids.
     init(_ paths: PathTrie, key: SipKey) {
         self.key = key
         scanner = Scanner(paths, depth: paths.count > PathTrie.root + 1 ? Scanner.deepest : 1)
@@ -44,7 +45,7 @@ struct SessionWriter: ~Copyable {
         decoder.identity(event.slots[rule.pointee.subject], in: event.block, booleans: false) != nil
     }
 
-    /// The session that the event belongs to; nil: it names no subject.
+    /// Returns the id of the event's session. Returns nil if the event names no subject.
     @inline(never) mutating func id(_ rule: UnsafePointer<SessionRule>, _ event: ScannedEvent, at now: Int64) -> SessionID? {
         guard let text = decoder.identity(event.slots[rule.pointee.subject], in: event.block, booleans: false) else { return nil }
         let subject = key.hash128(text)
@@ -57,12 +58,12 @@ struct SessionWriter: ~Copyable {
         }
     }
 
-    /// Fills the room in a line that the editor has written.
+    /// Replaces the placeholder in a line that the editor has written.
     @inline(never) mutating func write(_ id: SessionID, _ rule: UnsafePointer<SessionRule>, on line: ByteRun) {
         guard let event = scanner.scan(line.base, 0) else { return }
         let slot = event.slots[rule.pointee.place]
         guard Int(slot.end - slot.start) == SessionWriter.room.utf8.count else { return }
-        // Version 8: a UUID by rules of its own.
+        // The UUID is of version 8, whose content is free.
         UUIDText.write(
             id.high & 0xffff_ffff_ffff_0fff | 0x8000, id.low & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000,
             to: UnsafeMutablePointer(mutating: line.base) + Int(slot.start) + 1)
@@ -70,7 +71,7 @@ struct SessionWriter: ~Copyable {
 }
 
 enum UUIDText {
-    /// Thirty-six characters.
+    /// Writes thirty-six characters.
     static func write(_ high: UInt64, _ low: UInt64, to text: UnsafeMutablePointer<UInt8>) {
         var at = 0
         for nibble in 0..<32 {

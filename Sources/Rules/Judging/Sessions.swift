@@ -1,5 +1,5 @@
-// When each subject's present session began. It promises to remember the subjects that came last, as many as it was made for, and no
-// more; it holds hashes, never ids.
+// The time when the present session of each subject began. It promises to remember the subjects that came last, as many as it was made
+// for, and no more. It holds hashes, never ids.
 
 internal import Admission
 internal import Platform
@@ -7,10 +7,11 @@ internal import Platform
 struct Sessions: Sendable {
     private struct Visit: BitwiseCopyable {
         var subject: SubjectKey
-        /// In nanoseconds since 1970: when the session began, and its last event came.
+        /// The time when the session began, in nanoseconds since 1970.
         var start: Int64
+        /// The time when its last event came, in nanoseconds since 1970.
         var last: Int64
-        /// The neighbours in the order of their last events; -1: none.
+        /// The neighbours in the order of their last events. -1 means that there is none.
         var newer = -1
         var older = -1
     }
@@ -18,7 +19,7 @@ struct Sessions: Sendable {
     private let idle: Int64
     private let most: Int
     private var visits: [Visit] = []
-    /// Open addressing: one more than the visit's place; 0: free.
+    /// A table with open addressing. An entry is the visit's place plus 1; 0 means free.
     private var table: [Int32] = Array(repeating: 0, count: 64)
     private var newest = -1
     private var oldest = -1
@@ -28,7 +29,7 @@ struct Sessions: Sendable {
         self.most = most
     }
 
-    /// When the session began that an event of the subject belongs to, in nanoseconds since 1970.
+    /// Returns when the session of an event of the subject began. Times are in nanoseconds since 1970.
     mutating func start(of subject: SubjectKey, at now: Int64) -> Int64 {
         guard let place = place(of: subject) else {
             add(Visit(subject: subject, start: now, last: now))
@@ -36,7 +37,7 @@ struct Sessions: Sendable {
         }
         let gap = now &- visits[place].last
         if gap >= idle { visits[place].start = now }
-        // A block that was overtaken, or a clock that was set back a little, ends nothing; after a great step the time goes on from there.
+        // A block that was overtaken, or a clock that was set back a little, ends no session. After a large step back, the new time counts.
         if gap > 0 || -gap >= idle { visits[place].last = now }
         if place != newest {
             unlink(place)
@@ -103,7 +104,7 @@ struct Sessions: Sendable {
 
     private mutating func forget(_ subject: SubjectKey) {
         guard var hole = slot(of: subject) else { return }
-        // What would not be found any more past the hole moves into it.
+        // An entry that would not be found behind the hole moves into it.
         var slot = next(hole)
         while table[slot] != 0 {
             let wanted = home(visits[Int(table[slot]) - 1].subject)

@@ -1,28 +1,28 @@
-// What a route says of an event, and how often it said so.
+// The verdicts of routes on events, and how often each was given.
 
 public import Admission
 
-/// How one route judged one event.
+/// The verdict of one route on one event.
 public enum Verdict: Hashable, Sendable {
     case admitted
     /// A stage of the filter did not match.
     case filtered(FilterStage)
     case denied(Denial)
-    /// It waits until its subjects say whether they consent; the account counts it so until then.
+    /// The event waits until its subjects say whether they consent. Until then the account counts it as held.
     case held
     case sampledOut
-    /// In the sample, and over its limit.
+    /// The event is in the sample, but over its limit.
     case limited
-    /// A transform holds it back.
+    /// A transform withholds the event.
     case withheld
-    /// It was held to the end of its time.
+    /// The event was held until its time was over.
     case expired
-    /// It was held, and its subject withdrew consent.
+    /// The event was held, and its subject withdrew consent.
     case withdrawn
-    /// It was held, and when its subjects answered the plan had no such route any more, or took it for no valid event.
+    /// The event was held. When its subjects answered, the plan no longer had the route, or the event was invalid under the plan.
     case outdated
 
-    /// Whether the gate did not let it through.
+    /// True if the gate did not admit the event.
     var isOfGate: Bool {
         switch self {
         case .denied, .held, .expired, .withdrawn, .outdated: true
@@ -30,38 +30,38 @@ public enum Verdict: Hashable, Sendable {
         }
     }
 
-    /// Whether the route took the event from those with `else`: its filter let it in, and consent and the sample decided only
-    /// what became of it. Else what was denied or sampled out would leave by another door.
+    /// True if the route took the event, so that later routes with `else` do not get it. Only the filter decides this. Otherwise an event
+    /// that was denied or sampled out would leave by a route with `else`.
     var isTaking: Bool { if case .filtered = self { false } else { true } }
 }
 
 /// The raw values are the words that accounts and metrics use.
 public enum FilterStage: String, Hashable, Sendable, CaseIterable {
-    /// The key that the event was sent with is good for other routes.
+    /// The key that the event was sent with does not allow this route.
     case key
-    /// A route before took the event, and this one takes only what is left.
+    /// An earlier route took the event, and this one takes only what is left.
     case `else`
     case events, match
-    /// A name or a member that keeps the event out.
+    /// A name or a member under `not` excludes the event.
     case not
     case `where`
-    /// The expression of `where` errs on the event: a missing member, or a type that does not fit.
+    /// The expression of `where` fails on the event: a member is missing, or a type does not fit.
     case whereErrors = "where_errors"
 }
 
-/// How often each verdict fell, by route. A worker fills one for each block. Of each route, the verdicts add up to
-/// the events and those that were made of them.
+/// The number of times that each verdict was given, by route. A worker fills one tally for each block. For each route, the verdicts add up
+/// to the events and the emitted events.
 public struct Tally: Sendable {
-    /// Indexed by route, then by `Tally.column(of:)`.
+    /// The counts, indexed by route and then by `Tally.column(of:)`.
     public private(set) var counts: [Int]
     public private(set) var events = 0
-    /// Events that came before, by their `messageId`; no route saw them again.
+    /// The number of events whose `messageId` came before. No route judged them.
     public private(set) var duplicates = 0
-    /// Events that were made of others; every route judged them like any other.
+    /// The number of emitted events. Every route judged them like any other event.
     public private(set) var emitted = 0
-    /// How often an expression of a rule that makes events erred, and so made none.
+    /// The number of times that a rule of `emit` emitted nothing because an expression failed.
     public private(set) var emitErrors = 0
-    /// By route.
+    /// The errors of expressions, by route.
     private var keepErrors: [Int]
     private var transformErrors: [Int]
     private(set) var routes: Int
@@ -72,14 +72,14 @@ public struct Tally: Sendable {
         counts = Array(repeating: 0, count: routes * Tally.width)
     }
 
-    /// Every verdict that can fall, in the order of the columns.
+    /// Every verdict that can be given, in the order of the columns.
     public static let columns: [Verdict] =
         [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [
             .held, .sampledOut, .limited, .withheld, .expired, .withdrawn, .outdated,
         ]
     private static let width = 23
 
-    /// The place of a verdict in `columns`.
+    /// Returns the index of a verdict in `columns`.
     public static func column(of verdict: Verdict) -> Int {
         switch verdict {
         case .admitted: 0
@@ -108,18 +108,18 @@ public struct Tally: Sendable {
         }
     }
 
-    /// Of a route that no block has counted: none.
+    /// The number of times that the route gave the verdict. It is 0 for a route that no block has counted.
     public subscript(route: Int, verdict: Verdict) -> Int {
         route < routes ? counts[route * Tally.width + Tally.column(of: verdict)] : 0
     }
 
-    /// How often the expression of the route's `sample.keep` erred, and so kept nothing. Besides the verdicts.
+    /// Returns how often the expression of the route's `sample.keep` failed and kept nothing. These errors are not verdicts.
     public func keepErrors(route: Int) -> Int { route < routes ? keepErrors[route] : 0 }
 
-    /// How often an expression of the route's transform had no value, and so set nothing. Besides the verdicts.
+    /// Returns how often an expression of the route's transform had no value and set nothing. These errors are not verdicts.
     public func transformErrors(route: Int) -> Int { route < routes ? transformErrors[route] : 0 }
 
-    /// Adds what another block counted, for the same routes.
+    /// Adds the counts of another block with the same routes.
     public mutating func add(_ other: Tally) {
         precondition(routes == other.routes, "tallies of different plans")
         addTotals(other)
@@ -128,7 +128,7 @@ public struct Tally: Sendable {
         for i in transformErrors.indices { transformErrors[i] += other.transformErrors[i] }
     }
 
-    /// Adds what another block counted, whose routes have these numbers here.
+    /// Adds the counts of another block. `numbers` are the numbers that its routes have here.
     public mutating func add(_ other: Tally, numbers: [UInt16]) {
         addTotals(other)
         if let most = numbers.max() { makeRoom(for: most) }
@@ -148,13 +148,13 @@ public struct Tally: Sendable {
         routes += lacking
     }
 
-    /// So many events more have this verdict at the route.
+    /// Counts events with this verdict of the route.
     public mutating func count(_ verdict: Verdict, _ count: Int = 1, route: UInt16) {
         makeRoom(for: route)
         counts[Int(route) * Tally.width + Tally.column(of: verdict)] += count
     }
 
-    /// What was counted as held has another verdict now.
+    /// Counts events that were held under their final verdict instead.
     public mutating func settle(held count: Int = 1, as verdict: Verdict, route: UInt16) {
         self.count(.held, -count, route: route)
         self.count(verdict, count, route: route)

@@ -1,9 +1,9 @@
-// Globs on event names, compiled: most are an exact name, a prefix or a suffix, and cost one comparison.
+// Compiled globs on event names. Most of them are an exact name, a prefix or a suffix, and cost one comparison.
 
 public import Events
 public import Plans
 
-/// A list of globs, of which one must match.
+/// A list of globs. A name matches if any of them does.
 public struct Globs: BitwiseCopyable {
     private let rules: UnsafeBufferPointer<GlobRule>
 
@@ -29,7 +29,7 @@ private struct GlobRule: BitwiseCopyable {
 
     let kind: Kind
     let text: ByteRun
-    /// The literal pieces between the stars; the first and the last are bound to the ends.
+    /// The literal pieces between the stars. The first and the last must be at the ends of the name.
     let pieces: UnsafeBufferPointer<ByteRun>
 
     init(_ glob: Glob, in store: Store) {
@@ -44,7 +44,7 @@ private struct GlobRule: BitwiseCopyable {
         }
     }
 
-    /// By pointer, since a rule is not worth copying to compare a few bytes.
+    /// Takes a pointer, since copying a rule costs more than comparing a few bytes.
     @inline(__always) static func matches(_ rule: UnsafePointer<GlobRule>, _ name: ByteRun) -> Bool {
         let kind = rule.pointee.kind
         if kind == .general { return matches(rule.pointee.pieces, name) }
@@ -55,7 +55,7 @@ private struct GlobRule: BitwiseCopyable {
         return sameBytes(start, rule.pointee.text.base, count)
     }
 
-    /// Each piece at its leftmost place behind the one before: with stars alone, that finds a match if there is one.
+    /// Finds each piece at its leftmost place behind the one before. With stars alone, this finds a match if there is one.
     @inline(never) private static func matches(_ pieces: UnsafeBufferPointer<ByteRun>, _ name: ByteRun) -> Bool {
         let first = pieces[0]
         let last = pieces[pieces.count - 1]
@@ -84,7 +84,7 @@ public struct EventName: ~Copyable {
 
     public mutating func forget() { state = .unread }
 
-    /// Nil when the member is absent, no string, or a string with a lone surrogate, which matches no text.
+    /// Returns the name. Returns nil if the member is absent or not a string, or has a lone surrogate, which matches no text.
     @inline(__always) public mutating func read(_ event: ScannedEvent, slot: Int) -> ByteRun? {
         if state == .unread { find(event, slot) }
         return state == .some ? text : nil

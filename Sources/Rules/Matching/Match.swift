@@ -1,4 +1,4 @@
-// `match`: a member equals one of the listed scalars. An absent member equals nothing, not null either.
+// Compiled `match` and `not`. A member matches if it equals one of the listed scalars. A missing member equals nothing, not even null.
 
 public import Events
 public import Plans
@@ -26,7 +26,7 @@ public struct MatchRule: BitwiseCopyable {
     }
 }
 
-/// `not`: each glob and each member keeps an event out by itself. A name or a member that is absent keeps nothing out.
+/// The rules of `not`. One matching glob or member is enough to exclude an event. A missing name or member never excludes an event.
 public struct Exclusion: BitwiseCopyable {
     public let events: Globs
     public let match: UnsafeBufferPointer<MatchRule>
@@ -43,7 +43,7 @@ public struct Exclusion: BitwiseCopyable {
         return matching(event, &decoder) != nil
     }
 
-    /// The first member that keeps the event out: an index into `match`.
+    /// Returns the index in `match` of the first member that excludes the event.
     public func matching(_ event: ScannedEvent, _ decoder: inout Decoder) -> Int? {
         for index in match.indices where match[index].matches(event, &decoder) { return index }
         return nil
@@ -55,7 +55,7 @@ private struct ScalarRule: BitwiseCopyable {
 
     let kind: Kind
     let text: ByteRun
-    /// A text that itself holds a backslash: then equal raw bytes do not mean equal texts.
+    /// True if the text itself holds a backslash. Then equal raw bytes do not mean equal texts.
     let hasEscape: Bool
 
     init(_ scalar: Scalar, in store: Store) {
@@ -68,13 +68,13 @@ private struct ScalarRule: BitwiseCopyable {
         hasEscape = text.hasEscape
     }
 
-    /// By pointer, since a rule is not worth copying to compare a few bytes.
+    /// Takes a pointer, since copying a rule costs more than comparing a few bytes.
     @inline(__always) static func equals(_ rule: UnsafePointer<ScalarRule>, _ value: ByteRun, _ decoder: inout Decoder) -> Bool {
         let text = rule.pointee.text
         if rule.pointee.kind == .string {
             guard value.base[0] == UInt8(ascii: "\"") else { return false }
             let raw = ByteRun(base: value.base + 1, count: value.count &- 2)
-            // An escape is always longer than what it stands for.
+            // An escape is always longer than the text that it means.
             if raw.count == text.count { return !rule.pointee.hasEscape && raw == text }
             return raw.count > text.count && raw.hasEscape && equalsDecoded(raw, text, &decoder)
         }

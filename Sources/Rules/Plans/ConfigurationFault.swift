@@ -1,11 +1,11 @@
-// Faults of a configuration file, each at its place.
+// The faults of a configuration file, each with its place.
 
 internal import Document
 
-/// One fault of a configuration file, at its place.
+/// One fault of a configuration file, with its place.
 public struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConvertible {
     public var file: String
-    /// From 1; columns count bytes.
+    /// The line, from 1. The column is from 1 too and counts bytes.
     public var line: Int
     public var column: Int
     public var message: String
@@ -20,12 +20,12 @@ public struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConvert
     }
 }
 
-/// Where something stands in a configuration file, kept for what is found out about it later.
+/// The place of a value in a configuration file. It is kept for faults that are found after the file was read.
 public struct ConfigurationPlace: Hashable, Sendable {
     public var file: String
     public var line: Int
     public var column: Int
-    /// As messages name it: `providers.archive`.
+    /// The path of the value as messages show it: `providers.archive`.
     public var path: String
 
     public func fault(_ message: String) -> ConfigurationFault {
@@ -40,7 +40,7 @@ public struct ConfigurationPlace: Hashable, Sendable {
     }
 }
 
-/// Everything that is wrong with a file, in the order of the file.
+/// All faults of a file, in the order of the file.
 public struct ConfigurationFaults: Error, Sendable {
     public var faults: [ConfigurationFault]
 

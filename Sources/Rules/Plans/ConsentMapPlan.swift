@@ -1,7 +1,7 @@
-// What consent that others write means here: `map` of the consent section.
+// The meaning of consent in the formats of other platforms: `map` of the consent section.
 
 public struct ConsentMapPlan: Sendable, Equatable {
-    /// One purpose, and what it takes of the other's.
+    /// One purpose, with its meaning in the other format.
     public struct Entry<Meaning: Sendable & Equatable>: Sendable, Equatable {
         public var purpose: String
         public var meaning: Meaning
@@ -12,11 +12,11 @@ public struct ConsentMapPlan: Sendable, Equatable {
     }
 
     public struct TCF: Sendable, Equatable {
-        /// All of these must be allowed.
+        /// The purposes of TCF. All of them must be allowed.
         public var purposes: [Int] = []
-        /// nil: the person's word alone counts.
+        /// The vendor that must be allowed too. If it is nil, no vendor is checked.
         public var vendor: Int?
-        /// Any of these will do.
+        /// The legal bases. Any of them is enough.
         public var bases = [Basis.consent]
         public init() {}
     }
@@ -41,11 +41,11 @@ public struct ConsentMapPlan: Sendable, Equatable {
     }
 
     public var tcf: [Entry<TCF>] = []
-    /// Any of these refuses the purpose.
+    /// The opt-outs. Any of them refuses the purpose.
     public var gpp: [Entry<[OptOut]>] = []
-    /// All of these must be granted.
+    /// The signals. All of them must be granted.
     public var google: [Entry<[Google]>] = []
-    /// Names that mean the purpose as its own does.
+    /// Other names of the purpose, which mean the same as its own.
     public var categories: [Entry<[String]>] = []
 
     public init() {}

@@ -1,11 +1,11 @@
-// A rule that makes a second event from one, as the file says it.
+// A rule that makes a second event from an event, as the file defines it.
 
 public import Expressions
 
 public struct EmitPlan: Sendable {
-    /// Which events make another.
+    /// The condition under which an event makes another.
     public var condition: Expression
-    /// The members that take the place of the original's own, in their order.
+    /// The members that replace those of the original, in their order.
     public var members: [(key: String, value: [Piece])]
 
     public init(condition: Expression, members: [(key: String, value: [Piece])]) {
@@ -13,10 +13,10 @@ public struct EmitPlan: Sendable {
         self.members = members
     }
 
-    /// A run of a value.
+    /// A part of a value.
     public enum Piece: Sendable {
         case json(String)
-        /// What the expression gives of the original.
+        /// The value of the expression for the original.
         case value(Expression)
     }
 

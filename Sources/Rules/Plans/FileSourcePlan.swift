@@ -1,15 +1,15 @@
-// What routes.json says of a source that reads files which other processes write, with every default filled in.
+// The settings of a source that reads files of other processes, with every default filled in.
 
 public struct FileSourcePlan: Sendable, Equatable {
-    /// Patterns of paths, as a shell reads them.
+    /// The patterns of paths, in the syntax of a shell.
     public var paths: [String] = []
-    /// Whether a file goes when all of it was taken in safely and nobody writes it any more.
+    /// True if a file is removed after all of it was taken in safely and nobody writes to it any more.
     public var drains = false
-    /// How long a file must not have been written before it goes, or before one that has lost its name is let go.
+    /// The time without a write before a file is removed. After the same time, a file that has lost its name is no longer followed.
     public var idle = Duration.seconds(10)
-    /// How often the patterns are looked through when the system does not tell of changes.
+    /// The time between two searches for changes that the system does not report.
     public var poll = Duration.seconds(30)
-    /// What its events may do to the ledger.
+    /// The right of its events to write the ledger. If it is nil, they can only refuse consent.
     public var consent: ConsentRight?
     public init() {}
 }

@@ -1,8 +1,8 @@
-// A glob on an event's name: `*` stands for any run of characters, everything else for itself.
+// A glob on an event's name: `*` matches any run of characters, and everything else matches itself.
 
 public struct Glob: Sendable, Hashable, CustomStringConvertible {
     public let pattern: String
-    /// The literal pieces between the stars, in order. One piece: no star, the whole name must equal it.
+    /// The literal pieces between the stars, in order. A glob without a star is one piece, and the whole name must equal it.
     public let pieces: [[UInt8]]
 
     public init(_ pattern: String) {
@@ -12,7 +12,7 @@ public struct Glob: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { pattern }
 
-    /// What the text must be and is not; nil when it is a glob.
+    /// Returns what the text must be, or nil if it is a glob.
     public static func fault(_ text: String) -> String? {
         if text.isEmpty { return "a glob on the event's name, not empty" }
         return text.utf8.count > 1000 ? "a glob of at most 1000 bytes" : nil

@@ -1,47 +1,48 @@
-// What routes.json says of an HTTP source, with every default filled in.
+// The settings of an HTTP source, with every default filled in.
 
 public struct HTTPSourcePlan: Sendable, Equatable {
     public var listen = ListenAddress.tcp(host: "127.0.0.1", port: 8088)
-    /// Of a Unix socket: its permissions, and whose it is; nil: of the user that the router runs as.
+    /// The permissions of a Unix socket.
     public var mode: UInt32 = 0o600
+    /// The owner of a Unix socket. If it is nil, the socket belongs to the user of the router.
     public var owner: String?
     public var tls: TLS?
     public var keys: [AccessKey] = []
-    /// Whether anyone may send without a key, also over a network.
+    /// True if anyone may send without a key, even over a network.
     public var isOpen = false
-    /// The web pages that may send, as browsers name them: `https://app.example`; `*` is every page.
+    /// The origins of web pages that may send, such as `https://app.example`; `*` means every page.
     public var origins: [String] = []
-    /// The dialects that it takes, by name; nil: all.
+    /// The names of the dialects that it accepts. It accepts all if this is nil.
     public var dialects: [String]?
-    /// Whether events get the client's address as `context.ip`.
+    /// True if events get the client's address as `context.ip`.
     public var addsIP = false
-    /// What its events may do to the ledger, whatever key they come with.
+    /// The right of its events to write the ledger, whatever key they come with.
     public var consent: ConsentRight?
-    /// Whether events of the native dialect get `receivedAt`, as those of all others do.
+    /// True if events of the native dialect get `receivedAt`, as events of all other dialects do.
     public var addsReceivedAt = false
     public var limits = HTTPLimits()
     public init() {}
 
-    /// Files in PEM.
+    /// The paths of files in PEM.
     public struct TLS: Sendable, Equatable {
         public var certificate = ""
         public var key = ""
-        /// The authorities that must vouch for a client's certificate; nil: clients need none.
+        /// The authorities that must have signed a client's certificate. If it is nil, clients need no certificate.
         public var clients: String?
         public init() {}
     }
 }
 
-/// Who may send, with which dialects, and to which routes. Secrets are never shown.
+/// A key of clients that may send: its secrets, its dialects, its routes, and its right to write the ledger. Secrets are never shown.
 public struct AccessKey: Sendable, Equatable, CustomStringConvertible {
     public var name: String
-    /// One, or two while the one takes over from the other.
+    /// One secret, or two while a new one replaces an old one.
     public var secrets: [[UInt8]]
-    /// By name; nil: all.
+    /// The names of the dialects that it may send. It may send all if this is nil.
     public var dialects: [String]?
-    /// The names of those that its events may take; nil: all.
+    /// The names of the routes that its events may take. They may take all if this is nil.
     public var routes: [String]?
-    /// What its events may do to the ledger; nil: what the source's may.
+    /// The right of its events to write the ledger. If it is nil, the right of the source counts.
     public var consent: ConsentRight?
     public init(
         name: String, secrets: [[UInt8]], dialects: [String]? = nil, routes: [String]? = nil, consent: ConsentRight? = nil
@@ -55,49 +56,50 @@ public struct AccessKey: Sendable, Equatable, CustomStringConvertible {
     public var description: String { name }
 }
 
-/// What a client may ask of a listener. Each is the most, or the longest.
+/// The limits of a listener for its clients. Each is the most or the longest, except `rate`.
 public struct HTTPLimits: Sendable, Equatable {
-    /// Of a body as it comes, and after its codings are undone.
+    /// The bytes of a body as it arrives.
     public var body = 20_000_000
+    /// The bytes of a body when it is decoded.
     public var decoded = 20_000_000
-    /// How many times as long a body may become when it is decoded; its first megabyte is free.
+    /// The factor by which a body may grow when it is decoded. The first megabyte is not limited.
     public var ratio = 200
-    /// How many codings may lie over each other.
+    /// The codings of one body.
     public var codings = 2
-    /// Of all headers together with the request line.
+    /// The bytes of the request line and all headers.
     public var head = 32_768
     public var headers = 100
     public var url = 8_192
-    /// In one request.
+    /// The events in one request.
     public var events = 10_000
     public var connections = 10_000
-    /// Of one address; 0: as many as in all.
+    /// The connections from one address. If it is 0, only `connections` limits them.
     public var connectionsByAddress = 0
-    /// Of all bodies that are held at once.
+    /// The bytes of all bodies that are held at once.
     public var memory = 256_000_000
-    /// From the first byte that a connection could bring until a request's head is complete.
+    /// The time from the beginning of a connection until the head of its first request is complete.
     public var headTime = Duration.seconds(10)
-    /// Of a connection between two requests.
+    /// The time from a reply until the head of the next request is complete.
     public var idle = Duration.seconds(75)
-    /// Between two pieces of a body.
+    /// The time between two pieces of a body.
     public var pause = Duration.seconds(10)
-    /// Of a whole body, however steadily it comes.
+    /// The time for a whole body, however steadily it arrives.
     public var request = Duration.seconds(120)
-    /// The least bytes a second of a body, counted from its fifth second on.
+    /// The least bytes per second of a body, after its first five seconds.
     public var rate = 1_000
-    /// Until a client has read its reply.
+    /// The time until a client has read its reply.
     public var reply = Duration.seconds(30)
     public init() {}
 }
 
-/// Where a listener listens.
+/// The address of a listener.
 public enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
     case tcp(host: String, port: UInt16)
     case unix(path: String)
-    /// A socket that systemd has opened: the only one, or that of a name.
+    /// A socket that systemd has opened: the only one, or the one with this name.
     case inherited(name: String?)
 
-    /// `127.0.0.1:8088`, `[::1]:8088`, `unix:/run/switchyard.sock`, `systemd`, `systemd:NAME`.
+    /// Reads `127.0.0.1:8088`, `[::1]:8088`, `unix:/run/switchyard.sock`, `systemd` or `systemd:NAME`.
     public init?(_ text: String) {
         if text == "systemd" {
             self = .inherited(name: nil)
@@ -105,7 +107,7 @@ public enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
             guard !name.isEmpty else { return nil }
             self = .inherited(name: name)
         } else if let path = ListenAddress.rest(of: text, after: "unix:") {
-            // What the system has room for, with the zero behind it.
+            // The system limits the path, with its terminating zero, to 108 bytes.
             guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count <= 107, !path.utf8.contains(0) else { return nil }
             self = .unix(path: path)
         } else {
@@ -126,7 +128,7 @@ public enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
         text.utf8.starts(with: prefix.utf8) ? String(text.dropFirst(prefix.count)) : nil
     }
 
-    /// An address in digits: a name would have to be looked up, and could lead anywhere.
+    /// Returns true for an address in digits and for `localhost`. Another name would need a lookup, which may give any address.
     private static func isNumeric(_ host: Substring) -> Bool {
         if host == "localhost" { return true }
         if host.utf8.contains(UInt8(ascii: ":")) {
@@ -144,7 +146,7 @@ public enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
         (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte | 0x20)
     }
 
-    /// Whether only processes of this machine can reach it. Of an inherited socket that is for its unit to say.
+    /// True if only processes of this machine can reach it. It is also true for an inherited socket: who can reach that is set in its unit.
     public var isLocal: Bool {
         switch self {
         case .tcp(let host, _): host == "localhost" || host == "::1" || host.utf8.starts(with: "127.".utf8)

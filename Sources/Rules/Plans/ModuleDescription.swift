@@ -1,10 +1,10 @@
-// What a module says of itself, once read: Configuration checks routes.json against it, the host prints it.
+// The description of a module, after it was read. Configuration checks routes.json against it, and the host prints it.
 
-/// Finds what is installed. The plugin host answers; tests answer from memory.
+/// The installed modules. The plugin host implements it; tests answer from memory.
 public protocol ModuleCatalog {
-    /// The description of the module, nil when there is none of that name.
+    /// Returns the description of the module, or nil if there is no module of that name.
     func description(of module: String) throws(ModuleFault) -> ModuleDescription?
-    /// The same of several modules, each named once; where it takes its time, of all of them at once.
+    /// Returns the descriptions of several modules, each named once. If a description takes time, all of them are made at once.
     func descriptions(of modules: [String]) -> [String: Result<ModuleDescription?, ModuleFault>]
     /// The names of all modules that are installed, for suggestions.
     var names: [String] { get }
@@ -20,8 +20,9 @@ extension ModuleCatalog {
 
 public struct ModuleDescription: Sendable {
     public struct Limits: Sendable, Equatable {
-        /// The most events, and the most bytes, in one batch; nil: no limit.
+        /// The most events in one batch. It is nil if there is no limit.
         public var events: Int?
+        /// The most bytes in one batch. It is nil if there is no limit.
         public var bytes: Int?
         public init() {}
     }
@@ -29,17 +30,17 @@ public struct ModuleDescription: Sendable {
     public var name: String
     public var version: String
     public var summary: String
-    /// The schema of the settings; an object schema.
+    /// The schema of the settings. It is a schema of an object.
     public var settings: SettingsSchema
     public var limits = Limits()
-    /// The most batches that may be under way at once; 1: one at a time.
+    /// The most batches that may be sent at once.
     public var concurrency = 1
     public var canErase = false
-    /// Whether its destination tells by the `messageId` what it has got already.
+    /// True if its destination recognizes a repeated event by its `messageId`.
     public var deduplicates = false
-    /// Whether it writes to the router's standard output or standard error by itself, and so keeps both when it is isolated.
+    /// True if the module itself writes to the router's standard output or standard error. Then it keeps both when it is isolated.
     public var writesToStreams = false
-    /// What a lane of this module does unless routes.json says otherwise.
+    /// The delivery of a lane of this module, unless routes.json says otherwise.
     public var delivery = DeliveryPlan()
 
     public init(name: String, version: String, summary: String, settings: SettingsSchema) {
@@ -58,7 +59,7 @@ public indirect enum SettingsSchema: Sendable {
     case list(of: SettingsSchema, about: String)
     case object(ObjectRules)
 
-    /// What it is for, in the module's words.
+    /// The description of the setting, in the module's words.
     public var about: String {
         switch self {
         case .string(let rules): rules.about
@@ -70,7 +71,8 @@ public indirect enum SettingsSchema: Sendable {
     }
 
     public struct StringRules: Sendable {
-        /// `size` (16MB, 512KiB) arrives in bytes, `duration` (500ms, 24h) in milliseconds; both as integers.
+        /// The format of the text. The module gets a `size` (16MB, 512KiB) in bytes and a `duration` (500ms, 24h) in milliseconds, both as
+        /// integers.
         public enum Format: String, Sendable { case plain, size, duration }
         public var about = ""
         public var format = Format.plain
@@ -95,9 +97,9 @@ public indirect enum SettingsSchema: Sendable {
     }
     public struct ObjectRules: Sendable {
         public var about = ""
-        /// In the order in which the module lists them.
+        /// The members in the order in which the module lists them.
         public var members: [(name: String, schema: SettingsSchema, required: Bool)] = []
-        /// The schema of members that are not listed; nil: there may be none.
+        /// The schema of members that are not listed. If it is nil, only listed members are allowed.
         public var others: SettingsSchema?
         public init() {}
     }

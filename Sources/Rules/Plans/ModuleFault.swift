@@ -1,6 +1,6 @@
-// Why a module cannot be used.
+// The fault of a module that cannot be used.
 
-/// A module that is there but cannot be used.
+/// The reason why an installed module cannot be used.
 public struct ModuleFault: Error, CustomStringConvertible {
     public let description: String
     public init(_ description: String) { self.description = description }

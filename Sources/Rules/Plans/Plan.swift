@@ -1,5 +1,5 @@
-// The validated plan: what routes.json says, with names resolved, units read and secrets fetched.
-// It promises that nothing in it can still be wrong: whoever holds a plan may act on it without asking again.
+// The validated plan: the contents of routes.json with names resolved, units converted and secrets fetched. It promises that everything in
+// it is valid: code that holds a plan never checks it again.
 
 public import Document
 public import Events
@@ -11,21 +11,21 @@ public struct Plan: Sendable {
     public var messageID = MessageIDPlan()
     public var state = StatePlan()
     public var shutdown = ShutdownPlan()
-    /// Where besides its control socket the router can be asked how it is; nil: nowhere.
+    /// The address for health, metrics and status, in addition to the control socket. It is nil if there is none.
     public var admin: AdminPlan?
-    /// Those that the file names; nil: it names none.
+    /// The sources that the file names. It is nil if the file has no section `sources`.
     public var namedSources: [SourcePlan]?
     public var consent: ConsentPlan?
     public var providers: [ProviderPlan] = []
     public var emits: [EmitPlan] = []
     public var routes: [RoutePlan] = []
-    /// What no output may show.
+    /// The texts that no output may show.
     public var hidden = HiddenTexts()
 
     public init() {}
 }
 
-/// Bytes that never show: not in messages, not in `check`, not in a debugger's summary.
+/// Bytes that are never shown: not in messages, not in `check`, not in a debugger's summary.
 public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     public let bytes: [UInt8]
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -33,7 +33,7 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
     public var debugDescription: String { description }
 }
 
-/// A named key of `keys`, for hashing.
+/// A named key of `keys`.
 public struct Key: Sendable {
     public var name: String
     public var secret: Secret
@@ -46,45 +46,45 @@ public struct Key: Sendable {
 public struct Limits: Sendable, Equatable {
     /// The longest line that is read; a longer one is skipped.
     public var line = 16_000_000
-    /// How deep objects and lists may nest.
+    /// The depth to which objects and lists may nest.
     public var depth = 512
-    /// The most bytes of events on disk, of all lanes together; nil: as much as each of them may.
+    /// The most bytes of events on disk, of all lanes together. If it is nil, only the limits of the lanes count.
     public var disk: Int?
-    /// How many bytes of the disk that the state folder is on stay free.
+    /// The bytes that stay free on the disk of the state folder.
     public var diskFree = 100_000_000
     public init() {}
 }
 
-/// What is kept in the state folder.
+/// The settings of events in the state folder.
 public struct StatePlan: Sendable, Equatable {
-    /// The key under which events are encrypted there, an index into `Plan.keys`; nil: they are not.
+    /// The key under which events are encrypted, as an index into `Plan.keys`. If it is nil, they are not encrypted.
     public var encrypt: Int?
     public init() {}
 }
 
 public struct ShutdownPlan: Sendable, Equatable {
-    /// How long a router that is told to end may go on delivering.
+    /// The time for which the router may continue to deliver after it is told to stop.
     public var deadline = Duration.seconds(10)
     public init() {}
 }
 
-/// Where those who look after a router can ask it, and change nothing.
+/// The address at which operators can read health, metrics and status. They can change nothing there.
 public struct AdminPlan: Sendable, Equatable {
     public var listen = ListenAddress.tcp(host: "127.0.0.1", port: 9464)
-    /// Whether others on the network may look.
+    /// True if others on the network may read it.
     public var isOpen = false
     public init() {}
 }
 
-/// What becomes of the `messageId` of events.
+/// The rules for the `messageId` of events.
 public struct MessageIDPlan: Sendable, Equatable {
-    /// Whether events that have none get one; nil: when some provider can make use of it.
+    /// True if events without a `messageId` get one. If it is nil, they get one if some provider can use it.
     public var add: Bool?
-    /// nil: every event counts, however often it comes.
+    /// The rule for duplicates. If it is nil, no event is a duplicate, however often it comes.
     public var deduplicate: Deduplication?
     public init() {}
 
-    /// An event whose id came before, within this time and among so many, is a duplicate.
+    /// An event is a duplicate if its id came before, within `window` and among the last `most` ids.
     public struct Deduplication: Sendable, Equatable {
         public var window = Duration.seconds(600)
         public var most = 1_000_000
@@ -93,32 +93,32 @@ public struct MessageIDPlan: Sendable, Equatable {
 }
 
 extension Plan {
-    /// Whether events without a `messageId` get one.
+    /// True if events without a `messageId` get one.
     public var addsMessageIDs: Bool { messageID.add ?? providers.contains { $0.deduplicates || $0.delivery.queue.disk != nil } }
 }
 
 public struct SourcePlan: Sendable, Equatable {
     public var name: String
     public var plugin: String
-    /// Of the plugin `http`.
+    /// The settings of the plugin `http`.
     public var http: HTTPSourcePlan?
-    /// Of the plugin `file`.
+    /// The settings of the plugin `file`.
     public var file: FileSourcePlan?
-    /// What events from here may do to the ledger; nil: they may refuse, and no more. A key may have more.
+    /// The right of its events to write the ledger. If it is nil, they can only refuse consent. A key of the source may have the right.
     public var consent: ConsentRight?
     public init(name: String, plugin: String) {
         self.name = name
         self.plugin = plugin
     }
 
-    /// Whether it is standard input.
+    /// True if it is standard input.
     public var isInput: Bool { plugin == "stdin" }
 }
 
 extension Plan {
-    /// Where events come from: standard input when nothing else is said.
+    /// The sources of events: standard input alone if the file names none.
     public var sources: [SourcePlan] { namedSources ?? [SourcePlan(name: "stdin", plugin: "stdin")] }
-    /// Whether events come from standard input alone.
+    /// True if events come from standard input alone.
     public var readsOnlyInput: Bool { sources.allSatisfy(\.isInput) }
 }
 
@@ -127,51 +127,51 @@ extension Plan {
 public struct ConsentPlan: Sendable {
     public struct Level: Sendable, Equatable {
         public var name: String
-        /// The purposes it needs; nil in the list form, whose levels have none.
+        /// The purposes that the level needs. It is nil in the list form, whose levels have no purposes.
         public var purposes: [String]?
         public init(name: String, purposes: [String]?) {
             self.name = name
             self.purposes = purposes
         }
     }
-    /// What becomes of an event of whose subjects nothing is known.
+    /// The policy for an event if nothing is known of its subjects.
     public enum Unknown: Sendable, Equatable, BitwiseCopyable {
         case deny
-        /// An index into `levels`.
+        /// Assume the level at this index of `levels`.
         case assume(Int)
-        /// It waits, within the bounds of `hold`, for what its subjects will say.
+        /// Hold the event, within the bounds of `hold`, until its subjects state their consent.
         case hold
     }
 
-    /// In rising order, at least one.
+    /// The levels in rising order, at least one.
     public var levels: [Level] = []
-    /// Where the ids of an event's subjects stand.
+    /// The members that hold the ids of an event's subjects.
     public var subject: [Path] = []
-    /// What holds of subjects of whom nothing is known.
+    /// The policy for unknown subjects.
     public var unknown = Unknown.deny
-    /// The same by a member of the event; `unknown` is for events that it says nothing of.
+    /// The policies by a member of the event. `unknown` decides for events that this does not cover.
     public var unknownBy: UnknownByPlan?
-    /// How much may be held; means nothing where nothing is.
+    /// The bounds of held events. They are not used if no event is held.
     public var hold = HoldPlan()
-    /// Whether some events of unknown subjects wait.
+    /// True if events of unknown subjects may be held.
     public var isHolding: Bool { unknown == .hold || unknownBy?.cases.contains { $0.value == .hold } ?? false }
-    /// The purposes that Global Privacy Control (`context.gpc: true`) refuses; nil: all of them.
+    /// The purposes that Global Privacy Control (`context.gpc: true`) refuses. It refuses all purposes if this is nil.
     public var gpc: [String]?
-    /// Consent to an older text counts as unknown; nil: to any text counts.
+    /// Consent to an older version of the text counts as unknown. If it is nil, consent to any version counts.
     public var minimumVersion: String?
-    /// Where it is kept who consented to what; nil: it is kept nowhere, and events speak for themselves.
+    /// The ledger that keeps consent on record. If it is nil, there is no ledger, and only events say what their subjects consent to.
     public var ledger: LedgerPlan?
-    /// What consent that others write means.
+    /// The meaning of consent in the formats of other platforms.
     public var map = ConsentMapPlan()
-    /// Members that demand more than their event: the path and the index of the level.
+    /// The members that demand more than their event: the path and the index of the level.
     public var fields: [(path: Path, level: Int)] = []
-    /// Events that demand more than their route: a glob on the name and the index of the level.
+    /// The events that demand more than their route: a glob on the name and the index of the level.
     public var events: [(glob: Glob, level: Int)] = []
 
     public init() {}
 }
 
-/// How much may wait for its subjects' consent, and for how long.
+/// The bounds of events that wait for the consent of their subjects.
 public struct HoldPlan: Sendable, Equatable {
     public struct Bounds: Sendable, Equatable {
         public var events: Int
@@ -182,14 +182,14 @@ public struct HoldPlan: Sendable, Equatable {
         }
     }
     public var time = Duration.seconds(24 * 3600)
-    /// In all.
+    /// The bounds of all held events together.
     public var total = Bounds(events: 100_000, bytes: 100_000_000)
-    /// Of one subject.
+    /// The bounds of the held events of one subject.
     public var subject = Bounds(events: 1000, bytes: 1_000_000)
     public init() {}
 }
 
-/// What holds of the unknown, by the text of a member.
+/// The policies for unknown subjects, by the text of a member.
 public struct UnknownByPlan: Sendable {
     public var path: Path
     public var cases: [(key: String, value: ConsentPlan.Unknown)]
@@ -199,10 +199,10 @@ public struct UnknownByPlan: Sendable {
     }
 }
 
-/// Under which keys the ledger knows people: indices into `Plan.keys`.
+/// The keys under which the ledger hashes ids, as indices into `Plan.keys`.
 public struct LedgerPlan: Sendable, Equatable {
     public var key = 0
-    /// Those that it was written under before.
+    /// The keys under which ids were hashed before.
     public var previous: [Int] = []
     public init(key: Int = 0, previous: [Int] = []) {
         self.key = key
@@ -210,15 +210,15 @@ public struct LedgerPlan: Sendable, Equatable {
     }
 }
 
-/// What events from somewhere may do to the ledger.
+/// The right of events of a source or a key to change the ledger.
 public enum ConsentRight: String, Sendable, Equatable, CaseIterable {
-    /// Grant, refuse, withdraw, tie and untie.
+    /// They may grant, refuse, withdraw, tie and untie.
     case write
 }
 
-/// What a route demands. Without a consent section there is none, and the gate is off.
+/// The consent that a route demands. Without a consent section no route demands any, and the gate is off.
 public struct ConsentDemand: Sendable, Equatable {
-    /// An index into `ConsentPlan.levels`. 0, the lowest, passes everyone when `purposes` is empty.
+    /// An index into `ConsentPlan.levels`. The lowest level, 0, admits everyone if `purposes` is empty.
     public var level: Int
     public var purposes: [String]
     public init(level: Int, purposes: [String] = []) {
@@ -230,20 +230,20 @@ public struct ConsentDemand: Sendable, Equatable {
 // MARK: - Routes
 
 public struct RoutePlan: Sendable {
-    /// For people; what came from the environment or a file is masked.
+    /// The name for people. Text from the environment or from a file is masked.
     public var name: String
-    /// Any of these globs on the event's name; empty: every event, also one without a name.
+    /// The globs on the event's name, one of which must match. If there is none, every event matches, even one without a name.
     public var events: [Glob] = []
     public var match: [MatchPlan] = []
     public var not = ExclusionPlan()
-    /// Whether it takes only what no route before it took.
+    /// True if it takes only events that no earlier route took.
     public var takesRest = false
-    /// What must hold of the event.
+    /// The expression that must be true for the event.
     public var condition: Expression?
     public var consent: ConsentDemand?
     public var sample: SamplePlan?
     public var session: SessionPlan?
-    /// How old its events may get while they wait or lie among the dead letters; nil: any age.
+    /// The greatest age of its events while they wait or are dead letters. It is nil if there is no limit.
     public var retention: Duration?
     public var transforms: [TransformPlan] = []
     /// Indices into `Plan.providers`.
@@ -252,7 +252,7 @@ public struct RoutePlan: Sendable {
     public init(name: String) { self.name = name }
 }
 
-/// The member at `path` equals one of the values.
+/// The condition that the member at `path` equals one of the values.
 public struct MatchPlan: Sendable {
     public var path: Path
     public var anyOf: [Scalar]
@@ -262,7 +262,7 @@ public struct MatchPlan: Sendable {
     }
 }
 
-/// What keeps an event out, each glob and each member by itself.
+/// The conditions that exclude an event. One matching glob or member is enough.
 public struct ExclusionPlan: Sendable {
     public var events: [Glob] = []
     public var match: [MatchPlan] = []
@@ -275,7 +275,7 @@ public struct ExclusionPlan: Sendable {
 public enum Scalar: Sendable, Equatable {
     case null
     case bool(Bool)
-    /// The number as the file writes it; compared by value, exactly.
+    /// The number as the file writes it. It is compared by its exact value.
     case number(String)
     case string(String)
 }
@@ -286,7 +286,7 @@ public enum TransformPlan: Sendable {
     case set([(path: Path, json: String)])
     /// HMAC-SHA-256 under the key at this index of `Plan.keys`, written as 64 hex digits.
     case hash([Path], key: Int)
-    /// Another operation, each on the event as the ones before have left it.
+    /// Another operation. It works on the event as the operations before it have left it.
     case step(StepPlan)
 }
 
@@ -296,14 +296,14 @@ public struct ProviderPlan: Sendable {
     public var name: String
     /// The name of the module, `[a-z0-9_-]+`.
     public var plugin: String
-    /// The module's own settings as one JSON object: checked, defaults filled in, secrets fetched. Never printed.
+    /// The module's own settings as one JSON object: checked, with defaults filled in and secrets fetched. It is never printed.
     public var settings: Secret
     public var delivery = DeliveryPlan()
-    /// Whether its module tells by the `messageId` what it has got already.
+    /// True if its module recognizes a repeated event by its `messageId`.
     public var deduplicates = false
-    /// The module runs in a process of its own; nil: in this one.
+    /// The isolation of the module in a process of its own. If it is nil, the module runs in the router's process.
     public var isolation: IsolationPlan?
-    /// Where the file has it, for what its module says of the settings; nil in a plan that no file made.
+    /// The place in the file, for faults that the module finds in the settings. It is nil in a plan that was not read from a file.
     public var place: ConfigurationPlace?
 
     public init(name: String, plugin: String, settings: Secret) {
@@ -313,7 +313,7 @@ public struct ProviderPlan: Sendable {
     }
 }
 
-/// What the process of an isolated module may use.
+/// The limits and the environment of the process of an isolated module.
 public struct IsolationPlan: Sendable, Equatable {
     public struct Variable: Sendable, Equatable {
         public var name: String
@@ -325,7 +325,7 @@ public struct IsolationPlan: Sendable, Equatable {
     }
     /// The most bytes of address space.
     public var memory = 2_000_000_000
-    /// Variables of its environment, beside the few that it has of the router's.
+    /// Variables of its environment, in addition to the few that it gets from the router's.
     public var environment: [Variable] = []
     public init() {}
 }
@@ -335,26 +335,26 @@ public struct DeliveryPlan: Sendable {
         public var events = 500
         public var bytes = 1_000_000
         public var wait = Duration.seconds(1)
-        /// What the module takes at most: an event that is larger by itself is given up. nil: it takes any.
+        /// The most bytes that the module accepts. A single event that is larger is given up. It is nil if there is no limit.
         public var largest: Int?
         public init() {}
     }
     public struct Queue: Sendable, Equatable {
         public enum Full: String, Sendable, CaseIterable {
             case block
-            /// To disk, when memory is full.
+            /// Events go to disk if memory is full.
             case spill
             case dropNewest = "drop_newest"
             case dropOldest = "drop_oldest"
         }
         public enum Durability: String, Sendable, CaseIterable {
-            /// What is stored survives the end of the process, however it ends.
+            /// Stored events survive the end of the process, however it ends.
             case process
-            /// It survives a loss of power too.
+            /// Stored events survive a loss of power too.
             case power
         }
         public var memory = 4_000_000
-        /// The most bytes of events on disk; nil: the lane keeps nothing there.
+        /// The most bytes of events on disk. If it is nil, the lane keeps nothing on disk.
         public var disk: Int?
         public var durability = Durability.process
         public var full = Full.block
@@ -363,14 +363,14 @@ public struct DeliveryPlan: Sendable {
     public struct Retry: Sendable, Equatable {
         public var first = Duration.milliseconds(500)
         public var most = Duration.seconds(60)
-        /// How long a batch is tried before it goes to the dead letters.
+        /// The time for which a batch is tried before it goes to the dead letters.
         public var total = Duration.seconds(24 * 3600)
         public init() {}
     }
 
-    /// What becomes of events that were given up and cannot be kept as dead letters.
+    /// The policy for events that were given up and cannot be kept as dead letters.
     public enum DeadLetters: String, Sendable, CaseIterable {
-        /// They are lost, counted and told.
+        /// They are lost; they are counted and reported.
         case lose
         /// The lane waits until they are kept.
         case block
@@ -380,17 +380,17 @@ public struct DeliveryPlan: Sendable {
     public var queue = Queue()
     public var retry = Retry()
     public var deadLetters = DeadLetters.lose
-    /// How many failures in a row open the breaker, so that one batch at a time probes.
+    /// The number of failures in a row that open the breaker. Then one batch at a time probes the provider.
     public var breaker = 5
-    /// How long a call of the module may take; then its outcome is unknown. Zero: for ever.
+    /// The longest time for a call of the module. After that its outcome is unknown. Zero means no limit.
     public var deadline = Duration.seconds(60)
-    /// How many calls that took longer the module may still hold before its lane stops.
+    /// The lane stops when this many calls have exceeded the deadline and have not returned.
     public var abandon = 3
-    /// How old events may get while they wait or lie among the dead letters; nil: any age.
+    /// The greatest age of events while they wait or are dead letters. It is nil if there is no limit.
     public var retention: Duration?
     /// Events whose name matches do not wait for their batch to fill.
     public var immediate: [Glob] = []
-    /// No later batch passes a retry.
+    /// True if later batches wait until a retry has ended.
     public var ordered = false
     public init() {}
 }

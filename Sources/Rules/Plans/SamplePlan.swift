@@ -1,26 +1,26 @@
-// What a route's sample is, as the file says it.
+// The sample of a route, as the file defines it.
 
 public import Events
 public import Expressions
 
 public struct SamplePlan: Sendable {
-    /// Where the rate is written when only that it is written is said.
+    /// The member that gets the rate if the file names no other.
     public static let usualAnnotation = Path(keys: ["sampleRate"])
 
-    /// From 0 (none) to 1 (all).
+    /// The rate, from 0 (none) to 1 (all).
     public var rate: Double
-    /// Other rates for events whose name matches; the first that does counts.
+    /// Other rates for events whose name matches. The first match decides.
     public var rates: [(glob: Glob, rate: Double)] = []
-    /// How many are to pass; the rate is then made, and none of the above counts.
+    /// The number of events that should pass. If it is set, the rate follows the traffic, and `rate` and `rates` are not used.
     public var target: EventRate?
-    /// The member whose value decides; nil: the event's `messageId`, or else its bytes.
+    /// The member whose value decides. If it is nil, the event's `messageId` decides, or else its bytes.
     public var by: Path?
-    /// Events whose name matches are always in.
+    /// Events whose name matches always pass.
     public var keep: [Glob] = []
-    /// Events of which it holds are always in.
+    /// Events for which it is true always pass.
     public var keepCondition: Expression?
     public var limit: LimitPlan?
-    /// Where the rate is written on the event; nil: nowhere.
+    /// The member that gets the rate. It is nil if the rate is not written.
     public var annotation: Path?
 
     public init(rate: Double, by: Path? = nil, keep: [Glob] = []) {
@@ -30,24 +30,24 @@ public struct SamplePlan: Sendable {
     }
 }
 
-/// So many events in a time.
+/// A number of events per unit of time.
 public struct EventRate: Sendable, Hashable {
-    /// At least one.
+    /// The number of events per day, at least one.
     public var perDay: Int
     public init(perDay: Int) { self.perDay = perDay }
 
     public var perSecond: Double { Double(perDay) / 86_400 }
 }
 
-/// How many events pass at most, whatever the rate of their sample.
+/// The most events that pass, whatever the rate of their sample.
 public struct LimitPlan: Sendable, Equatable {
     public static let mostBurst = 100_000_000
 
     public var rate: EventRate
-    /// How many pass at once after a pause.
+    /// The number of events that pass at once after a pause.
     public var burst: Int
 
-    /// By default as many pass at once as in a second, and at least one.
+    /// By default the burst is the number of events per second, but at least one.
     public init(_ rate: EventRate, burst: Int? = nil) {
         self.rate = rate
         self.burst = burst ?? min(max(1, rate.perDay / 86_400), LimitPlan.mostBurst)

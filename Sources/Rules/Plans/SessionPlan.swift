@@ -1,15 +1,15 @@
-// How a route tells the sessions of its subjects, as the file says it.
+// The rule by which a route determines the sessions of its subjects, as the file defines it.
 
 public import Events
 
 public struct SessionPlan: Sendable, Hashable {
     /// The member whose value is the subject.
     public var by: Path
-    /// After so long without an event of the subject another session begins.
+    /// A new session begins after this time without an event of the subject.
     public var idle = Duration.seconds(1800)
-    /// Where the id is written.
+    /// The member that gets the id.
     public var place = Path(keys: ["context", "sessionId"])
-    /// How many subjects are remembered.
+    /// The number of subjects that are remembered.
     public var most = 100_000
 
     public init(by: Path) { self.by = by }

@@ -1,4 +1,4 @@
-// Text as it stands between the quotes of a JSON string.
+// Writes text as it is written between the quotes of a JSON string.
 
 internal import Events
 
@@ -9,7 +9,7 @@ public enum JSONText {
         return body
     }
 
-    /// Calls `put` with the bytes that write one byte of UTF-8.
+    /// Calls `put` with the bytes that represent one byte of UTF-8.
     public static func escape(_ byte: UInt8, _ put: (UInt8) -> Void) {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"):

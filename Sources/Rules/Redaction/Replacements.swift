@@ -1,9 +1,9 @@
-// What becomes of an event's bytes, as stretches and the text that takes the place of each, in the order of the event.
-// Recycled for every event: where nothing is found nothing is allocated.
+// The changes to the bytes of an event: ranges and the new text of each, in the order of the event. Its memory is reused for every
+// event. If nothing is found, nothing is allocated.
 
 public import Events
 
-/// One stretch, as offsets from the start of the block, and its new text, as a stretch of `Replacements.texts`.
+/// A range of offsets from the start of the block, and its new text, which is a range of `Replacements.texts`.
 public struct Replacement: BitwiseCopyable {
     public var start: UInt32
     public var end: UInt32
@@ -15,7 +15,7 @@ public struct Replacements: ~Copyable {
     public private(set) var count = 0
     private var base: UnsafeMutablePointer<Replacement>
     private var capacity = 16
-    /// The texts: first those that stay, then the ones made for this event.
+    /// The new texts: first those for all events, then those of this event.
     private var texts = ByteBuffer(capacity: 256)
     private var lasting = 0
 
@@ -30,20 +30,20 @@ public struct Replacements: ~Copyable {
         return base[i]
     }
 
-    /// The text of a replacement; it lives until the next event. As many bytes as `slack` can be read behind it.
+    /// Returns the text of a replacement. It is valid until the next event. `slack` bytes after it can be read.
     @inline(__always) public func text(_ replacement: Replacement) -> Bytes { Bytes(texts.base + replacement.text) }
 
-    /// How many bytes behind a text can be read.
+    /// The number of bytes after a text that can be read.
     public static let slack = 64
 
-    /// How many bytes the event gains; below zero: loses.
+    /// The number of bytes by which the event grows. It is negative if the event shrinks.
     public var growth: Int {
         var sum = 0
         for i in 0..<count { sum += base[i].count - Int(base[i].end - base[i].start) }
         return sum
     }
 
-    /// Appends the bytes from `start` to `end` as they become.
+    /// Appends the bytes from `start` to `end` with the replacements applied.
     public func write(_ block: Bytes, _ start: UInt32, _ end: UInt32, to out: inout ByteBuffer) {
         var at = start
         for i in 0..<count {
@@ -57,7 +57,7 @@ public struct Replacements: ~Copyable {
 
     // MARK: - Filling
 
-    /// Keeps a text for every event; its place.
+    /// Adds a text for all events and returns its position.
     mutating func keep(_ text: [UInt8]) -> Int {
         precondition(texts.count == lasting, "texts that stay come first")
         let place = texts.count
@@ -80,19 +80,19 @@ public struct Replacements: ~Copyable {
         count += 1
     }
 
-    /// Begins a text of this event's own.
+    /// The position at which the next text of this event begins.
     public var textEnd: Int { texts.count }
 
     public mutating func put(_ byte: UInt8) { texts.append(byte) }
     public mutating func put(_ bytes: Bytes, _ n: Int) { texts.append(bytes, n) }
 
-    /// Ends what was put since `begun` as the new text of a stretch.
+    /// Appends a replacement. Its text is what was put since `begun`.
     public mutating func append(_ start: Int, _ end: Int, textSince begun: Int) {
         texts.reserve(Replacements.slack)
         append(start, end, text: begun, count: texts.count - begun)
     }
 
-    /// Takes back what begins at or behind `start`.
+    /// Removes the replacements that begin at or after `start`.
     mutating func removeLast(from start: Int) {
         while count > 0, Int(base[count - 1].start) >= start { count -= 1 }
     }

@@ -1,6 +1,6 @@
-// What `scrub` can find, and the settings of the two operations on text, with everything resolved.
+// The kinds of personal data that `scrub` can find, and the settings of `scrub` without its paths.
 
-/// One sort of text that tells of a person. In the order in which they are tried at one place of a text.
+/// A kind of personal data. The order of the cases is the order in which they are tried at one position.
 public enum Sensitive: UInt8, Sendable, CaseIterable {
     case token, email, iban, card, ip, phone
 
@@ -27,20 +27,20 @@ public struct SensitiveSet: OptionSet, Sendable, Hashable {
     public var list: [Sensitive] { Sensitive.allCases.filter(contains) }
 }
 
-/// The settings of `scrub`, but for the places that it looks at.
+/// The settings of `scrub` without its paths.
 public struct Scrub: Sendable, Hashable {
     public enum Action: String, Sendable, CaseIterable {
-        /// The find becomes a text.
+        /// A text replaces the find.
         case replace
-        /// The member that holds the find goes; an element of a list becomes null, so that the others keep their places.
+        /// The member that holds the find is removed. An element of a list becomes null, so that the others keep their positions.
         case drop
-        /// The event is not taken.
+        /// The event is rejected.
         case reject
     }
 
     public var kinds: SensitiveSet
     public var action: Action
-    /// What a find becomes, by `Sensitive.rawValue`.
+    /// The texts that replace the finds, by `Sensitive.rawValue`.
     public var texts: [String]
 
     public static let defaultTexts = Sensitive.allCases.map { "[\($0.name)]" }

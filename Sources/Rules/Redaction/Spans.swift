@@ -1,9 +1,9 @@
-// The values of some paths in the order of the event, each byte once, though one path may lie inside another.
+// Finds the values of some paths in the order of the event. Each byte is visited once, even if one path lies inside another.
 
 internal import Events
 
 enum Spans {
-    /// The first of the slots that are present and begin at or behind `at`: no two begin at one place.
+    /// Returns the first of the slots that are present and begin at or after `at`. No two slots begin at the same position.
     static func next(_ event: ScannedEvent, _ slots: UnsafeBufferPointer<Int>, _ at: UInt32) -> Slot? {
         var next: Slot?
         for index in slots {

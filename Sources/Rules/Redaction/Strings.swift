@@ -1,26 +1,26 @@
-// Walks over the strings of valid JSON and notes, in the same step, which sorts of bytes each one holds: most hold nothing that
-// a detector could begin with, and are passed over without a second look.
+// Finds the strings of valid JSON and notes, in the same pass, which classes of bytes each one holds. Most strings hold no byte with
+// which a find could begin. They are skipped without a second pass.
 
 internal import Events
 
-/// Which sorts of bytes a string holds.
+/// The classes of bytes that a string holds.
 struct Seen: OptionSet {
     let rawValue: UInt8
 
     @inline(__always) static var quote: Seen { Seen(rawValue: 1) }
     @inline(__always) static var escape: Seen { Seen(rawValue: 2) }
-    /// `@`, or `%`, which may write it.
+    /// `@`, or `%`, which can begin its escape in a URL.
     @inline(__always) static var at: Seen { Seen(rawValue: 4) }
     @inline(__always) static var digit: Seen { Seen(rawValue: 8) }
     @inline(__always) static var colon: Seen { Seen(rawValue: 16) }
     @inline(__always) static var dot: Seen { Seen(rawValue: 32) }
     /// The `J` of a web token.
     @inline(__always) static var upperJ: Seen { Seen(rawValue: 64) }
-    /// A blank, or `+` or `%`, which may write one.
+    /// A blank, or `+` or `%`, which can represent a blank in a URL.
     @inline(__always) static var blank: Seen { Seen(rawValue: 128) }
 }
 
-/// A string by the place of its opening quote and the one behind its closing quote.
+/// A string, from its opening quote to the position after its closing quote.
 struct StringSpan {
     let start: Int
     let end: Int
@@ -29,7 +29,7 @@ struct StringSpan {
     var bodyStart: Int { start + 1 }
     var bodyEnd: Int { end - 1 }
 
-    /// Whether it is the key of a member; behind any value in an event stands a byte that is no colon.
+    /// Returns true if the string is the key of a member. In an event, the byte after a value is never a colon.
     func isKey(_ text: Bytes) -> Bool {
         var i = end
         while text[i] == 0x20 || text[i] == 0x09 { i += 1 }
@@ -47,7 +47,7 @@ struct Strings: ~Copyable {
 
     deinit { sorts.deallocate() }
 
-    /// The next string at or behind i and before `end`; leaves i behind it.
+    /// Returns the next string at or after i and before `end`, and moves i past it. It is nil if there is none.
     @inline(__always) func next(_ text: Bytes, _ i: inout Int, _ end: Int) -> StringSpan? {
         while i < end, text[i] != UInt8(ascii: "\"") { i &+= 1 }
         guard i < end else { return nil }
@@ -63,7 +63,7 @@ struct Strings: ~Copyable {
         return StringSpan(start: start, end: i, seen: Seen(rawValue: seen))
     }
 
-    /// Which sorts a decoded text holds.
+    /// Returns the classes of bytes that a decoded text holds.
     func seen(_ text: Subject) -> Seen {
         var seen: UInt8 = 0
         for i in 0..<text.count { seen |= sorts[Int(text.base[i])] }
@@ -72,7 +72,7 @@ struct Strings: ~Copyable {
 
     @inline(__always) private static var stops: UInt8 { Seen.quote.rawValue | Seen.escape.rawValue }
 
-    /// From the first backslash of a string to its closing quote.
+    /// Reads a string from its first backslash on, and returns the position of its closing quote.
     @inline(never) private static func rest(_ text: Bytes, _ start: Int, _ sorts: UnsafeMutablePointer<UInt8>, _ seen: inout UInt8) -> Int {
         var i = start
         while text[i] != UInt8(ascii: "\"") {

@@ -1,4 +1,4 @@
-// The decoded text of a string that holds escapes, and where each of its bytes stands in the event. Recycled for every string.
+// The decoded text of a string with escapes, and the position of each of its bytes in the event. Its memory is reused for every string.
 
 internal import Events
 
@@ -20,10 +20,10 @@ struct Unescaped: ~Copyable {
 
     var text: Subject { Subject(base: Bytes(room), count: count) }
 
-    /// Where the character of the text's byte i begins in the event; for its end, the end of the string's body.
+    /// Returns the position in the event at which the character of byte i begins. For the end of the text, it is the end of the string.
     func place(_ i: Int) -> Int { Int(places[i]) }
 
-    /// Decodes the body of a valid string. Half a pair of surrogates stands for no character and counts as U+FFFD.
+    /// Decodes the body of a valid string. A lone surrogate is not a character and becomes U+FFFD.
     mutating func decode(_ block: Bytes, _ start: Int, _ end: Int) {
         if end - start > capacity { grow(end - start) }
         count = 0
@@ -54,7 +54,7 @@ struct Unescaped: ~Copyable {
         for byte in encoded { put(byte, place) }
     }
 
-    /// The character that the escape `\u` at i writes, with its other half when one follows.
+    /// Returns the character of the `\u` escape at i and moves i past it. A pair of surrogates is one character.
     private static func code(_ block: Bytes, _ i: inout Int, _ end: Int) -> UInt32 {
         let first = hex(block + i + 2)
         i += 6

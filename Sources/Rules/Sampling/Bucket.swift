@@ -1,12 +1,12 @@
-// A token bucket: so many events in a time, and a burst after a pause. It is exact: in no stretch of time do more pass than the rate
-// lets come and the burst holds.
+// A token bucket: a number of events per unit of time, and a burst after a pause. It promises to be exact: in no period do more events pass
+// than the rate and the burst allow.
 
 public import Plans
 
 public struct LimitRule: BitwiseCopyable {
-    /// What a microsecond brings.
+    /// The amount that a microsecond adds.
     fileprivate let income: Int
-    /// What the bucket holds.
+    /// The amount that a full bucket holds.
     fileprivate let capacity: Int
 
     public init(_ plan: LimitPlan) {
@@ -16,17 +16,17 @@ public struct LimitRule: BitwiseCopyable {
 }
 
 public struct Bucket: Sendable, Equatable {
-    /// What an event costs: the microseconds of a day, so that the events that a day brings are what a microsecond brings.
+    /// The amount that an event costs: the number of microseconds in a day. So a microsecond adds a whole number: the events per day.
     fileprivate static let price = 86_400_000_000
 
-    /// What it lacks to be full.
+    /// The amount that is missing until the bucket is full.
     private var missing = 0
     private var timeline = Timeline()
 
-    /// Whether one more event passes at this time; if so, it is paid for.
+    /// Returns true if one more event passes at this time, and pays for it.
     public mutating func takes(at now: Int64, _ rule: LimitRule) -> Bool {
         let (income, isMuch) = Int(timeline.advance(to: now)).multipliedReportingOverflow(by: rule.income)
-        // A smaller bucket may have taken over from a larger one.
+        // After a reload the bucket may be smaller than before.
         missing = isMuch ? 0 : max(0, min(missing, rule.capacity) - income)
         guard missing <= rule.capacity - Bucket.price else { return false }
         missing += Bucket.price

@@ -1,5 +1,5 @@
-// What the sample of a route remembers from one event to the next: how much of its limit is used up, and how dense its traffic is. The workers
-// of a run share it, and a plan that takes over goes on with it.
+// The memory of a route's sample from one event to the next: the used part of its limit, and the density of its traffic. All workers of a
+// run share it, and the next plan of the run continues with it.
 
 internal import Platform
 
@@ -16,7 +16,7 @@ public final class RouteMemory: Sendable {
 
     public init(_ state: SampleState = SampleState()) { sample = Monitor(state) }
 
-    /// `isTrial`: nothing of it is remembered.
+    /// Returns the rate for one more event, as an index into `rates`. If `isTrial` is true, nothing is remembered.
     public func rung(at now: Int64, _ rule: TargetRule, _ rates: UnsafeBufferPointer<SampleRate>, isTrial: Bool) -> Int {
         change(isTrial: isTrial) { $0.traffic.rung(at: now, rule, rates) }
     }

@@ -1,17 +1,17 @@
-// Sampling by a hash of one member: a user is in or out as a whole, on every machine, in every run, and the 5 % sample
-// lies inside the 10 % sample. Whatever makes the rate, the same hash is held against it.
+// Sampling by a hash of one member. It promises that a user is in or out as a whole, on every machine and in every run, and that the 5 %
+// sample lies inside the 10 % sample. Every kind of rate is compared with the same hash.
 
 public import Events
 public import Matching
 public import Plans
 
-/// The constant under which sampling hashes: SipHash-2-4 with the sixteen bytes of this text as its key. It never
-/// changes, or every sample would.
+/// The constant key of the hash for sampling: SipHash-2-4 with the sixteen bytes of this text. It must never change, since every sample
+/// would change with it.
 let samplingKey = SipKey(Array("switchyardsample".utf8))
 
 public struct SampleRate: BitwiseCopyable {
     public let value: Double
-    /// In when the hash is below it.
+    /// An event is in if its hash is below this number.
     private let threshold: UInt64
     private let takesAll: Bool
 
@@ -26,18 +26,18 @@ public struct SampleRate: BitwiseCopyable {
 }
 
 public struct SampleRule: BitwiseCopyable {
-    /// An index into the sampled members.
+    /// The index of the member among the sampled members.
     public let member: Int
-    /// All that there can be. The first is 1, for what is kept; of a sample with a target the ladder; else the second is the usual
-    /// one, followed by those of `named`.
+    /// All possible rates. The first is 1, for events that are kept. With a target, the rates are the ladder. Otherwise the second rate is
+    /// the usual one, and the rates of `named` follow.
     public let rates: UnsafeBufferPointer<SampleRate>
     public let named: UnsafeBufferPointer<Globs>
     public let target: TargetRule?
     public let limit: LimitRule?
     public let keep: Globs
-    /// Which of the ruleset's expressions keeps an event in; -1: none.
+    /// The index of the ruleset's expression that keeps an event in. It is -1 if there is none.
     public let keepCondition: Int
-    /// Of a route whose verdicts depend on what came before. The ruleset holds it.
+    /// The memory of the limit and the target. The ruleset owns it.
     public let memory: Unmanaged<RouteMemory>
 
     public init(_ plan: SamplePlan, member: Int, keepCondition: Int, memory: RouteMemory, in store: Store) {
@@ -51,13 +51,13 @@ public struct SampleRule: BitwiseCopyable {
         keep = Globs(plan.keep, in: store)
     }
 
-    /// The place of the usual rate, and of the first named one, in `rates`.
+    /// The indices of the usual rate and of the first named rate in `rates`.
     public static let usual = 1
     public static let firstNamed = 2
 }
 
 extension SamplePlan {
-    /// In the order of `SampleRule.rates`.
+    /// The possible rates, in the order of `SampleRule.rates`.
     public var possibleRates: [Double] { target == nil ? [1, rate] + rates.map(\.rate) : Traffic.ladder }
     public var readsName: Bool { !keep.isEmpty || !rates.isEmpty }
 }
@@ -69,7 +69,7 @@ public struct Sampler: ~Copyable {
         var turn: UInt64 = 0
     }
 
-    /// The slots of the sampled members; -1: by `messageId`.
+    /// The slots of the sampled members. -1 means `messageId`.
     private let slots: UnsafeBufferPointer<Int>
     private let messageID: Int
     private let hashes: UnsafeMutablePointer<Hash>
@@ -85,7 +85,7 @@ public struct Sampler: ~Copyable {
 
     deinit { hashes.deallocate() }
 
-    /// Whether the event is in at this rate. `turn` tells one event from another.
+    /// Returns true if the event is in at this rate. `turn` identifies the event.
     @inline(__always) public mutating func takes(
         _ rate: UnsafePointer<SampleRate>, by member: Int, _ event: ScannedEvent, turn: UInt64
     ) -> Bool {
@@ -99,7 +99,7 @@ public struct Sampler: ~Copyable {
 
     private mutating func compute(_ slot: Int, _ event: ScannedEvent) -> UInt64 { key.hash(sampled(slot, event).text) }
 
-    /// What is hashed: the member, or else the message id, or else the whole event.
+    /// Returns the text that is hashed: the member, or else the message id, or else the whole event.
     @inline(__always) private mutating func sampled(_ slot: Int, _ event: ScannedEvent) -> (text: ByteRun, basis: SampleBasis) {
         if slot >= 0, let text = decoder.identity(event.slots[slot], in: event.block, booleans: true) { return (text, .member) }
         if let text = decoder.identity(event.slots[messageID], in: event.block, booleans: true) { return (text, .messageID) }

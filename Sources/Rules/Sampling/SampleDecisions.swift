@@ -1,27 +1,28 @@
-// What limits and targets said of the events of a block. Each of them asks once for an event, even when its block is judged again since
-// what is on record has changed: else the same event would use up a limit twice.
+// The answers of limits and targets for the events of a block. A block may be judged again because the consent on record has changed. Even
+// then each limit and target is asked only once for an event, so that an event never uses up a limit twice.
 
 public struct SampleDecisions {
     private struct Draw: BitwiseCopyable {
-        /// Which event of the block.
+        /// The number of the event in the block.
         let event: UInt64
         let rule: UnsafePointer<SampleRule>
         let isLimit: Bool
         let answer: Int
     }
 
-    /// Whether answers are kept: only of what may be judged again.
+    /// True if answers are kept, because the block may be judged again.
     public var isKeeping = false
     private var drawn: [Draw] = []
-    /// What was drawn when the block was judged before, and how far that is used.
+    /// The answers from the time when the block was judged before.
     private var before: [Draw] = []
+    /// The index of the first of them that may still be used.
     private var next = 0
     /// The turn of the judge before the first event of the block.
     private var start: UInt64 = 0
 
     public init() {}
 
-    /// The next event is the first of a block.
+    /// Begins a block. The next event is its first.
     public mutating func begin(after turn: UInt64) {
         drawn.removeAll(keepingCapacity: true)
         before.removeAll(keepingCapacity: true)
@@ -29,7 +30,7 @@ public struct SampleDecisions {
         start = turn
     }
 
-    /// The next event is the first of the same block again.
+    /// Begins the same block again. The next event is its first.
     public mutating func beginAgain(after turn: UInt64) {
         swap(&before, &drawn)
         drawn.removeAll(keepingCapacity: true)
@@ -37,7 +38,7 @@ public struct SampleDecisions {
         start = turn
     }
 
-    /// What was answered when the event was judged before; else what the body answers.
+    /// Returns the answer from the time when the event was judged before, or else the answer of the body.
     @inline(__always) public mutating func draw(_ rule: UnsafePointer<SampleRule>, isLimit: Bool, turn: UInt64, _ body: () -> Int) -> Int {
         isKeeping ? kept(rule, isLimit, turn &- start, body) : body()
     }

@@ -1,21 +1,21 @@
-// What a route's sample decided about an event, for those who ask.
+// The reasons for the decision of a route's sample on an event, for users who ask why.
 
 public import Expressions
 
-/// What was hashed for a sample.
+/// The text that was hashed for a sample.
 public enum SampleBasis: Sendable { case member, messageID, wholeEvent }
 
 public struct SampleFinding: Sendable {
-    /// The event's name is one of those that are always in.
+    /// True if the event's name is one of those that are always in.
     public var isKept: Bool
-    /// What decided over the expression of those that are always in; nil: there is none.
+    /// The decision of the expression for events that are always in. It is nil if there is no expression.
     public var keepCondition: Evaluator.Decision?
     public var rate: Double
-    /// Which of the rates by name that is: an index into them; nil: none of them.
+    /// The index of this rate among the rates by name. It is nil if it is none of them.
     public var named: Int?
-    /// Whether the event is within the limit; nil: the event did not come as far, or there is no limit.
+    /// True if the event is within the limit. It is nil if an earlier stage decided, or if there is no limit.
     public var isWithinLimit: Bool?
-    /// In when the hash, taken for a fraction of 2 to the 64th, is below the rate.
+    /// The hash. The event is in if the hash, divided by 2 to the 64th, is below the rate.
     public var hash: UInt64
     public var basis: SampleBasis
 

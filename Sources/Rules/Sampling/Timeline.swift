@@ -1,15 +1,15 @@
-// How far a state has come in time. Blocks that are judged side by side ask a little out of turn, and clocks are set: neither may
-// give a state time twice, or make it stand still.
+// The time that a state has reached. Blocks that are judged in parallel ask slightly out of order, and clocks are set. It promises that
+// neither gives a state the same time twice, nor stops its time.
 
 struct Timeline: Sendable, Equatable {
-    /// How far the time may lie behind, in microseconds, and be that of a block that was overtaken; what is further behind is a
-    /// clock that was set back.
+    /// The most microseconds by which a time lies behind the latest one if its block was overtaken. If a time lies further behind, the
+    /// clock was set back.
     private static let overtaken: Int64 = 1_000_000
 
-    /// In microseconds; nil: nothing has come yet.
+    /// The latest time, in microseconds. It is nil if nothing has come yet.
     private var latest: Int64?
 
-    /// How many microseconds have gone by since the last time, at a time in nanoseconds since 1970. Never negative.
+    /// Returns the microseconds since the last time, never a negative number. `now` is in nanoseconds since 1970.
     mutating func advance(to now: Int64) -> Int64 {
         let now = now / 1000
         guard let latest else {

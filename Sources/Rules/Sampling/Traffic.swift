@@ -1,15 +1,15 @@
-// The rate of a sample that follows the traffic. It moves on a ladder of rates that lie a tenth apart, goes down as soon as too much
-// would pass, and up only when there is room for more than a step: so it stays the same while the traffic does, and with it who is in.
-// A rush is met while it comes, not after it: of events that all come in one moment there pass as many as the target lets pass in a
-// span, and beyond that only as many more as their logarithm grows.
+// The rate of a sample that follows the traffic. It moves on a ladder of rates, each about a tenth below the one before. It goes down as
+// soon as too many events would pass. It goes up only if more than one step would fit. So steady traffic has a steady rate, and the same
+// users stay in. The rate reacts to a burst while the burst comes: if all events come at one moment, the target of one span passes,
+// and beyond that only a number that grows with the logarithm of their number.
 
 internal import Glibc
 public import Plans
 
 public struct TargetRule: BitwiseCopyable {
-    /// Over how many microseconds the traffic is measured: ten seconds, or those in which twenty events are to pass.
+    /// The microseconds over which the traffic is measured: ten seconds, or longer until twenty events should pass.
     fileprivate let span: Double
-    /// How many are to pass in a span.
+    /// The number of events that should pass in a span.
     fileprivate let share: Double
 
     public init(_ target: EventRate) {
@@ -20,16 +20,16 @@ public struct TargetRule: BitwiseCopyable {
 }
 
 public struct Traffic: Sendable, Equatable {
-    /// How many events came, each counted for less the longer it is ago; divided by the span, the traffic.
+    /// The number of events, each of which counts less the older it is. Divided by the span, it is the traffic.
     private var weight = 0.0
     private var timeline = Timeline()
-    /// The present rate: an index into the ladder.
+    /// The index of the present rate in the ladder.
     private var rung = 0
 
-    /// How much more room than the next rate up there must be.
+    /// The rate goes up only if the rate that fits exceeds the next one by this factor.
     private static let hesitation = 1.1
 
-    /// The rate for one more event: an index into the rates, which begin with 1 and fall.
+    /// Returns the rate for one more event, as an index into the rates. These begin with 1 and fall.
     public mutating func rung(at now: Int64, _ rule: TargetRule, _ rates: UnsafeBufferPointer<SampleRate>) -> Int {
         let elapsed = timeline.advance(to: now)
         if elapsed > 0 { weight *= exp(-Double(elapsed) / rule.span) }
@@ -44,7 +44,7 @@ public struct Traffic: Sendable, Equatable {
         return rung
     }
 
-    /// 1, 0.91, 0.82 … 0.1, 0.091 … 0.000001: numbers that are short to write.
+    /// The rates 1, 0.91, 0.82 … 0.1, 0.091 … 0.000001, which are short to write.
     static let ladder: [Double] =
         [1] + (1...6).flatMap { decade in steps.map { Double("\($0)e-\(decade + 1)")! } }
     private static let steps = [

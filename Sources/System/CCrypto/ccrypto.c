@@ -12,7 +12,6 @@
 #define TEXT(x) TEXT_(x)
 #define NAME "libcrypto.so." TEXT(OPENSSL_SHLIB_VERSION)
 
-/* A pointer to each function, of the function's own type. */
 static struct {
   __typeof__(&SHA256_Transform) transform;
   __typeof__(&SHA256) sha256;
@@ -62,7 +61,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void ready(void) { pthread_once(&once, load); }
 
 void crypto_sha256_begin(SHA256_CTX *context) {
-  /* FIPS 180-4, 5.3.3. Whoever begins goes on to hash, so the library is loaded here and the block function need not ask. */
+  /* The initial values are from FIPS 180-4, 5.3.3. The library is loaded here, since hashing always follows. So the block function needs no
+     check. */
   ready();
   *context = (SHA256_CTX){
       .h = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}, .md_len = 32};

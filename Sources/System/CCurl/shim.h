@@ -1,5 +1,5 @@
-/* libcurl for Swift, which cannot call variadic functions: one inline function for each type of argument.
-   The parentheses step round curl's macros of the same names. */
+/* libcurl for Swift, which cannot call variadic functions: one inline function for each argument type. The parentheses around the names
+   avoid curl's macros of the same names. */
 #pragma once
 #include <curl/curl.h>
 
@@ -37,6 +37,6 @@ static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, l
 }
 static inline CURLcode ccurl_result(const CURLMsg *message) { return message->data.result; }
 
-/* Constants that are macros, which Swift does not see. */
+/* Constants that are macros, which Swift does not import. */
 static inline CURLcode ccurl_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
 static inline const char *ccurl_version(void) { return curl_version_info(CURLVERSION_NOW)->version; }

@@ -103,7 +103,7 @@ ccurlloaded *ccurlloaded_make(const char *url, const char *const *headers, const
   curl.set(easy, CURLOPT_PROTOCOLS_STR, "https");
   curl.set(easy, CURLOPT_HTTPHEADER, client->headers);
   curl.set(easy, CURLOPT_NOSIGNAL, 1L);
-  /* No proxy of the environment is asked to carry the key. */
+  /* Ignore proxies from the environment, so that no proxy sees the key. */
   curl.set(easy, CURLOPT_PROXY, "");
   curl.set(easy, CURLOPT_CONNECTTIMEOUT, patience);
   curl.set(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -124,7 +124,7 @@ void ccurlloaded_free(ccurlloaded *client) {
   free(client);
 }
 
-/* What would be the same the next time. */
+/* Returns true if another attempt would fail in the same way. */
 static int is_final(CURLcode code) {
   return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE || code == CURLE_URL_MALFORMAT ||
          code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_SSL_CIPHER || code == CURLE_OUT_OF_MEMORY;
@@ -148,7 +148,7 @@ const char *ccurlloaded_post(ccurlloaded *client, const void *body, size_t size,
   curl.get(client->easy, CURLINFO_REDIRECT_URL, &location);
   curl.get(client->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
   if (answer->status >= 200 && answer->status < 300 && sent < (curl_off_t)size) {
-    /* Who says that it took what it was not sent is not believed. */
+    /* A server that reports success without having the whole body is not trusted. */
     *can_pass = 1;
     return "answered before it was sent the whole batch";
   }

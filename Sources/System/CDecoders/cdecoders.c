@@ -9,7 +9,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-/* No window larger than 8 MB, which RFC 9659 asks of the content coding; the library's own bound is 128 MB. */
+/* The largest window is 8 MB, as RFC 9659 requires for this content coding. The library's own limit is 128 MB. */
 enum { zstd_window_log = 23 };
 
 static struct {
@@ -83,7 +83,7 @@ const char *cdecoders_load(cdecoders_coding coding) {
 struct cdecoders_stream {
   cdecoders_coding coding;
   int is_started;
-  /* All of a member or frame was read; another one may follow. */
+  /* True if a whole member was read. Another one may follow. */
   int is_whole;
   z_stream zlib;
   ZSTD_DStream *zstd;
@@ -107,7 +107,7 @@ cdecoders_stream *cdecoders_open(cdecoders_coding coding) {
   return stream;
 }
 
-/* The first two bytes tell a zlib header from a bare deflate stream: clients send either under the one name. */
+/* The first two bytes distinguish a zlib header from a raw deflate stream: clients send both as "deflate". */
 static int start_zlib(cdecoders_stream *stream, const unsigned char *input, size_t size) {
   int bits = 15 + 16;
   if (stream->coding == CDECODERS_DEFLATE) {
@@ -125,7 +125,7 @@ static cdecoders_state step_zlib(cdecoders_stream *stream, const unsigned char *
   }
   if (stream->is_whole) {
     if (!*input_size) return CDECODERS_END;
-    /* Only gzip has texts of several members. */
+    /* Only gzip allows several members in one body. */
     if (stream->coding != CDECODERS_GZIP || z.reset(&stream->zlib) != Z_OK) return CDECODERS_BROKEN;
     stream->is_whole = 0;
   }

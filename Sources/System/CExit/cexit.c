@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 static _Atomic(cexit_judge) the_judge;
-/* The process that is guarded; what it forks may end as it likes. */
+/* The guarded process. A forked child may exit freely. */
 static _Atomic pid_t guarded;
-/* The thread that ends the process, and how; 0: none does. */
+/* The thread that ends the process, or 0 if there is none. `end_code` is its exit code. */
 static _Atomic pid_t ending;
 static int end_code;
 static _Thread_local uint64_t doing;
@@ -25,7 +25,7 @@ _Noreturn void cexit_park(void) {
   for (;;) pause();
 }
 
-/* Whether the address lies in the executable, or in whatever holds this code. */
+/* Returns true if the address is in the executable, or in the library that contains this code. */
 static int is_own(const void *address) {
   Dl_info own, info;
   return address && dladdr(address, &info) && dladdr((const void *)&the_judge, &own) && info.dli_fbase == own.dli_fbase;
@@ -34,7 +34,7 @@ static int is_own(const void *address) {
 static void ask(int code, const void *caller) {
   if (!is_guarded() || is_own(caller)) return;
   pid_t ender = atomic_load(&ending);
-  /* A handler or destructor that runs at the end and calls exit itself. */
+  /* This is a handler or destructor that calls exit while the process ends. */
   if (ender == gettid()) _exit(end_code);
   if (ender) cexit_park();
   atomic_load(&the_judge)(code, caller);
@@ -56,11 +56,11 @@ __attribute__((visibility("default"))) _Noreturn void quick_exit(int code) {
   really("quick_exit", code);
 }
 
-/* Runs within exit. The thread that ends the process comes by here too. */
+/* Runs inside exit. The thread that ends the process also gets here. */
 static void handler(int code, void *unused) {
   (void)unused;
   if (!is_guarded() || atomic_load(&ending) == gettid()) return;
-  /* A second thread that calls exit finds the list without this handler otherwise. */
+  /* exit removes a handler from the list before it runs it. Without this, a second thread that calls exit would miss the handler. */
   cexit_come_first();
   ask(code, NULL);
 }

@@ -57,7 +57,7 @@ static void load(void) {
     fault = fault_text;
     return;
   }
-  /* libmicrohttpd has brought it along, if it was built with TLS. */
+  /* If libmicrohttpd was built with TLS, GnuTLS is already loaded. */
   void *tls = dlopen("libgnutls.so.30", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (tls) *(void **)&mhd.verify_peers = dlsym(tls, "gnutls_certificate_verify_peers2");
 }
@@ -90,7 +90,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
                               const char *data, size_t *size, void **request) {
   (void)url;
   const cmicrohttpd_calls *calls = context;
-  /* The lowest bit of the request tells whether its head was seen. */
+  /* The lowest bit of the request is 1 after its head was seen. */
   uintptr_t bits = (uintptr_t)*request;
   void *object = (void *)(bits & ~(uintptr_t)1);
   int is_first = !(bits & 1);
@@ -110,7 +110,7 @@ static void completed(void *context, struct MHD_Connection *connection, void **r
   if (object) calls->ended(calls->context, peer_of(connection), object);
 }
 
-/* The words of the library while a daemon starts; what it says of clients later is of no use to anyone. */
+/* The library's error message while a daemon starts. Later messages are about clients, and are dropped. */
 static __thread char *words;
 static __thread size_t words_size;
 static void note_words(void *context, const char *format, va_list arguments) {
@@ -144,7 +144,7 @@ cmicrohttpd_daemon cmicrohttpd_start(const cmicrohttpd_options *options, const c
   words = why;
   words_size = why_size;
   if (why_size) *why = 0;
-  /* The logger comes first: it is told what is wrong with the others. */
+  /* The logger is the first option, so that it receives the errors about the other options. */
   struct MHD_Daemon *daemon = mhd.start(flags, 0, NULL, NULL, handle, (void *)calls, MHD_OPTION_EXTERNAL_LOGGER, note_words, NULL,
                                         MHD_OPTION_ARRAY, items, MHD_OPTION_END);
   words = NULL;

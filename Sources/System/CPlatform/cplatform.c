@@ -57,7 +57,7 @@ int cplatform_spawn(int *child, const char *program, char *const arguments[], ch
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
   int error = 0;
-  /* Above all targets first, so that none is overwritten before its turn. */
+  /* Move the descriptors above all target numbers first, so that none is overwritten before it is used. */
   for (int i = 0; i < count; i++) {
     moved[i] = descriptors[i] < 0 ? -1 : fcntl(descriptors[i], F_DUPFD_CLOEXEC, most);
     if (descriptors[i] >= 0 && moved[i] < 0) error = errno;
@@ -107,7 +107,8 @@ int cplatform_watch_files(int watch, const char *folder) {
 }
 
 int cplatform_hold_writers(int file) {
-  /* Whoever opens the file for writing meanwhile waits, and we are told by a signal that nobody minds instead of one that kills. */
+  /* While the lease is held, a process that opens the file for writing waits. The kernel then sends SIGURG, which is ignored by default,
+     and not the default signal, which would kill this process. */
   if (fcntl(file, F_SETSIG, SIGURG) < 0) return -1;
   if (fcntl(file, F_SETLEASE, F_RDLCK) == 0) return 1;
   return errno == EAGAIN ? 0 : -1;
@@ -115,7 +116,7 @@ int cplatform_hold_writers(int file) {
 
 void cplatform_release_writers(int file) { fcntl(file, F_SETLEASE, F_UNLCK); }
 
-/* Since Linux 6.3; an older system has no name for it, and lets every memfd be run. */
+/* MFD_EXEC exists since Linux 6.3. Older systems do not know it, and allow every memfd to be executed. */
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010U
 #endif

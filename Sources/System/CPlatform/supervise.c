@@ -1,4 +1,4 @@
-/* The supervisor of one program: see cplatform_supervise in cplatform.h. It runs in a process of its own that has one thread. */
+/* The supervisor of one program: see cplatform_supervise in cplatform.h. It runs in its own process, which has one thread. */
 #define _GNU_SOURCE
 #include "cplatform.h"
 
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What it was told to start. `words` is the path of the program, its arguments, and its environment. */
+/* The order to start a program. `words` holds the path of the program, its arguments and its environment. */
 struct order {
   struct cplatform_order head;
   char *bytes;
@@ -25,7 +25,7 @@ struct order {
 
 static void report(int control, int32_t kind, int32_t value) {
   struct cplatform_report one = {kind, value};
-  /* A parent that is gone needs no report, and the read that follows sees that it is gone. */
+  /* If the parent is gone, it needs no report. The next read shows that it is gone. */
   while (send(control, &one, sizeof one, MSG_NOSIGNAL) < 0 && errno == EINTR) {}
 }
 
@@ -50,7 +50,7 @@ static int read_order(int control, struct order *order) {
   order->words = calloc(count + 2, sizeof(char *));
   if (!order->bytes || !order->words || !read_all(control, order->bytes, head->size)) return 0;
   if (order->bytes[head->size - 1] != 0) return 0;
-  /* Path, NULL-terminated arguments, NULL-terminated environment. */
+  /* `words` gets the path, the arguments and a NULL, the environment and a NULL. */
   size_t at = 0, place = 0;
   for (size_t index = 0; index < count; index++) {
     if (at >= head->size) return 0;
@@ -61,9 +61,9 @@ static int read_order(int control, struct order *order) {
   return at == head->size;
 }
 
-/* In the child: never returns. */
+/* Runs the program in the forked child. Never returns. */
 static void become(const struct order *order, pid_t parent, int failure) {
-  /* Only the end of the thread that forked matters to the kernel, and the supervisor has no other one. */
+  /* The kernel sends this signal when the thread that forked ends. The supervisor has only that thread. */
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
@@ -81,7 +81,7 @@ static void become(const struct order *order, pid_t parent, int failure) {
   _exit(127);
 }
 
-/* Reaps what has ended; 0 when nothing is left. */
+/* Reaps the children that have ended. Returns 0 if no child is left. */
 static int reap(int control, pid_t program) {
   for (;;) {
     int status = 0;
@@ -93,7 +93,8 @@ static int reap(int control, pid_t program) {
   }
 }
 
-/* Kills each child. What these leave behind becomes a child, since this process is the reaper of all below it. */
+/* Kills each child. The children of a killed child become children of this process, since it is their subreaper. Returns 0 if the children
+   cannot be listed. */
 static int kill_children(void) {
   char name[64];
   snprintf(name, sizeof name, "/proc/self/task/%d/children", (int)getpid());
@@ -107,8 +108,8 @@ static int kill_children(void) {
 static void end_everything(int control, pid_t program, int ends) {
   struct pollfd ready = {ends, POLLIN, 0};
   for (int round = 0; reap(control, program); round++) {
-    /* One that forks faster than its children are killed, or a system that does not name them: the whole group at once, this process
-       included. */
+    /* If a program forks faster than its children are killed, or the system does not list the children, kill the whole group at once. That
+       includes this process. */
     if (round == 200 || !kill_children()) kill(0, SIGKILL);
     struct signalfd_siginfo one;
     if (poll(&ready, 1, 100) > 0) while (read(ends, &one, sizeof one) > 0) {}
@@ -138,14 +139,14 @@ int cplatform_supervise(int control) {
   if (program == 0) become(&order, parent, failure[1]);
   if (program < 0) error = errno;
   close(failure[1]);
-  /* It begins to run, or says why not, before the pipe is closed. */
+  /* The pipe closes when the program starts to run. If it cannot start, the child writes the error first. */
   if (program > 0 && !read_all(failure[0], &error, sizeof error)) error = 0;
   close(failure[0]);
   if (error) {
     report(control, CPLATFORM_FAILED, error);
     return 0;
   }
-  /* Its pipes are its own: they end when it does. */
+  /* The pipes belong to the program. The supervisor closes its own copies, so that they end when the program ends. */
   int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int number = 0; number < control; number++) {
     if (number < 3 && nowhere >= 0) dup2(nowhere, number);

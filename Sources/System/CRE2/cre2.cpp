@@ -1,4 +1,4 @@
-// No exception and no C++ type leaves this file.
+// Regular expressions of RE2 behind C functions. No exception and no C++ type leaves this file.
 #include "cre2.h"
 
 #include <re2/re2.h>

@@ -8,8 +8,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* The 64 stops at p. The first loop is written for the compiler to do many bytes at once; the multiplications gather eight
-   bytes of 0 or 1 into one. */
+/* Returns the stop mask of the 64 bytes at p. The compiler vectorizes the first loop. Each multiplication packs eight bytes of 0 or 1 into
+   one byte. */
 INLINE uint64_t stops_words(const uint8_t *p) {
   uint8_t flags[64];
   for (int i = 0; i < 64; i++) flags[i] = (p[i] == '"') | (p[i] == '\\') | ((uint8_t)(p[i] - 0x20) >= 0x60);
@@ -32,7 +32,7 @@ size_t csimd_mark_words(const uint8_t *p, size_t skipped, uint64_t *masks, size_
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* A vector form: STOPS gives the stops of 64 bytes and which of them are newlines. */
+/* A vector version. STOPS returns the stop mask of 64 bytes and sets the mask of their newlines. */
 #define MARK(NAME, TARGET, STOPS)                                                              \
   TARGET size_t NAME(const uint8_t *p, size_t skipped, uint64_t *masks, size_t capacity) {     \
     uint64_t newlines;                                                                         \

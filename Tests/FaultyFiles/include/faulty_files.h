@@ -1,43 +1,43 @@
-/* A file system under SQLite that fails when it is told to, and that can lose power. It stands over SQLite's own. */
+/* A file system for SQLite that fails on demand and can simulate a loss of power. It wraps SQLite's own file system. */
 #pragma once
 #include <stdint.h>
 
 enum faulty_kind { FAULTY_IO, FAULTY_FULL, FAULTY_SHORT };
 
-/* Whether files can grow: all, those that were opened since then and were empty, or none. */
+/* Which files can grow: all files, only files that were opened empty after the last faulty_disk_fill, or no file. */
 enum faulty_room { FAULTY_ROOM, FAULTY_ROOM_FOR_NEW, FAULTY_NO_ROOM };
 
-/* A disk of its own: tests that have one each run at the same time. `FaultyDisk` of TestSupport holds one. */
+/* A separate disk. Tests that have their own disks can run at the same time. `FaultyDisk` in TestSupport owns one. */
 struct faulty_disk;
 struct faulty_disk *faulty_disk_make(void);
-/* All its files must have been closed. */
+/* All files of the disk must be closed before. */
 void faulty_disk_destroy(struct faulty_disk *disk);
-/* Its name for sqlite3_open_v2. */
+/* Returns the name of the disk for sqlite3_open_v2. */
 const char *faulty_disk_name(struct faulty_disk *disk);
-/* From now on counts calls from 0, and fails the one with the number `at` (never: -1), and all after it if `stays`. */
+/* Counts calls from 0 again. Fails the call with the number `at` (-1 for none), and also all later calls if `stays` is true. */
 void faulty_disk_arm(struct faulty_disk *disk, int64_t at, enum faulty_kind kind, int stays);
-/* From now on there is so much room; at first there is room for all. */
+/* Sets which files can grow from now on. At first all files can grow. */
 void faulty_disk_fill(struct faulty_disk *disk, enum faulty_room room);
-/* How many calls there were that can fail: open, write, sync, truncate, delete, read. */
+/* Returns the number of counted calls. These are the calls that can fail: open, write, sync, truncate, delete, read. */
 int64_t faulty_disk_calls(struct faulty_disk *disk);
-/* From now on remembers what is written and not yet synced. */
+/* Remembers what is written and not yet synced, from now on. */
 void faulty_disk_watch_power(struct faulty_disk *disk);
-/* The power fails: of each file that is open or was, what was not synced is there, or not, or in part, as the seed has it.
-   Everything must have been closed. Afterwards nothing is remembered. */
+/* Simulates a loss of power. Each remembered change of a file is kept, lost or kept in part, as the seed determines.
+   All files must be closed before. Afterwards nothing is remembered. */
 void faulty_disk_cut_power(struct faulty_disk *disk, uint64_t seed);
-/* Files that are open. */
+/* Returns the number of open files. */
 int faulty_disk_open_files(struct faulty_disk *disk);
 
-/* The same with one disk that tests share in turns. A test that waits for its turn waits for all tests that were queued before it: new
-   tests take a disk of their own. */
+/* The same functions for one disk that tests share in turns. A test waits for all tests that were queued before it. So new tests should
+   use a separate disk. */
 #define FAULTY_FILES "faulty"
 
-/* Takes it for the caller until it is given back, by the same thread. 0: another has it. */
+/* Reserves the shared disk for the caller, until the same thread calls faulty_give. Returns 0 if it is reserved already. */
 int faulty_try_take(void);
 void faulty_give(void);
 void faulty_arm(int64_t at, enum faulty_kind kind, int stays);
 int64_t faulty_calls(void);
-/* Whether the call was reached. */
+/* Returns true if the call that fails was reached. */
 int faulty_has_failed(void);
 void faulty_watch_power(void);
 void faulty_cut_power(uint64_t seed);

@@ -4,7 +4,7 @@
 
 uint32_t switchyard_mutant_chosen = 0;
 
-/// The name as a number: FNV-1a, as the script has it.
+/// Stores the number of the chosen bug: the FNV-1a hash of its name, as in the script.
 __attribute__((constructor)) static void choose(void) {
     const char *name = getenv("SWITCHYARD_MUTANT");
     if (!name || !*name) { return; }

@@ -1,7 +1,7 @@
 /*
- * A module that calls exit() where its settings say so: "create", "flush", "destroy", or, for the first batch that has the word "exit",
- * "deliver", "quick", "errx", "thread", "threads", "_exit". With "late" a handler of atexit calls exit(0) at the end of the process. With
- * "fork" a process that it has forked calls exit(3), which is nobody else's business.
+ * A module that calls exit() in the function that its settings name: "create", "flush", "destroy"; or, when a batch has the word "exit",
+ * "deliver", "quick", "errx", "thread", "threads", "_exit". With "late", an atexit handler calls exit(0) at the end of the process. With
+ * "fork", a forked child calls exit(3), which must affect only the child.
  */
 #define _GNU_SOURCE
 #include "switchyard_plugin.h"
@@ -25,7 +25,7 @@ static switchyard_bytes bytes(const char *string) {
 
 static int says(switchyard_bytes in, const char *word) { return in.data && memmem(in.data, in.size, word, strlen(word)) != NULL; }
 
-/* What must not run while the router still works. */
+/* The handlers must not run while the router still works. */
 static void note(const char *text) {
   if (write(2, text, strlen(text)) < 0) abort();
 }

@@ -1,5 +1,5 @@
 /*
- * A module that no process should have to live with: create looks for a word in the settings, deliver in the events.
+ * A module that harms its process: create looks for a word in the settings, and deliver looks for one in the events.
  */
 #define _GNU_SOURCE
 #include "switchyard_plugin.h"
@@ -22,14 +22,14 @@ static switchyard_bytes bytes(const char *string) {
 
 static int says(switchyard_bytes in, const char *word) { return in.data && memmem(in.data, in.size, word, strlen(word)) != NULL; }
 
-/* The first so many bytes that are x, and then the words. */
+/* Returns a text of `count` bytes 'x' and then the words. */
 static switchyard_bytes behind(size_t count, const char *words) {
   memset(text, 'x', count);
   strcpy(text + count, words);
   return bytes(text);
 }
 
-/* A frame of its own making, past every limit that its side of the boundary has. */
+/* Writes a forged frame directly to the socket, without the limits that its own process has. */
 static void forge(uint32_t kind, const void *body, uint32_t size) {
   uint32_t head[2] = {size, kind};
   uint8_t frame[256];
@@ -43,7 +43,7 @@ static void forge_lines(int count) {
   for (int i = 0; i < count; i++) forge(20, body, sizeof body);
 }
 
-/* The outcome "delivered" of a delivery, by the token that the router gave it. */
+/* Writes a forged frame with the outcome "delivered" for that token. */
 static void forge_end(uint64_t token) {
   uint64_t body[4] = {token};
   forge(19, body, sizeof body);
@@ -61,11 +61,11 @@ static void *create(const switchyard_host *given, switchyard_bytes settings, cha
     return NULL;
   }
   if (says(settings, "\"refuse at length\"")) {
-    /* The room ends within the first character of two bytes. */
+    /* The buffer ends inside the first character of two bytes. */
     snprintf(error, error_size, "%s", (const char *)behind(error_size - 9, "hunter2\u00E4\u00E4").data);
     return NULL;
   }
-  /* A byte for each start; the second one may be refused. */
+  /* The file gets a byte for each start. The second start may be refused. */
   if (getenv("STARTS")) {
     int file = open(getenv("STARTS"), O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (write(file, "x", 1) < 0) abort();
@@ -86,7 +86,7 @@ static void end(const switchyard_batch *batch, uint32_t kind, switchyard_bytes m
   host->complete(host->context, batch->token, &outcome, NULL, 0);
 }
 
-/* The descriptors above the standard ones, and where they lead. */
+/* Lists the descriptors after the standard ones, without those of libraries. */
 static void list_descriptors(void) {
   text[0] = 0;
   DIR *folder = opendir("/proc/self/fd");
@@ -100,7 +100,7 @@ static void list_descriptors(void) {
   closedir(folder);
 }
 
-/* Whether the settings stand among what everybody on the machine, or every child, can read. */
+/* Checks whether the settings are in the arguments or the environment, which other processes can read. */
 static void look_for_settings(void) {
   static char seen[200000];
   size_t count = 0;
@@ -155,13 +155,13 @@ static void deliver(void *instance, const switchyard_batch *batch) {
       return;
     }
     if (says(events, "\"drip\"")) {
-      /* One line of the log, byte by byte, without a pause. */
+      /* Sends one log line byte by byte, without a pause. */
       const uint32_t size = 20000000, head[4] = {size, 20, 1, size - 8};
       if (write(3, head, sizeof head) < 0) abort();
       for (uint32_t i = 8; i < size; i++) if (write(3, "x", 1) < 0) abort();
     }
     if (says(events, "\"heir\"")) {
-      /* What it leaves behind talks without end. */
+      /* The children send frames without end. */
       for (int i = 0; i < 3; i++) {
         if (fork() == 0) for (;;) forge_lines(1000);
       }
@@ -173,7 +173,7 @@ static void deliver(void *instance, const switchyard_batch *batch) {
     }
   }
   if (says(events, "\"long\"")) {
-    /* Secrets where a message of the batch, of one event, and a line of the log are cut. */
+    /* The secrets are where the message of the batch, the message of one event and a log line are cut. */
     host->log(host->context, 1, behind(4090, "hunter2hunter2"));
     switchyard_event_outcome one = {1, {.kind = SWITCHYARD_REJECTED, .message = behind(506, "hunter2hunter2")}};
     static char whole[8192];
@@ -200,7 +200,7 @@ static void deliver(void *instance, const switchyard_batch *batch) {
     if (readlink("/proc/self/fd/1", text + strlen(text), 50) < 0) abort();
     end(batch, SWITCHYARD_REJECTED, bytes(text));
   } else if (says(events, "\"fork\"")) {
-    /* A child that has left the group and holds every descriptor, the socket of the router too. */
+    /* The child leaves the process group and holds every descriptor, including the socket of the router. */
     if (fork() == 0) {
       setsid();
       if (fork() == 0) for (;;) pause();

@@ -1,6 +1,6 @@
 /*
- * A module that does what it is told: deliver looks for a word in the events, create for one in the settings.
- * What "keep" and "late" keep is ended by each following reopen, also by that of another instance.
+ * A module that follows commands: deliver looks for a word in the events, and create looks for one in the settings.
+ * Each reopen ends the delivery that "keep" or "late" has kept, even the reopen of another instance.
  */
 #define _GNU_SOURCE
 #include "switchyard_plugin.h"
@@ -40,7 +40,7 @@ static switchyard_bytes describe(void) {
 
 static void *create(const switchyard_host *host, switchyard_bytes settings, char *error, size_t error_size) {
   if (says(settings, "refuse")) {
-    memset(error, 'x', error_size); /* and no zero at the end */
+    memset(error, 'x', error_size); /* without a terminating zero */
     return NULL;
   }
   if (says(settings, "silent")) return NULL;
@@ -170,7 +170,7 @@ static void deliver(void *me, const switchyard_batch *batch) {
   }
 }
 
-/* With -DFLUSHES as every module does; otherwise it fails, to be seen. */
+/* With -DFLUSHES, flush succeeds. Otherwise it fails, so that a test sees the outcome. */
 static void flush(void *me, uint64_t token) {
   instance *self = me;
   switchyard_outcome outcome = {.kind = SWITCHYARD_FAULT, .code = 28, .message = text("no space left")};
@@ -188,7 +188,7 @@ static void reopen(void *me) {
   pthread_mutex_unlock(&lock);
   if (!kept_host) return;
   switchyard_outcome outcome = {.kind = SWITCHYARD_REJECTED};
-  /* Long after deliver has returned, the batch it lent is still whole. */
+  /* The batch that was lent to deliver is still whole, although deliver has returned. */
   if (kept_batch) outcome.message = kept_batch->ndjson;
   kept_host->complete(kept_host->context, kept_token, &outcome, NULL, 0);
   kept_batch = NULL;

@@ -1,4 +1,4 @@
-/* A module whose table is wrong in the way that the compiler's -D options ask for. */
+/* A module whose table has the faults that the -D options of the compiler select. */
 #include "switchyard_plugin.h"
 
 #include <stdlib.h>
@@ -73,7 +73,7 @@ SWITCHYARD_EXPORT const switchyard_plugin *THE_ENTRY(void) {
 #ifndef WITHOUT_DESTROY
       .destroy = destroy,
 #endif
-      /* Lies behind what a table cut to `destroy` has. */
+      /* This is after the end of a table that ends with `destroy`. */
       .reopen = never,
   };
 #ifdef NEEDS_WHAT_NOBODY_HAS

@@ -1,4 +1,4 @@
-/* The module table.c with something that it does as soon as it is loaded: -DIN_CONSTRUCTOR, or when it is asked what it is: -DIN_DESCRIBE. */
+/* The module table.c with code that runs when it is loaded (-DIN_CONSTRUCTOR) or when it is described (-DIN_DESCRIBE). */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Plays seeds, on as many threads as are asked for: `[--seeds N] [--first SEED] [--jobs N] [--seed SEED] [--plant NAME]`. A seed that
-// fails is told with the command that plays it again, step by step.
+// Runs a simulation for many seeds on several threads: `[--seeds N] [--first SEED] [--jobs N] [--seed SEED] [--plant NAME]`. For each seed
+// that fails it prints a command, which repeats that seed and prints each step.
 
 internal import Glibc
 internal import Platform
@@ -8,12 +8,12 @@ public struct SeedOptions: Sendable {
     public var seeds: UInt64 = 1000
     public var first: UInt64 = 1
     public var jobs = 1
-    /// Just this one, told step by step.
+    /// If it is set, only this seed runs, and each step is printed.
     public var only: UInt64?
-    /// A bug planted on purpose.
+    /// The name of the planted bug.
     public var plant: String?
 
-    /// From the words of the command line; ends the program when they cannot be meant.
+    /// Reads the command line. Ends the program with 64 if an option is unknown or has no value.
     public init(program: String, plants: [String]) {
         var words = Array(CommandLine.arguments.dropFirst())
         while !words.isEmpty {
@@ -39,7 +39,7 @@ public struct SeedOptions: Sendable {
     }
 }
 
-/// What came of a seed: what broke, if anything, and in how many lives of the router.
+/// The result of a seed: the breach, if any, and the number of lives of the router.
 public struct Played: Sendable {
     public var breach: String?
     public var lives: Int
@@ -56,7 +56,8 @@ private struct Tally {
     var running: Int
 }
 
-/// Plays them, and ends the program: with 1 when a seed failed. `again` is how a person plays one again.
+/// Runs all seeds, prints the result and ends the program, with 1 if a seed failed. `again` holds the options that the printed command
+/// needs before `--seed`.
 public func playSeeds(
     _ options: SeedOptions, again: String, _ play: @escaping @Sendable (_ seed: UInt64, _ tells: Bool) -> Played
 ) -> Never {
@@ -94,7 +95,7 @@ public func playSeeds(
 }
 
 extension Tally {
-    /// The next seed; nil: enough were played, or enough have failed.
+    /// Returns the next seed. Returns nil if all seeds are dealt or enough have failed.
     fileprivate mutating func deal(_ options: SeedOptions) -> UInt64? {
         guard next < options.first + options.seeds, failed.count < (options.plant == nil ? 10 : 1) else { return nil }
         defer { next += 1 }

@@ -1,4 +1,4 @@
-// A state folder that can be left as a kill leaves it: copied, byte by byte, while its files are open.
+// A state folder. Its files can be copied while they are open, which gives the state after a kill.
 
 import Glibc
 import Platform
@@ -42,7 +42,7 @@ final class Folder {
         }
     }
 
-    /// The files as they are.
+    /// Copies the files as they are.
     func copy(to name: String) -> Folder {
         let copy = Folder(name)
         for file in files {
@@ -53,7 +53,7 @@ final class Folder {
         return copy
     }
 
-    /// The first of these events that a file holds, by its token.
+    /// Finds one of these events in the files by its token, and returns the event and the file.
     func finds(_ events: Set<Int>) -> (event: Int, file: String)? {
         guard !events.isEmpty else { return nil }
         for file in files {
@@ -64,7 +64,7 @@ final class Folder {
 }
 
 extension [UInt8] {
-    /// Tokens are `note-`, the number of the event, and a dot.
+    /// Returns the first of the events whose token is in the bytes. A token is `note-`, the number of the event, and a dot.
     fileprivate func first(of events: Set<Int>) -> Int? {
         let mark = Array("note-".utf8)
         return withUnsafeBytes { all in

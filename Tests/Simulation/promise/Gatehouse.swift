@@ -1,4 +1,4 @@
-// The gate of one plan, as a worker has it: lines go in, parcels come out. It is the router's own judge.
+// The gate of one plan, as a worker uses it: lines go in, and parcels come out. It uses the router's own judge.
 
 import Configuration
 import Events
@@ -37,14 +37,14 @@ final class Gatehouse {
 
     static let key = [UInt8](0..<16)
 
-    /// What the lanes get of these lines, in order.
+    /// Returns the parcel of these lines for each lane, in the order of the lanes.
     func judge(_ lines: [String], arrival: Int64) -> [ParcelBox] {
         var block = Block()
         for line in lines { block.text.append(line + "\n") }
         block.seal()
         var at: UInt32 = 0
         for _ in lines {
-            guard let event = scanner.scan(block.bytes, at) else { preconditionFailure("the simulation wrote no event") }
+            guard let event = scanner.scan(block.bytes, at) else { preconditionFailure("the simulation wrote an invalid event") }
             judge.judge(event, arrival: arrival, into: parcels, tally: &tally)
             at = scanner.lineEnd + 1
         }
@@ -56,7 +56,7 @@ final class Gatehouse {
     }
 }
 
-/// Plans are read from texts, as a router reads them.
+/// Reads plans from their text, as a router does.
 enum Plans {
     private struct Modules: ModuleCatalog {
         var names: [String] { ["noop"] }

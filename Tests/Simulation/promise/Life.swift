@@ -1,5 +1,6 @@
-// One run of the router, from its start to its end or its death: the objects that a process would have, on a state folder.
+// One run of the router, from its start to its end or kill: the objects of one process on a state folder.
 
+import Judging
 import Plans
 import Platform
 
@@ -10,7 +11,7 @@ import Platform
 @testable import Spool
 @testable import Withdrawal
 
-/// The hands of the clock, for those who read it by themselves.
+/// The simulated clock, for the objects that read a clock themselves.
 final class Hands: Sendable {
     private let time = Monitor(Int64(1))
     /// The wall clock at the instant 0.
@@ -26,17 +27,17 @@ final class Hands: Sendable {
     }
 }
 
-/// A delivery under way.
+/// A delivery in flight.
 struct Delivery {
     var copies: [Copy]
     var outcome: BatchOutcome
     var arrives: [Bool]
-    /// nil: never answered.
+    /// The time of the answer. It is nil if the provider never answers.
     var done: Int64?
     var due: Int64?
 }
 
-/// Events on their way to the dead letters, and who is told when they are there.
+/// Events that are to become dead letters, with the receipts to settle afterwards.
 struct Letters {
     let burial: Burial
     var receipts: [Receipt] = []
@@ -46,22 +47,22 @@ final class LaneLife {
     var state: LaneState
     let store: SpoolFile?
     let index: Int
-    /// What the thread of the lane, that of the store and that of the deadlines wait for. 0: they are to look now; nil: to be woken.
+    /// The times at which the threads of the lane, the store and the deadlines run next. 0 means now, and nil means when woken.
     var laneWake: Int64? = 0
     var diskWake: Int64? = 0
     var watchWake: Int64? = 0
     var isSourceAsleep = false
     var isStoreOver: Bool
-    /// Under way at the store.
+    /// The work in progress at the store.
     var disk: LaneState.DiskStep?
     var deliveries: [UInt64: Delivery] = [:]
     var burials: [Letters] = []
     var flushDone: Int64?
-    /// The counts that the account is held against.
+    /// The counts that must equal the account.
     var taken = 0
     let resumed: Int
     var delivered = 0
-    /// How many destroyed events receipts were told of.
+    /// The number of destroyed events that were reported to receipts.
     var reported = 0
 
     init(_ state: consuming LaneState, store: SpoolFile?, index: Int) {
@@ -79,12 +80,12 @@ final class LaneLife {
     }
 }
 
-/// A block on its way through the workers.
+/// A block in flight through the workers.
 final class Passing {
     let events: [Int]
     let arrival: Int64
     let gatehouse: Gatehouse
-    /// By lane; nil: it is not judged yet.
+    /// The parcel of each lane. It is nil while the block is not judged.
     var parcels: [ParcelBox]?
     init(events: [Int], arrival: Int64, gatehouse: Gatehouse) {
         self.events = events
@@ -93,11 +94,11 @@ final class Passing {
     }
 }
 
-/// A withdrawal between its being written down and its receipt.
+/// A withdrawal that is recorded and whose receipt is not finished.
 struct Withdrawing {
     enum Stage: Equatable {
         case waiting
-        /// Until so many blocks have been handed over.
+        /// It waits until this many blocks have been handed over.
         case settling(Int)
         case sweeping, finishing
     }
@@ -117,11 +118,11 @@ final class Life {
     let steps: WithdrawalSteps
     var gatehouse: Gatehouse
     private(set) var lanes: [LaneLife] = []
-    /// In the order in which they were read.
+    /// The blocks in flight, in the order in which they were read.
     var passing: [Passing] = []
     var blocksRead = 0
     var blocksHandedOver = 0
-    /// Written down, and its acknowledgement is still to come.
+    /// The receipt of a recorded withdrawal that is not acknowledged yet.
     var unacknowledged: Int64?
     var withdrawals: [Withdrawing] = []
     var isEnding = false
@@ -143,7 +144,7 @@ final class Life {
         deadLetters.guarded(by: check)
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: hands.clock)
         gatehouse = Gatehouse(plan, records: registry.records, levels: levels)
-        check.adopt(gatehouse.ruleset)
+        check.adopt(gatehouse.ruleset.consent)
         var random = RandomSource(seed: seed)
         for (index, lane) in scenario.lanes.enumerated() {
             var store: SpoolFile?

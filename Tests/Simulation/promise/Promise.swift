@@ -1,12 +1,12 @@
-// The promise, as a slow reader of it would write it down: what each person has said, who is tied to whom, and from that, asked anew
-// each time, what may be done with an event. It knows nothing of how the router does it.
+// A simple, slow model of the promise: it holds the decision of each id and the ties. From these it computes, anew for each question, what
+// may be done with an event. It shares no code with the router.
 
-/// What is on record of one id.
+/// The record of one id.
 struct Said: Equatable {
     var isWithdrawn = false
     var granted: Set<String> = []
     var denied: Set<String> = []
-    /// The level that was named, for a later refusal of a purpose.
+    /// The level of the decision. A later withdrawal of a purpose needs it.
     var level: Int?
     var named: Set<String> = []
     var decided: Int64 = 0
@@ -18,21 +18,21 @@ struct Said: Equatable {
 
     static func withdrawn(at time: Int64) -> Said { Said(isWithdrawn: true, decided: time) }
 
-    /// What is granted, and nothing else is.
+    /// The purposes that are allowed.
     var allowed: Set<String> { isWithdrawn ? [] : granted }
 }
 
 struct Promise {
     private(set) var said: [String: Said] = [:]
-    /// Each id in one set at most; a set has two at least.
+    /// Each id is in at most one set. A set has at least two ids.
     private(set) var persons: [Set<String>] = []
 
     func person(_ id: String) -> Set<String> { persons.first { $0.contains(id) } ?? [id] }
 
-    // MARK: - What people say
+    // MARK: - Decisions of people
 
     mutating func set(_ id: String, _ terms: Said) {
-        // Of two decisions the later holds.
+        // The later of two decisions counts.
         if let old = said[id], old.decided > terms.decided { return }
         said[id] = terms
     }
@@ -63,15 +63,15 @@ struct Promise {
         if persons[index].count < 2 { persons.remove(at: index) }
     }
 
-    // MARK: - What follows from it
+    // MARK: - What events may do
 
-    /// What all of them allow; nil: nothing is on record of any of them.
+    /// Returns the purposes that all of the ids allow. It is nil if no id has a record.
     func allowed(_ ids: [String]) -> Set<String>? {
         let all = ids.flatMap { person($0) }.compactMap { said[$0] }
         return all.isEmpty ? nil : all.reduce(Set(Words.purposes)) { $0.intersection($1.allowed) }
     }
 
-    /// Whether an event is to be let in; `own` is what it says itself, which can only make it stricter.
+    /// Returns true if an event is to be admitted. `own` is the level in the event, which can only make the result stricter.
     func admits(_ ids: [String], own: Int?, _ demanded: Set<String>, assumed: Int?) -> Bool {
         if demanded.isEmpty { return true }
         let own = own.map { Words.purposes(of: $0) }
@@ -79,14 +79,14 @@ struct Promise {
         return demanded.isSubset(of: own ?? assumed.map { Words.purposes(of: $0) } ?? [])
     }
 
-    /// The highest level of which all purposes are allowed to an event; of one that nothing is known of, the level that is assumed.
+    /// Returns the highest level whose purposes are all allowed. For ids without a record, it returns the own or the assumed level.
     func level(_ ids: [String], own: Int?, assumed: Int?) -> Int {
         guard let known = allowed(ids) else { return own ?? assumed ?? 0 }
         let allowed = own.map { known.intersection(Words.purposes(of: $0)) } ?? known
         return Words.levels.indices.last { Words.purposes(of: $0).isSubset(of: allowed) } ?? 0
     }
 
-    /// Whether one that was let in may still be handed over.
+    /// Returns true if an admitted event may still be handed over.
     func keeps(_ ids: [String], _ demanded: Set<String>) -> Bool {
         demanded.isEmpty || allowed(ids).map { demanded.isSubset(of: $0) } ?? true
     }
@@ -96,31 +96,31 @@ extension Demand {
     var demanded: Set<String> { Words.purposes(of: level).union(purposes) }
 }
 
-/// An event as it came.
+/// An event as the source reads it.
 struct Event {
     var ids: [String]
-    /// The level that it says itself.
+    /// The consent level in the event. It is nil if the event has none.
     var own: Int?
     var isPoison: Bool
     var text: String
     var received: Int64
 }
 
-/// An event on its way by one route to one lane.
+/// One event for one route in one lane.
 final class Copy {
     let event: Int
     let route: Int
     let lane: Int
-    /// What its route and the field that it keeps demanded when it was let in: what it goes on being held to.
+    /// The purposes that its route, and the field that it keeps, demanded when it was admitted. They stay demanded until the end.
     let admitted: Set<String>
     var isAcknowledged = false
-    /// It was refused at some moment since it was let in: it may be destroyed.
+    /// True if it was refused at some moment since its admission. Then it may be destroyed.
     var wasRefused = false
-    /// Acknowledged withdrawals that it must not survive, by receipt, with the purposes of each; nil: all of them.
+    /// The acknowledged withdrawals that apply to it, with the receipt and the purposes of each. Nil purposes mean all purposes.
     var dooms: [(receipt: Int64, purposes: Set<String>?)] = []
     var isDelivered = false
     var isBuried = false
-    /// It was in memory only when the router was killed.
+    /// True if its loss is allowed, for example because it was only in memory when the router was killed.
     var isGone = false
     var inHands = 0
 
@@ -132,12 +132,12 @@ final class Copy {
     }
 }
 
-/// A withdrawal that was written down.
+/// A recorded withdrawal.
 struct Withdrawal {
     var receipt: Int64
-    /// All ids that were one person's then.
+    /// All ids of the person at that time.
     var person: Set<String>
-    /// nil: all.
+    /// It is nil if all purposes were withdrawn.
     var purposes: Set<String>?
     var time: Int64
     var isAcknowledged = false

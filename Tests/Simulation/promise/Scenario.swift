@@ -1,31 +1,31 @@
-// What one seed decides beforehand: the plans that the router goes by, one after the other, and how its lanes keep what waits.
+// The values that a seed fixes before the simulation: the plans that the router can use, and the settings of its lanes.
 
 import Plans
 import Platform
 
 @testable import Delivery
 
-/// Bugs planted on purpose. Each must be found.
+/// Planted bugs. The simulation must find each of them.
 enum Plant: String, CaseIterable {
-    /// Lanes hand over without asking what is on record.
+    /// Lanes hand events over without the second check.
     case unchecked
-    /// A sweep passes over what waits to be sent again.
+    /// A sweep ignores events that wait for a retry.
     case retries
-    /// Who consents again before everything is destroyed brings it back.
+    /// A new consent before the sweep ends releases the withdrawn events.
     case revive
-    /// What an earlier run began is not gone on with.
+    /// A start does not continue the withdrawals of an earlier run.
     case resume
     /// A withdrawal is acknowledged before the ledger has it.
     case early
-    /// Dead letters are not looked at.
+    /// A withdrawal ignores dead letters.
     case letters
-    /// Blocks that were read and are not handed over yet are not waited for.
+    /// A withdrawal does not wait for blocks that were read and not yet handed over.
     case settle
-    /// What keeps a field waits under what its route demands, and not under what the field does.
+    /// An event that keeps a field waits with the level of its route, and not with the level of the field.
     case fields
 }
 
-/// What a route demands, and which lanes its events go to.
+/// The demands of a route, and the lanes of its events.
 struct Demand: Hashable {
     var level = 0
     var purposes: [String] = []
@@ -43,11 +43,11 @@ enum Words {
     static func purposes(of level: Int) -> Set<String> { Set(purposes.prefix(level)) }
 }
 
-/// What routes.json has at a time.
+/// One version of routes.json.
 struct Variation: Hashable {
-    /// The level assumed of the unknown; nil: they are denied.
+    /// The level that is assumed for unknown subjects. It is nil if they are denied.
     var assumed: Int?
-    /// The level that the member `field` demands; events of a lower one lose it.
+    /// The level that the member `field` demands. Events with a lower level lose the member.
     var field: Int
     var routes: [Demand]
 
@@ -66,7 +66,7 @@ struct Variation: Hashable {
         }
     }
 
-    /// As a file would have it.
+    /// The text of the file.
     var text: String {
         let levels = Words.levels.indices.map { level in
             "\"\(Words.levels[level])\":[\(Words.purposes.prefix(level).map { "\"\($0)\"" }.joined(separator: ","))]"
@@ -93,10 +93,10 @@ struct Variation: Hashable {
 struct Scenario {
     var variations: [Variation]
     var lanes: [LanePlan]
-    /// How many events there are, and of how many the provider wants none.
+    /// The number of events, and the percentage of events that the provider rejects.
     var events: Int
     var poison: UInt64
-    /// How many things happen beside the events.
+    /// The number of acts beside the events.
     var acts: Int
 
     struct LanePlan {

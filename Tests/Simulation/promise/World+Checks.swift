@@ -1,5 +1,6 @@
-// What must hold at every step, when a receipt is finished, and at the end.
+// The conditions that must hold at every step, when a receipt is finished, and at the end.
 
+import Plans
 import Platform
 
 @testable import Delivery
@@ -7,10 +8,10 @@ import Platform
 @testable import Spool
 
 extension World {
-    /// What a copy is held to: what its route demands today, and what it demanded when it was let in.
+    /// The purposes that a copy needs: those that its route demands now, and those demanded at its admission.
     func demanded(_ copy: Copy) -> Set<String> { demands[copy.route].demanded.union(copy.admitted) }
 
-    /// Whether an acknowledged withdrawal forbids that it is ever handed over again.
+    /// Returns true if an acknowledged withdrawal forbids every further hand-over.
     func isDoomed(_ copy: Copy) -> Bool { !copy.dooms.isEmpty && isDoomed(copy, by: copy.dooms) }
 
     func isDoomed(_ copy: Copy, by dooms: [(receipt: Int64, purposes: Set<String>?)]) -> Bool {
@@ -20,7 +21,7 @@ extension World {
 
     func isRefused(_ copy: Copy) -> Bool { isDoomed(copy) || !promise.keeps(events[copy.event].ids, demanded(copy)) }
 
-    /// Whether it is older than its lane keeps what waits.
+    /// Returns true if it is older than the retention of its lane.
     func isTooOld(_ copy: Copy) -> Bool {
         guard let most = scenario.lanes[copy.lane].delivery.retention else { return false }
         return hands.wall - events[copy.event].received >= most.nanoseconds
@@ -37,7 +38,7 @@ extension World {
         }
     }
 
-    /// The account says what the model knows.
+    /// Requires that the account of the lane equals the counts of the model.
     func checkAccount(_ lane: LaneLife) throws {
         let account = lane.state.account
         try require(account.totalTaken == lane.taken, "the account has \(account.totalTaken) taken, the model \(lane.taken)")
@@ -48,7 +49,7 @@ extension World {
         try require(account.total(.dropped) + account.total(.damaged) == 0 && account.lost == 0, "events were dropped")
     }
 
-    /// It tells what was destroyed and what was in hands, and nothing of it is left.
+    /// Requires that the receipt names the events in flight, and that no destroyed event is left in memory or in the files.
     func checkReceipt(_ done: Withdrawing) throws {
         let receipt = try life.registry.use { (file) throws(StorageFault) in
             (try file.receipts(after: done.receipt - 1, most: 1).first, [])
@@ -56,7 +57,7 @@ extension World {
         guard let receipt, receipt.finished != nil else { throw Breach(words: "receipt \(done.receipt) is not finished") }
         let told = receipt.lines.reduce(0) { $0 + $1.inHands }
         let were = inHands[done.receipt] ?? 0
-        try require(told == were, "receipt \(done.receipt) names \(told) events in hands, and there were \(were)")
+        try require(told == were, "receipt \(done.receipt) names \(told) events in flight, expected \(were)")
         for lane in life.lanes {
             var waiting = (0..<lane.state.queue.count).flatMap { copies(of: lane.state.queue[$0].batch, lane.index) }
             for block in life.passing { waiting += (block.parcels?[lane.index]).map { copies(of: $0, lane.index) } ?? [] }
@@ -64,7 +65,7 @@ extension World {
                 throw Breach(words: "after receipt \(done.receipt) was finished event \(copy.event) waits for \(Words.lanes[lane.index])")
             }
         }
-        // It is slow: some of them, and all of the first seeds.
+        // This search is slow. It runs for every receipt of the first seeds, and for one third of the others.
         guard roll(3) == 0 || seed <= 100 else { return }
         var hit: Set<Int> = []
         var others: Set<Int> = []
@@ -81,7 +82,7 @@ extension World {
         try life.registry.use { (file) throws(StorageFault) in (try file.unfinishedReceipts().map(\.number), []) }
     }
 
-    /// Everything has come to its end: nothing of a consenting person was lost, and nothing was brought back.
+    /// Requires at the end that no event of a consenting person was lost, and that no withdrawn event is a dead letter.
     func checkEnd() throws {
         let open = try unfinished()
         try require(open.isEmpty, "receipts \(open) were never finished")

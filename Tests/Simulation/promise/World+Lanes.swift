@@ -1,5 +1,6 @@
-// The threads of the lanes, one step at a time, their spools, the dead letters and the providers. At every hand-over the model is asked.
+// The threads of the lanes, one step at a time, with their spools, the dead letters and the providers. The model checks every hand-over.
 
+import Plans
 import Platform
 
 @testable import Admission
@@ -63,7 +64,8 @@ extension World {
         if case .wait(let until) = step { lane.diskWake = until?.nanoseconds } else { lane.disk = step }
     }
 
-    /// What was asked of the store some steps ago. A kill may come before it is done, or when it is done and nobody was told.
+    /// Does the work that the lane gave to the store in an earlier step. A kill can come before the work, or after it and before the lane
+    /// gets the result.
     private func diskWorks(_ lane: LaneLife) throws {
         guard let store = lane.store, let step = lane.disk else { return }
         lane.disk = nil
@@ -92,7 +94,7 @@ extension World {
         }
     }
 
-    /// Whether the router is killed in the middle of what it does.
+    /// Returns true if the router is killed at this point, with a chance of one in `chances`.
     func dies(in chances: UInt64) -> Bool {
         guard actsLeft > 0, roll(chances) == 0 else { return false }
         actsLeft -= 1
@@ -101,7 +103,7 @@ extension World {
 
     // MARK: - The provider
 
-    /// The promise, where it counts.
+    /// Requires that the copy may be handed over.
     func checkHandOver(_ copy: Copy, _ how: String) throws {
         let event = events[copy.event]
         try require(
@@ -117,7 +119,7 @@ extension World {
         try require(!copies.isEmpty, "an empty batch is handed over")
         for copy in copies {
             try checkHandOver(copy, "handed over")
-            try require(!isTooOld(copy), "event \(copy.event) is handed over, and is too old")
+            try require(!isTooOld(copy), "event \(copy.event) is handed over but is too old")
             try require(copy.inHands == 0, "event \(copy.event) is in two deliveries at once")
             copy.inHands = 1
         }
@@ -153,7 +155,7 @@ extension World {
             due: now + lane.state.plan.deadline.nanoseconds)
     }
 
-    /// The lane does not wait for it any more.
+    /// Forgets the delivery. The lane does not wait for it any more.
     private func letGo(_ token: UInt64, _ lane: LaneLife) {
         for copy in lane.deliveries.removeValue(forKey: token)?.copies ?? [] { copy.inHands = 0 }
     }
@@ -171,7 +173,7 @@ extension World {
         try carryOut(lane.state.completed(token, delivery.outcome, at: instant), lane)
     }
 
-    // MARK: - What the lane asks for
+    // MARK: - Effects of the lane
 
     func carryOut(_ effects: [LaneState.Effect], _ lane: LaneLife) throws {
         lane.wake()
@@ -183,7 +185,7 @@ extension World {
                 lane.burials.append(Letters(burial: burial))
                 isBurying = true
             case .acknowledge(let receipts):
-                // One after the other, as the router has it.
+                // The receipts are settled after the burial, in the order of the router.
                 if isBurying {
                     lane.burials[lane.burials.count - 1].receipts += receipts
                 } else {
@@ -194,7 +196,7 @@ extension World {
                 let destroyed = lane.state.account.total(.withdrawn)
                 try require(
                     plant == .unchecked || lane.reported + swept.events == destroyed,
-                    "receipts tell of \(lane.reported + swept.events) events that \(Words.lanes[lane.index]) destroyed, and it is \(destroyed)"
+                    "receipts report \(lane.reported + swept.events) events that \(Words.lanes[lane.index]) destroyed, expected \(destroyed)"
                 )
                 for done in done { done(swept) }
             case .failing, .recovered, .opened, .left: break

@@ -1,5 +1,6 @@
-// What people say, withdrawals step by step as the router takes them, and everything else that happens beside the events.
+// The decisions of people, the steps of withdrawals as the router does them, and the other acts: reloads, replays, kills and faults.
 
+import Judging
 import Platform
 
 @testable import Admission
@@ -41,7 +42,7 @@ extension World {
         }
     }
 
-    // MARK: - What people say
+    // MARK: - Decisions of people
 
     func say() throws {
         actsLeft -= 1
@@ -70,7 +71,7 @@ extension World {
         let level = roll(5) == 0 ? nil : roll(2) == 0 ? 3 : roll(4)
         let granted = roll(4) == 0 ? [Words.purposes[roll(3)]] : []
         let denied = roll(6) == 0 ? [Words.purposes[roll(3)]] : []
-        // Some say it later than they did it.
+        // Some decisions were made before they are recorded.
         let decided = hands.wall - (roll(6) == 0 ? Int64(1 + roll(5_000_000_000)) : 0)
         let terms = ConsentTerms(level: level.map { Words.levels[$0] }, granted: granted, denied: denied)
         tell("\(id) says \(terms) at \(decided)")
@@ -84,14 +85,14 @@ extension World {
         guard life.unacknowledged == nil, owed == nil else { return }
         let purposes = roll(3) == 0 ? [Words.purposes[roll(3)]] : nil
         if plant == .early {
-            tell("\(id) withdraws \(purposes ?? ["everything"]), and is told that it is done")
+            tell("\(id) withdraws \(purposes ?? ["everything"]), and gets an early acknowledgement")
             owed = (id, purposes)
             note(0, id, purposes)
             return promised(0)
         }
         let (holds, receipt) = try life.steps.record(LedgerID(id), purposes: purposes, origin: "play")
         tell("\(id) withdraws \(purposes ?? ["everything"]): receipt \(receipt ?? 0)")
-        guard holds, let receipt else { throw Breach(words: "a withdrawal of now does not hold") }
+        guard holds, let receipt else { throw Breach(words: "a withdrawal with the present time has no effect") }
         note(receipt, id, purposes)
         life.unacknowledged = receipt
         if plant == .revive { life.check.lift(receipt) }
@@ -104,7 +105,7 @@ extension World {
         for copy in copies { heed(written[written.count - 1], copy) }
     }
 
-    /// What came in before a withdrawal may be destroyed from then on, and may not go once it was acknowledged.
+    /// Marks a copy that arrived before the withdrawal: it may be destroyed, and after the acknowledgement it must not be handed over.
     func heed(_ withdrawal: Withdrawal, _ copy: Copy) {
         guard isMeant(copy, by: withdrawal) else { return }
         let doom = (withdrawal.receipt, withdrawal.purposes)
@@ -119,7 +120,7 @@ extension World {
         life.withdrawals.append(Withdrawing(receipt: receipt))
     }
 
-    /// From now on it is promised.
+    /// Acknowledges the recorded withdrawal, which makes it a promise.
     private func acknowledge() throws {
         guard let receipt = life.unacknowledged else { return }
         life.unacknowledged = nil
@@ -130,7 +131,7 @@ extension World {
             let count = lane.state.refusedInHands
             try require(
                 plant == .unchecked || count == refused,
-                "\(count) events are said to be in hands at \(Words.lanes[lane.index]), and it is \(refused)")
+                "\(count) refused events are reported in flight at \(Words.lanes[lane.index]), expected \(refused)")
             told["queue of \(Words.lanes[lane.index])"] = count
             inHands[receipt, default: 0] += count
         }
@@ -145,17 +146,18 @@ extension World {
         for copy in copies { heed(written[index], copy) }
     }
 
-    // MARK: - What waits is destroyed
+    // MARK: - The sweep of waiting events
 
     private func sweep() throws {
         let receipt = life.withdrawals[0].receipt
         tell("sweep for receipt \(receipt)")
         life.withdrawals[0].stage = .sweeping
         life.withdrawals[0].lanesLeft = life.lanes.count
-        // What no route asks consent for any more is let off.
+        // A copy whose route demands no consent any more is spared.
         for copy in copies where !isDoomed(copy) { copy.dooms.removeAll { $0.receipt <= receipt } }
         for lane in life.lanes {
-            // There is but one thread. A lane that is killed before it has swept keeps the closure, which must not keep the lane then.
+            // The simulation has only one thread. A lane that is killed before its sweep keeps this closure, so the closure must not keep
+            // the lane alive.
             nonisolated(unsafe) unowned let (world, its) = (self, lane)
             let life = ObjectIdentifier(life)
             try carryOut(
@@ -167,7 +169,7 @@ extension World {
         }
     }
 
-    /// As a planted bug, what waits to be sent again is out of the way meanwhile.
+    /// Runs the body. With the planted bug `retries`, events that wait for a retry are removed from the queue meanwhile.
     func sparing(_ lane: LaneLife, _ body: () -> [LaneState.Effect]) -> [LaneState.Effect] {
         guard plant == .retries else { return body() }
         var spared: [LaneState.Waiting] = []
@@ -203,16 +205,16 @@ extension World {
 
     private func reload() throws {
         actsLeft -= 1
-        // The plans change between two blocks; and what a sweep is about may not change under the model.
+        // The plan changes only between two blocks. During a sweep it does not change, because the model could not follow.
         guard life.passing.isEmpty, life.withdrawals.allSatisfy({ $0.stage == .waiting }) else { return }
         variation = roll(UInt64(plans.count))
         tell("reload: plan \(variation)")
         life.gatehouse = Gatehouse(plans[variation], records: life.registry.records, levels: life.levels)
-        life.check.adopt(life.gatehouse.ruleset)
+        life.check.adopt(life.gatehouse.ruleset.consent)
         noteRefusals()
     }
 
-    /// Some dead letters go to their provider again, through the gate of today.
+    /// Sends some dead letters to their provider again, through the present gate.
     private func replay() throws {
         actsLeft -= 1
         guard let file = try DeadLetterFile(life.folder.path + "/" + DeadLetterFile.name, makes: false) else { return }
@@ -225,14 +227,14 @@ extension World {
                 event.ids, own: event.own, demands[copy.route].demanded, assumed: scenario.variations[variation].assumed)
             try require(
                 (index != nil) == isWanted, "the gate says \(index != nil) to a replay of event \(copy.event), the model \(isWanted)")
-            // What it was admitted under may be more than its route demands today.
+            // The level of its admission can be higher than the level that its route demands now.
             let level = life.check.entryLevel(letter.level)
             let mayGo = life.check.check(level: level, arrival: letter.arrival, subjects: letter.subjects) == .pass
             let isDenied = index.map { life.check.check(Batch(box.parcel.taken()).subset([$0])) != .pass } ?? true
             tell("replay of \(copy.event): \(isDenied || !mayGo ? "refused" : "sent")")
             if isDenied || !mayGo {
                 try require(
-                    !isWanted || copy.wasRefused || isRefused(copy), "a replay of event \(copy.event) is refused, and nobody refuses it")
+                    !isWanted || copy.wasRefused || isRefused(copy), "a replay of event \(copy.event) is refused without a reason")
                 copy.isGone = true
                 try file.remove([letter.id])
                 continue

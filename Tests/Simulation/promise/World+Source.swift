@@ -1,5 +1,5 @@
-// The events: read in blocks, judged by the router's gate, handed over to the lanes in turn. What the gate lets in is held against what
-// the model says.
+// The events: they are read in blocks, judged by the router's gate, and handed over to the lanes in order. The model checks what the gate
+// admits.
 
 import Platform
 
@@ -8,7 +8,7 @@ import Platform
 @testable import Events
 
 extension World {
-    /// So many blocks at once: two workers.
+    /// The number of blocks that can be in flight at once.
     private static let workers = 2
 
     func sourceSteps(_ ready: inout [() throws -> Void]) {
@@ -81,13 +81,13 @@ extension World {
         tell("judged \(block.events)")
     }
 
-    /// Whether the event may keep its field.
+    /// Returns true if the event may keep its field.
     private func keepsField(_ event: Int) -> Bool {
         let variation = scenario.variations[variation]
         return promise.level(events[event].ids, own: events[event].own, assumed: variation.assumed) >= variation.field
     }
 
-    /// The planted bug: entries are held to what their routes demand.
+    /// The planted bug `fields`: sets the level of each entry to the level of its route.
     private func forgetFields(_ box: ParcelBox) {
         let entries = UnsafeMutableBufferPointer(mutating: box.parcel.entries)
         for index in entries.indices {
@@ -105,7 +105,7 @@ extension World {
                 return
             }
             let parts = copies(of: box, lane.index)
-            // The receipt is settled by the one thread that there is.
+            // The simulation has only one thread, and it settles the receipt.
             nonisolated(unsafe) let taken = parts
             let receipt = Receipt { for copy in taken { copy.isAcknowledged = true } }
             receipt.add()
@@ -132,7 +132,7 @@ extension World {
         numbers(batch.bytes, batch.entries).map { copy($0.event, $0.route, lane) }
     }
 
-    /// By event: its number, and the route that it came by.
+    /// Returns the number and the route of each entry.
     private func numbers(_ bytes: UnsafeRawBufferPointer, _ entries: UnsafeBufferPointer<Entry>) -> [(event: Int, route: Int)] {
         var start = 0
         return entries.map { entry in
@@ -141,7 +141,7 @@ extension World {
         }
     }
 
-    /// As the simulation wrote it: `{"note":"note-17.`.
+    /// Reads the number of an event, which begins like `{"note":"note-17.`.
     static func number(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int {
         var number = 0
         var at = start + 14
@@ -154,7 +154,7 @@ extension World {
 }
 
 extension ParcelBox {
-    /// Whether the event of this index keeps its field.
+    /// Returns true if the event at this index keeps its field.
     fileprivate func hasField(_ index: Int) -> Bool {
         let entries = parcel.entries
         let start = index == 0 ? 0 : Int(entries[index - 1].end)
@@ -163,7 +163,7 @@ extension ParcelBox {
 }
 
 extension Passing {
-    /// Whether a lane has no room for it, and was not woken since.
+    /// Returns true if a lane has no space for it and was not woken since.
     fileprivate func isBlocked(_ life: Life) -> Bool {
         zip(life.lanes, parcels ?? []).contains { lane, box in !box.parcel.isEmpty && lane.isSourceAsleep }
     }

@@ -1,12 +1,13 @@
-// One seed, played: sources, workers, lanes with their threads, providers, the ledger, and the hand that kills, on one clock that jumps
-// from one thing that happens to the next. Nothing is left to the machine: the same seed plays the same.
+// The simulation of one seed: sources, workers, lanes with their threads, providers, the ledger and kills. One simulated clock jumps from
+// one moment at which something happens to the next. The same seed always gives the same simulation.
 
 import Plans
 import Platform
+import Withdrawal
 
 @testable import Delivery
 
-/// Nothing is promised after it; it says what was found.
+/// A broken promise. It ends the simulation, and `words` describes it.
 struct Breach: Error { var words: String }
 
 final class World {
@@ -21,7 +22,7 @@ final class World {
     let hands = Hands()
     var life: Life
     var lives = 0
-    /// Which of the plans the router goes by.
+    /// The index of the plan that the router uses.
     var variation = 0
 
     var promise = Promise()
@@ -33,11 +34,11 @@ final class World {
     var nextBlock: Int64 = 0
     var nextAct: Int64 = 0
     var actsLeft: Int
-    /// An acknowledgement that came too early, as a planted bug: what is still to be written.
+    /// With the planted bug `early`: the withdrawal that was acknowledged and is not written yet.
     var owed: (id: String, purposes: [String]?)?
     var isLast = false
     var steps = 0
-    /// By receipt: how many events were in a provider's hands when it was acknowledged.
+    /// For each receipt, the number of refused events that were in flight at providers when it was acknowledged.
     var inHands: [Int64: Int] = [:]
 
     static let millisecond: Int64 = 1_000_000
@@ -59,7 +60,7 @@ final class World {
     }
     var instant: Instant { Instant(nanoseconds: now) }
     var demands: [Demand] { scenario.variations[variation].routes }
-    /// All that was to happen has happened: from now on everything works, and what waits goes its way.
+    /// True once all planned acts have happened. From then on everything works, and waiting events can be delivered.
     var isHealed: Bool { actsLeft == 0 && owed == nil }
     var isDone: Bool { isHealed && events.count == scenario.events }
 
@@ -67,12 +68,12 @@ final class World {
     func tell(_ words: @autoclosure () -> String) { if tells { print("\(Double(now) / 1e6) ms: \(words())") } }
     func require(_ isTrue: Bool, _ words: @autoclosure () -> String) throws { if !isTrue { throw Breach(words: words()) } }
 
-    // MARK: - The play
+    // MARK: - The loop
 
     func play() throws {
         while true {
             steps += 1
-            try require(steps < 200_000, "it does not come to an end: \(standing)")
+            try require(steps < 200_000, "it does not end: \(standing)")
             if try step() {
                 for lane in life.lanes { try checkAccount(lane) }
                 continue
@@ -81,7 +82,7 @@ final class World {
                 if try rest() { return }
                 continue
             }
-            guard let next = nextTime() else { throw Breach(words: "everything waits, and nothing will come: \(standing)") }
+            guard let next = nextTime() else { throw Breach(words: "everything waits, and nothing can happen any more: \(standing)") }
             now = max(now, next)
         }
     }
@@ -96,7 +97,7 @@ final class World {
         return times.filter { $0 > now }.min()
     }
 
-    /// One thing that can be done now, chosen by chance among those that can; false: there is none.
+    /// Does one possible step, chosen at random. Returns false if no step is possible.
     private func step() throws -> Bool {
         var ready: [() throws -> Void] = []
         sourceSteps(&ready)
@@ -109,7 +110,7 @@ final class World {
         return true
     }
 
-    /// Nothing waits anywhere.
+    /// True if nothing waits anywhere.
     private var isQuiet: Bool {
         life.passing.isEmpty && life.withdrawals.isEmpty && life.unacknowledged == nil
             && life.lanes.allSatisfy { $0.state.account.totalWaiting == 0 && $0.burials.isEmpty && $0.state.sweeping == nil }
@@ -121,14 +122,14 @@ final class World {
         tell(time.map { "told to end within \(Double($0) / 1e6) ms" } ?? "all is done")
         life.isEnding = true
         life.endsAt = time.map { now + $0 }
-        // What was read is judged and handed over before the lanes end.
+        // Blocks that were read are judged and handed over before the lanes end.
         for lane in life.lanes {
             lane.state.isSourceBusy = false
             lane.wake()
         }
     }
 
-    /// The input has ended: the lanes drain once nothing is on its way to them.
+    /// Drains the lanes after the input has ended and all blocks were handed over.
     func drainLanes() {
         for lane in life.lanes where lane.state.phase == .open {
             lane.state.drain()
@@ -146,10 +147,10 @@ final class World {
         }
     }
 
-    /// A life is over by itself. The next one begins, or the play ends and is judged: true.
+    /// Handles the regular end of a life. Either begins the next life, or checks the end of the simulation and returns true.
     private func rest() throws -> Bool {
         if isDone, isQuiet {
-            // A sweep that the end of the lanes cut off is for one more start.
+            // One more start completes a sweep that was interrupted by the end of the lanes.
             if try isLast || unfinished().isEmpty {
                 try checkEnd()
                 return true
@@ -165,12 +166,12 @@ final class World {
         try begin()
     }
 
-    /// Another life, with the files as they are.
+    /// Begins another life with the files as they are.
     private func begin() throws {
         lives += 1
         for copy in copies {
             copy.inHands = 0
-            // Only what was acknowledged by a lane that stores is promised to be there again.
+            // Only events that a durable lane has acknowledged must be there after a restart.
             let isKept = copy.isAcknowledged && scenario.lanes[copy.lane].delivery.queue.full != .spill
             if !copy.isDelivered, !copy.isBuried, !scenario.lanes[copy.lane].isDurable || !isKept { copy.isGone = true }
         }
@@ -178,11 +179,11 @@ final class World {
         life = try Life(folder, scenario, plans[variation], hands: hands, seed: random.next(), plant: plant)
         owed = nil
         tell("a new life")
-        // While no router had the folder the command may have been used on it.
+        // While no router had the folder, the command could change the ledger.
         while actsLeft > 0, roll(4) == 0 {
             try say()
             if let receipt = life.unacknowledged { promised(receipt) }
-            // It is for the start to carry it out.
+            // The start carries out this withdrawal.
             life.unacknowledged = nil
         }
         if plant != .resume { for receipt in try life.steps.unfinished() { life.withdrawals.append(Withdrawing(receipt: receipt)) } }
@@ -190,10 +191,10 @@ final class World {
 
     var standing: String {
         let lanes = life.lanes.map { lane in
-            "\(lane.state.phase), waiting \(lane.state.account.totalWaiting), held \(lane.state.heldBytes), in hand \(lane.deliveries.count), "
+            "\(lane.state.phase), waiting \(lane.state.account.totalWaiting), held \(lane.state.heldBytes), in flight \(lane.deliveries.count), "
                 + "burials \(lane.burials.count), fault \(lane.state.storeFault?.description ?? "none")"
         }
-        return "\(events.count) events, \(actsLeft) acts left, \(life.passing.count) blocks on their way, withdrawals \(life.withdrawals), "
+        return "\(events.count) events, \(actsLeft) acts left, \(life.passing.count) blocks in flight, withdrawals \(life.withdrawals), "
             + "lanes \(lanes)"
     }
 }

@@ -1,5 +1,6 @@
-// Plays the promise of consent by seeds: events of a few people, what they say, withdrawals, faults, reloads, kills and restarts, on one
-// clock and one thread, with the router's own gate, ledger, lanes, spools and dead letters, against a slow model of what was promised.
+// Simulates the promise of consent by seeds: events of a few people, their decisions, withdrawals, faults, reloads, kills and restarts.
+// Each seed runs on one simulated clock and one thread. It uses the router's own gate, ledger, lanes, spools and dead letters, and compares
+// them with a slow model of the promise.
 
 import Platform
 import Seeds

@@ -1,27 +1,27 @@
-// What the slow model knows of one event. It is held against what the lane, its account and the store say.
+// The state of one event in the slow model. The checks compare it with the lane, its account and the store.
 
 import Delivery
 
 struct Event {
     let isPoison: Bool
     var size = 0
-    /// Whether this life's lane has it, and owes it a fate.
+    /// True if the lane has taken it.
     var isTaken = false
-    /// In which life that was.
+    /// The life in which the lane took it.
     var takenIn = 0
     var isAcknowledged = false
-    /// Settled, as far as the lane has been told or has told.
+    /// The fate that the provider or the lane has reported. It is nil while none is known.
     var fate: LaneAccount.Fate?
-    /// It was in memory only when the router was killed.
+    /// True if it was only in memory when the router was killed.
     var isGone = false
-    /// It has its fate, but could not be kept as a dead letter: it stays where it is.
+    /// True if it has its fate but could not be kept as a dead letter. Then it stays in the store.
     var isUnburied = false
-    /// It was given up since it was larger than the module took.
+    /// True if it was given up because it was larger than the module accepts.
     var wasTooLarge = false
-    /// In how many deliveries it is at the moment.
+    /// The number of deliveries that it is in at the moment.
     var inHand = 0
     var firstHanded: Int64?
-    /// How often the provider really got it, and how often it was right to send it again although it might have.
+    /// The number of times that the provider really got it, and the number of times that the lane was allowed to send it again.
     var arrivals = 0
     var excuses = 0
 

@@ -1,5 +1,5 @@
-// A spool in memory that keeps its promises to the letter, and watches that the lane keeps its own: no row is stored twice, none is
-// changed that is not there. It outlives the lives of the router, and fails when it is told to.
+// A spool in memory that keeps all its promises, and checks those of the lane: no row is stored twice, and no missing row is changed. It
+// survives the lives of the router, and it fails when `health` says so.
 
 import Admission
 import Platform
@@ -19,7 +19,7 @@ final class ModelStore {
     private var order: [Int64] = []
     private var lastRow: Int64 = 0
     var health = Health.well
-    /// What the lane did that it must not do.
+    /// The last forbidden action of the lane.
     private(set) var breach: String?
 
     var contents: SpoolContents {
@@ -34,7 +34,7 @@ final class ModelStore {
         return contents
     }
 
-    /// The events that a start would find, in order.
+    /// The events that a start finds, in order.
     var events: [Int] { order.flatMap { rows[$0]!.events } }
 
     func read(after row: Int64, most bytes: Int) -> Result<[SpoolRow], SpoolFault> {
@@ -50,7 +50,7 @@ final class ModelStore {
         return .success(found)
     }
 
-    /// Whether it can do such work now.
+    /// Returns the fault that this work would meet now, or nil.
     func fault(_ work: SpoolWork) -> SpoolFault? {
         switch health {
         case .well: nil
@@ -85,14 +85,14 @@ final class ModelStore {
         order = rows.keys.sorted()
     }
 
-    /// A bug planted on purpose: the youngest row is lost.
+    /// The planted bug `loss`: loses the newest row.
     func loseOne() {
         guard let last = order.popLast() else { return }
         rows[last] = nil
     }
 }
 
-/// The numbers of a batch's events, as the simulation wrote them: digits up to the first other letter.
+/// Returns the numbers of a batch's events. The text of each event begins with the digits of its number.
 func numbers(_ batch: Batch) -> [Int] {
     var numbers: [Int] = []
     var start = 0

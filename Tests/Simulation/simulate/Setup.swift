@@ -1,21 +1,22 @@
-// What one seed decides: the lane's plan, how the provider and the disk behave and when, and when the router dies.
+// The values that a seed fixes: the lane's plan, the behaviour of the provider and the disk over time, and the times of kills, ends and
+// reloads.
 
 import Delivery
 import Plans
 import Platform
 
 enum Plant: String, CaseIterable {
-    /// The store loses a row now and then.
+    /// The store sometimes loses a row.
     case loss
-    /// A delivery that was confirmed is told as one to be tried again.
+    /// A confirmed delivery is sometimes reported as one to retry.
     case twice
-    /// The clock of the lane's thread is never woken by completions.
+    /// Completions never wake the lane's thread.
     case sleep
 }
 
 struct Setup {
     enum Kind: String { case memory, durable, spill }
-    /// How a provider answers.
+    /// The behaviour of a provider.
     enum Mood: UInt64 { case well, busy, down, flaky, hanging, closing }
 
     var kind = Kind.memory
@@ -23,21 +24,21 @@ struct Setup {
     var concurrency = 1
     var events = 0
     var poison = 0.0
-    /// Whether the provider leaves at times, and dead letters cannot always be kept. Only before all is well.
+    /// True if the provider sometimes closes, and true if dead letters are sometimes lost. Both happen only before the healed time.
     var closes = false
     var losesLetters = false
-    /// Whether events are refused by themselves, or the batch whole.
+    /// True if the provider rejects single events, and false if it rejects the whole batch.
     var refusesSingly = false
-    /// When the provider's mood changes, in milliseconds.
+    /// The times, in milliseconds, at which the behaviour of the provider changes.
     var moods: [(at: Int64, mood: Mood)] = []
-    /// When the disk's health changes.
+    /// The times at which the health of the disk changes.
     var health: [(at: Int64, health: ModelStore.Health)] = []
-    /// When the router is killed, or told to end by a signal.
+    /// The times at which the router is killed, and at which a signal tells it to end.
     var kills: [Int64] = []
     var ends: [Int64] = []
-    /// When the configuration is read anew.
+    /// The times of the reloads.
     var reloads: [Int64] = []
-    /// From when on everything works.
+    /// The time from which on everything works.
     var healed: Int64 = 0
     /// The longest pause between two parcels.
     var pause: Int64 = 1
@@ -72,7 +73,7 @@ struct Setup {
         let span = roll(100_000) + 2000
         for _ in 0..<roll(6) {
             var mood = Mood(rawValue: roll(5))!
-            // Without a deadline a call that is never ended is waited for, by right.
+            // Without a deadline the lane correctly waits for ever for a call that never ends.
             if mood == .hanging, plan.deadline == .zero { mood = .down }
             moods.append((Int64(roll(span)), mood))
         }
@@ -87,7 +88,7 @@ struct Setup {
         healed = Int64(span)
     }
 
-    /// Another plan for the same lane, as a changed file would have it.
+    /// Returns another plan for the same lane, as after a change of the file.
     func varied(_ random: inout RandomSource) -> (plan: DeliveryPlan, concurrency: Int) {
         var other = self
         other.reloads = []
@@ -98,7 +99,7 @@ struct Setup {
         other.plan.breaker = fresh.plan.breaker
         other.plan.ordered = fresh.plan.ordered
         other.plan.deadLetters = fresh.plan.deadLetters
-        // A call that is never ended must always have a deadline; and what spilled to disk may not be dropped as if it were new.
+        // A call that never ends needs a deadline, so a deadline stays. Spilled events must not be dropped, so a spilling lane never drops.
         if plan.deadline > .zero, fresh.plan.deadline > .zero { other.plan.deadline = fresh.plan.deadline }
         if kind != .spill, fresh.kind != .spill { other.plan.queue.full = fresh.plan.queue.full }
         if kind == .spill, fresh.plan.ordered { other.plan.queue.full = .block }

@@ -1,6 +1,7 @@
-// A provider that is down for seven days. Every event is delivered afterwards, the first one too.
+// A provider is down for seven days, and the router is killed twice. Afterwards every event is delivered, including the first one.
 
 import Delivery
+import Plans
 import Platform
 
 func playWeek() -> (breach: String?, words: String) {
@@ -30,5 +31,5 @@ func playWeek() -> (breach: String?, words: String) {
     guard world.events[0].fate == .delivered, delivered == world.events.count else {
         return ("\(delivered) of \(world.events.count) events were delivered", "")
     }
-    return (nil, "every event was delivered, the first one too, in \(world.steps) steps")
+    return (nil, "every event was delivered, including the first one, in \(world.steps) steps")
 }

@@ -1,9 +1,9 @@
-// What must hold at every step, whenever the disk is idle, and at the end of every life.
+// The conditions that must hold at every step, whenever the disk is idle, and at the end of every life.
 
 @testable import Delivery
 
 extension World {
-    /// The account says what the model knows. What was dropped only the account can say, one by one nobody does.
+    /// Requires that the account equals the counts of the model. Only the account counts dropped events, so they are not compared.
     func checkAccount() throws {
         let account = life.state.account
         try require(account.totalTaken == life.taken, "the account has \(account.totalTaken) taken, the model \(life.taken)")
@@ -18,7 +18,7 @@ extension World {
         try require(life.state.heldBytes >= 0, "\(life.state.heldBytes) bytes are held")
     }
 
-    /// Nothing is to be stored or recorded: what is stored is what is owed.
+    /// Requires that the stored events are exactly the owed ones, if nothing is left to store or to record.
     func checkIdle() throws {
         guard setup.kind == .durable, !drops, life.state.storeFault == nil, life.burials.isEmpty, life.disk == nil else { return }
         guard life.state.backlog.unstoredBytes == 0 else { return }
@@ -31,7 +31,7 @@ extension World {
         }
     }
 
-    /// A life ended, by itself or by a kill: nothing that was promised is missing.
+    /// Requires that no promised event is missing after a life has ended, regularly or by a kill.
     func checkEnd(killed: Bool) throws {
         let stored = Set(store.events)
         try require(stored.count == store.events.count, "events are stored twice: \(store.events)")
@@ -44,7 +44,7 @@ extension World {
         } else {
             let isWell = life.state.storeFault == nil
             try require(isWell ? missing.count == dropped : missing.count <= dropped, "lost: \(missing), dropped \(dropped)")
-            // While the disk fails what became of an event cannot be recorded: it may come twice.
+            // While the disk fails, the fate of an event cannot be recorded, so the event may arrive twice.
             guard isWell else { return }
             if !drops {
                 let resent = stored.filter { events[$0].fate != nil && !events[$0].isUnburied }

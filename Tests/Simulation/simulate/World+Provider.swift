@@ -1,6 +1,8 @@
-// The provider: it answers as its mood is, late or never, and remembers what it really got. And the checks of every hand-over.
+// The provider: its mood decides how and when it answers, or that it never does. It remembers what it really got. The checks of every
+// hand-over are here too.
 
 import Admission
+import Plans
 import Platform
 
 @testable import Delivery
@@ -20,7 +22,7 @@ extension World {
         try require(!life.state.isBreakerOpen || open == 0, "the breaker is open, and \(open + 1) deliveries are under way")
         for number in numbers {
             let event = events[number]
-            try require(event.isOwed, "event \(number) is delivered and has its fate: \(event)")
+            try require(event.isOwed, "event \(number) is delivered although it has its fate: \(event)")
             try require(event.inHand == 0, "event \(number) is in two deliveries at once")
             events[number].inHand = 1
             events[number].firstHanded = event.firstHanded ?? now
@@ -32,7 +34,7 @@ extension World {
         life.deliveries[token] = decide(numbers)
     }
 
-    /// What will become of it.
+    /// Decides the answer of the provider and its time.
     private func decide(_ numbers: [Int]) -> Delivery {
         var arrives = numbers.map { !events[$0].isPoison }
         var outcome = BatchOutcome(.delivered)
@@ -51,7 +53,7 @@ extension World {
         case .well, .flaky:
             let bad = numbers.indices.filter { events[numbers[$0]].isPoison }
             if bad.isEmpty {
-                // Some of them later, at times.
+                // Sometimes the provider asks to retry some of the events.
                 if self.mood == .flaky, roll(4) == 0 {
                     for index in numbers.indices where roll(2) == 0 {
                         outcome.events[index] = .retry(Answer("later"), after: nil)
@@ -79,7 +81,7 @@ extension World {
             events: numbers, outcome: outcome, arrives: arrives, done: wait.map { now + $0 }, due: due, handed: now)
     }
 
-    /// The lane does not wait for it any more.
+    /// Forgets the delivery. The lane does not wait for it any more. If `excused`, its events may arrive once more.
     func letGo(_ token: UInt64, excused: Bool) {
         guard let delivery = life.deliveries.removeValue(forKey: token) else { return }
         for number in delivery.events {

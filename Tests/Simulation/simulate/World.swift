@@ -1,5 +1,5 @@
-// One seed, played: a source, a lane with its threads, a provider, a disk and the hand that kills, on one clock that jumps from one
-// thing that happens to the next. Nothing is left to the machine: the same seed plays the same.
+// The simulation of one seed: a source, a lane with its threads, a provider, a disk and kills. One simulated clock jumps from one moment
+// at which something happens to the next. The same seed always gives the same simulation.
 
 import Plans
 import Platform
@@ -9,31 +9,31 @@ import Spool
 @testable import Delivery
 @testable import Events
 
-/// Nothing is promised after it; it says what was found.
+/// A broken promise. It ends the simulation, and `words` describes it.
 struct Breach: Error { var words: String }
 
-/// One run of the router, from its start to its end or its death.
+/// One run of the router, from its start to its end or kill.
 final class Life {
     var state: LaneState
-    /// What the thread of the lane, and that of the store, wait for. 0: they are to look now; nil: to be woken.
+    /// The times at which the threads of the lane, the store and the deadlines run next. 0 means now, and nil means when woken.
     var laneWake: Int64? = 0
     var diskWake: Int64? = 0
     var watchWake: Int64? = 0
-    /// Under way at the store: what was asked, and when it is done.
+    /// The work in progress at the store, and the time at which it is done.
     var disk: (step: LaneState.DiskStep, done: Int64)?
     var deliveries: [UInt64: Delivery] = [:]
     var burials: [(burial: Burial, lost: Int, at: Int64)] = []
     var flushDone: Int64?
     var isStoreOver = false
-    /// Whether the source waits for room, to be woken.
+    /// True if the source waits until the lane has space and wakes it.
     var isSourceAsleep = false
     var isEnding = false
     var endsAt: Int64?
-    /// The counts that the account is held against.
+    /// The counts that must equal the account.
     var taken = 0
     var resumed = 0
     var settled: [LaneAccount.Fate: Int] = [:]
-    /// Nanoseconds since 1970 at the instant 0 of its clock: another one for each life.
+    /// The wall time, in nanoseconds, at instant 0 of this life's clock. Each life has another one.
     let epoch: Int64
 
     init(_ state: consuming LaneState, epoch: Int64) {
@@ -46,7 +46,7 @@ struct Delivery {
     var events: [Int]
     var outcome: BatchOutcome
     var arrives: [Bool]
-    /// nil: never answered.
+    /// The time of the answer. It is nil if the provider never answers.
     var done: Int64?
     var due: Int64?
     var handed: Int64
@@ -54,10 +54,10 @@ struct Delivery {
 
 final class World {
     let setup: Setup
-    /// As the configuration has it now.
+    /// The present plan of the lane.
     var plan: DeliveryPlan
     var concurrency: Int
-    /// Of all plans so far: whether one dropped, whether all kept order, and the most they allowed in memory.
+    /// For all plans so far: true if one of them drops events, true if all keep the order, and the largest allowed memory.
     var drops: Bool
     var isOrdered: Bool
     var roomiest: Int
@@ -116,12 +116,12 @@ final class World {
     func tell(_ words: @autoclosure () -> String) { if tells { print("\(Double(now) / 1e6) ms: \(words())") } }
     func require(_ isTrue: Bool, _ words: @autoclosure () -> String) throws { if !isTrue { throw Breach(words: words()) } }
 
-    // MARK: - The play
+    // MARK: - The loop
 
     func play() throws {
         while true {
             steps += 1
-            try require(steps < 400_000, "it does not come to an end: \(standing), wakes \([life.laneWake, life.diskWake, life.watchWake])")
+            try require(steps < 400_000, "it does not end: \(standing), wakes \([life.laneWake, life.diskWake, life.watchWake])")
             happen()
             if let kill = killsLeft.first, kill <= now {
                 killsLeft.removeFirst()
@@ -137,12 +137,12 @@ final class World {
                 if try rest() { return }
                 continue
             }
-            guard let next = nextTime() else { throw Breach(words: "everything waits, and nothing will come: \(standing)") }
+            guard let next = nextTime() else { throw Breach(words: "everything waits, and nothing can happen any more: \(standing)") }
             now = max(now, next)
         }
     }
 
-    /// What happens by itself: moods, the health of the disk.
+    /// Applies the changes of the provider's mood and the disk's health that are due.
     private func happen() {
         while let next = moodsLeft.first, next.at <= now {
             mood = next.mood
@@ -174,7 +174,7 @@ final class World {
         return times.filter { $0 > now }.min()
     }
 
-    /// One thing that can be done now, chosen by chance among those that can; false: there is none.
+    /// Does one possible step, chosen at random. Returns false if no step is possible.
     private func step() throws -> Bool {
         var ready: [() throws -> Void] = []
         if !life.isEnding {
@@ -240,7 +240,7 @@ final class World {
             return
         }
         let isStoring = setup.kind == .durable
-        // The receipt is settled by the one thread that there is.
+        // The simulation has only one thread, and it settles the receipt.
         nonisolated(unsafe) let world = self
         let receipt = Receipt { world.acknowledged(numbers, isStoring) }
         receipt.add()
@@ -322,7 +322,7 @@ final class World {
     }
 
     private func watchLooks() throws {
-        // The watch looks again when something is due at the earliest; what begins meanwhile is due later.
+        // The thread of the deadlines runs next at the earliest deadline. Calls that begin later have later deadlines.
         let effects = life.state.expire(at: instant)
         for token in life.deliveries.keys.sorted() where life.deliveries[token]!.due.map({ $0 <= now }) ?? false {
             tell("call \(token) passed its deadline")
@@ -380,7 +380,7 @@ final class World {
         if let words = breachOfPromise { throw Breach(words: words) }
     }
 
-    /// What the lane asks for after something happened.
+    /// Carries out the effects that the lane returned.
     func carryOut(_ effects: [LaneState.Effect], wakes: Bool = true) throws {
         if wakes { wake() }
         for effect in effects {
@@ -410,13 +410,13 @@ final class World {
     private func judge(_ number: Int, _ reason: LaneAccount.Fate) throws {
         switch reason {
         case .rejected:
-            // What was too large by the plan of that time stays so while its letter is tried again.
+            // An event that was too large for an earlier plan stays marked while its dead letter is tried again.
             try require(
                 events[number].isPoison || events[number].wasTooLarge || events[number].size > plan.batch.largest ?? .max,
-                "event \(number) was given up as rejected, and never was")
+                "event \(number) was given up as rejected, but no provider rejected it")
             events[number].wasTooLarge = !events[number].isPoison
         case .expired:
-            // Tries are kept by row: events that a new plan parted from those that were tried share their time after a restart.
+            // The attempts are stored per row. After a reload and a restart, events of one row share the time of the first attempt.
             let age = now - (events[number].firstHanded ?? now)
             try require(age >= plan.retry.total.nanoseconds || !setup.reloads.isEmpty, "event \(number) expired after \(age) ns")
         case .unknown, .undelivered: break
@@ -464,7 +464,7 @@ final class World {
         try carryOut(life.state.giveUp(Answer("time is up")))
     }
 
-    /// A life is over. The next one begins, or the whole play ends and is judged: true.
+    /// Handles the regular end of a life. Begins the next life, or returns true if the simulation has ended.
     private func rest() throws -> Bool {
         try checkEnd(killed: false)
         let isDone = events.count == setup.events && parcel == nil && isHealed
@@ -476,7 +476,7 @@ final class World {
     private func die() throws {
         tell("killed")
         if let (step, _) = life.disk, case .commit(let work) = step, roll(2) == 0, store.fault(work) == nil {
-            // It was done, but nobody was told.
+            // The commit was done, but the lane did not get the result.
             store.apply(work)
         }
         for token in life.deliveries.keys { letGo(token, excused: true) }
@@ -489,11 +489,11 @@ final class World {
         let stored = store.events
         for number in events.indices {
             events[number].inHand = 0
-            // In memory only, and the memory is gone.
+            // These events were only in memory.
             if events[number].isOwed { events[number].isGone = true }
         }
         for number in stored {
-            // Its record had not been stored: it may come twice, by right.
+            // The record of its fate was not stored, so it may correctly arrive twice.
             if events[number].fate != nil { events[number].excuses += 1 }
             events[number].fate = nil
             events[number].isUnburied = false
@@ -513,7 +513,7 @@ final class World {
 
     var standing: String {
         let owed = events.indices.filter { events[$0].isOwed }
-        return "\(life.state.phase), held \(life.state.heldBytes), owed \(owed.prefix(20)), stored \(store.events.prefix(20)), in hand "
+        return "\(life.state.phase), held \(life.state.heldBytes), owed \(owed.prefix(20)), stored \(store.events.prefix(20)), in flight "
             + "\(life.deliveries.count), burials \(life.burials.count), queue \(life.state.queue.count), unstored \(life.state.backlog.unstoredBytes), "
             + "away \(life.state.backlog.awayBytes), source \(parcel == nil ? "free" : "blocked"), fault \(life.state.storeFault?.description ?? "none")"
     }

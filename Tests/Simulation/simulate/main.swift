@@ -1,4 +1,4 @@
-// Plays lanes on a clock of its own, by seeds, after a week's outage.
+// Simulates lanes by seeds, on a simulated clock. First it simulates an outage of a week.
 
 import Glibc
 import Platform

@@ -1,11 +1,11 @@
-// Switchyard's own dialect: POST /v1/events takes NDJSON, a JSON array or one object, and tells what became of each event
-// to those who ask for it with `?results=each` or `Prefer: return=representation`.
+// Switchyard's own dialect. POST /v1/events accepts NDJSON, a JSON array or one object. The answer reports the result of each event if the
+// client asks for it with `?results=each` or `Prefer: return=representation`.
 
 public import Dialects
 internal import Platform
 
 public struct NativeService: Service {
-    /// The most faults that a reply tells of unasked.
+    /// The largest number of faults that a reply lists if the client did not ask for all results.
     static let mostFaults = 10
 
     public let name = "native"
@@ -17,7 +17,7 @@ public struct NativeService: Service {
 
     public func dialect(of request: Request) throws(Refusal) -> any Dialect {
         switch request.mediaType {
-        // What curl and browsers send when nobody told them is taken too: the content says what it is.
+        // The default types of curl and browsers are accepted too, because the content itself shows its format.
         case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines", "application/x-jsonlines", "",
             "application/json", "text/json", "text/plain", "application/octet-stream", "application/x-www-form-urlencoded":
             native
@@ -56,5 +56,5 @@ public struct NativeService: Service {
     }
 }
 
-/// The text as a JSON string.
+/// Returns the text as a JSON string.
 func quotedJSON(_ text: String) -> String { jsonQuoted(text) }

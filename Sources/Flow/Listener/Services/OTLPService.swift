@@ -1,6 +1,6 @@
-// OTLP/HTTP for logs. A bad record is told of in a partial success, and everything else that went wrong in a google.rpc.Status,
-// each in the encoding of the request. Exporters send again for 429, 502, 503 and 504, some of them only for 5xx, and drop
-// their records on any other answer: so overload is 503.
+// OTLP/HTTP for logs. An invalid record is reported in a partial success, and every other fault in a google.rpc.Status, both in the
+// encoding of the request. Exporters send again for 429, 502, 503 and 504, some of them only for 5xx, and drop their records on any other
+// answer. Therefore overload is answered with 503.
 
 public import Dialects
 internal import Events
@@ -42,7 +42,7 @@ public struct OTLPService: Service {
         }
     }
 
-    /// The status, and the code of google.rpc.Code.
+    /// Returns the HTTP status and the number of the google.rpc.Code.
     private static func codes(_ refusal: Refusal) -> (status: Int, code: Int) {
         switch refusal {
         case .noKey, .wrongKey: (401, 16)

@@ -1,6 +1,6 @@
-// The HTTP API of Segment, which RudderStack's clients speak too. Their clients drop what they are answered 4xx for, except
-// 429, and send everything again for 5xx: so a request of which some events are bad is a success, and overload is never
-// anything but 429 or 503.
+// The HTTP API of Segment, which RudderStack's clients use too. Clients drop events that are answered with 4xx, except 429, and send all
+// events again after 5xx. Therefore a request in which only some events are invalid succeeds, and overload is always answered with 429 or
+// 503.
 
 public import Dialects
 internal import Platform
@@ -14,7 +14,7 @@ public struct SegmentService: Service {
 
     public init() {}
 
-    /// Whatever its Content-Type: pages that are being left can send no other than text/plain.
+    /// Accepts every Content-Type, because a page that is being closed can send only text/plain.
     public func dialect(of request: Request) throws(Refusal) -> any Dialect {
         guard let call = Segment.Call(rawValue: String(request.path.dropFirst(SegmentService.root.count))) else { throw .notFound }
         return Segment(call)
@@ -36,7 +36,7 @@ public struct SegmentService: Service {
         }
     }
 
-    /// Their clients read `code` and `message`.
+    /// Returns an error answer. Clients read its `code` and `message`.
     private func failure(_ status: Int, _ code: String, _ message: String, _ headers: [(String, String)] = []) -> Reply {
         Reply(status: status, json: "{\"success\": false, \"code\": \"\(code)\", \"message\": \(jsonQuoted(message))}", headers: headers)
     }

@@ -1,9 +1,9 @@
-// Every service there is. A new dialect is a file beside this one, a line here, and its name among those of SourceForms.
+// The list of all services. A new dialect needs a file in this folder, a line here, and its name in the list of SourceForms.
 
 internal import Plans
 
 enum Services {
-    /// Those that a source takes.
+    /// Returns the services that the source offers.
     static func all(of plan: HTTPSourcePlan) -> [any Service] {
         let all: [any Service] = [NativeService(addsReceivedAt: plan.addsReceivedAt), SegmentService(), OTLPService()]
         guard let wanted = plan.dialects else { return all }

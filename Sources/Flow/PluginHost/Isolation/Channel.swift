@@ -1,26 +1,29 @@
-// One end of the socket between the router and the process of a module. Frames go out whole, whoever else is sending.
+// One end of the socket between the router and the process of a module. Each frame is sent whole, even if several threads send at the
+// same time.
 
 internal import Glibc
 internal import Platform
 
 final class Channel: Sendable {
     private let descriptor: Descriptor
-    /// Of whole frames. A value of no size lies where the object begins, and the thread sanitizer takes its change for one of the object.
+    /// Serializes the sending of frames. The value is a number only because a value without a size would have the address of the object.
+    /// Then the thread sanitizer would take a change of it for a change of the object.
     private let sending = Monitor(0)
     private let patience: Duration?
     private let clock: Clock
 
-    /// `patience`: how long the other side may take to send a frame, once it has begun; nil: for ever.
+    /// `patience` is the maximum time that the other side may take to send one frame. It is nil if there is no limit.
     init(owning number: Int32, patience: Duration? = nil, clock: Clock = .system) {
         descriptor = Descriptor(owning: number)
         self.patience = patience
         self.clock = clock
-        // A batch fits: the sender goes on while the receiver reads.
+        // A batch fits into the buffer, so that the sender can go on while the receiver reads.
         var size: Int32 = 1 << 20
         setsockopt(number, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// One end, for this process; the other one is lent to `body`, to be given to a process that is not trusted to send whole frames.
+    /// Makes a channel. Returns this process's end and the result of `body`. `body` passes the other end to a process that is not trusted
+    /// to send whole frames.
     static func pair<R>(
         patience: Duration? = nil, clock: Clock = .system, _ body: (Int32) throws(SystemFault) -> R
     ) throws(SystemFault) -> (Channel, R) {
@@ -37,7 +40,7 @@ final class Channel: Sendable {
         try sent.get()
     }
 
-    /// The pieces one after the other are the body.
+    /// Sends a frame. Its body consists of the pieces in their order.
     func send(_ kind: Frame.Kind, _ pieces: [UnsafeRawBufferPointer]) throws(SystemFault) {
         var head = FrameBody()
         head.put(UInt32(pieces.reduce(0) { $0 + $1.count }))
@@ -49,7 +52,7 @@ final class Channel: Sendable {
         try sent.get()
     }
 
-    /// In one call where it fits, since each wakes the other side; without a signal when that is gone.
+    /// Writes the pieces in one call if they fit, since each call wakes the other side. It raises no signal if the other side is gone.
     private func write(_ pieces: [UnsafeRawBufferPointer]) throws(SystemFault) {
         var rest = pieces.map { iovec(iov_base: UnsafeMutableRawPointer(mutating: $0.baseAddress), iov_len: $0.count) }[...]
         while let first = rest.first {
@@ -79,8 +82,8 @@ final class Channel: Sendable {
         }
     }
 
-    /// What has come within that many milliseconds (-1: for ever): something to receive or the end of the other side, and something to
-    /// read from another descriptor.
+    /// Waits for that many milliseconds at most, or without a limit if the number is -1. `frame` is true if there is something to receive,
+    /// or the other side has ended. `other` is true if there is something to read from the other descriptor.
     func waitForFrame(or other: Int32, _ milliseconds: Int32) -> (frame: Bool, other: Bool) {
         var ready = [
             pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0), pollfd(fd: other, events: Int16(POLLIN), revents: 0),
@@ -89,16 +92,16 @@ final class Channel: Sendable {
         return (ready[0].revents != 0, ready[1].revents != 0)
     }
 
-    /// Nothing more can be sent by either side. What was sent before can still be received, and behind it is the end.
+    /// Ends sending for both sides. Data that was sent before can still be received; after it comes the end.
     func hangUp() { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
-    /// Waits until the other side is gone, whatever it has sent before.
+    /// Waits until the other side is gone, even if there is data that was not received yet.
     func waitForEnd() {
         var ready = pollfd(fd: descriptor.number, events: 0, revents: 0)
         while poll(&ready, 1, -1) < 1 {}
     }
 
-    /// The next frame; nil when the other side is gone.
+    /// Receives the next frame. It returns nil if the other side is gone.
     func receive(most: Int) throws(FrameFault) -> (kind: UInt32, payload: Payload)? {
         let head = Payload(size: Frame.headSize)
         let until = patience.map { clock.now() + $0 }

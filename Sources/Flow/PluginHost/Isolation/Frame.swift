@@ -1,28 +1,28 @@
-// What the router and the process of a module say to each other, version 1.
+// The protocol between the router and the process of a module, version 1.
 //
-// A frame is its length (4 bytes, without these eight), its kind (4 bytes) and that many bytes; numbers are little-endian,
-// text is its length (4 bytes) and UTF-8. To the module:
-//   1 hello    version (4), path of the library, name of the provider, settings (bytes like text)
-//   2 deliver  token (8), attempt (4), count (4), an end for each event (8), an arrival for each (8), NDJSON to the frame's end
+// A frame is the length of its body (4 bytes), its kind (4 bytes) and its body. Numbers are little-endian. A text is its length
+// (4 bytes) and UTF-8. Frames to the module:
+//   1 hello    version (4), path of the library, name of the provider, settings (in the form of a text)
+//   2 deliver  token (8), attempt (4), count (4), the end of each event (8), the arrival of each (8), NDJSON to the frame's end
 //   3 flush    token (8)
 //   4 reopen
 //   5 close
-// and from it:
+// Frames from the module:
 //  17 ready    version (4), the module's name, its version
-//  18 refused  why
+//  18 refused  the reason
 //  19 ended    token (8), outcome, count (4), for each of these events its index (4) and outcome
 //  20 log      level (4), line
-//  21 gone     why: the destination is gone for good
+//  21 gone     the reason why the destination is gone for good
 //  22 closed
 // An outcome is its kind (4, as in switchyard_plugin.h), its code (4, signed), retry after in milliseconds (8), and a message.
-// Nothing that is read is believed: lengths are bounded, counts fit the bytes that are there, tokens are those of deliveries under way,
-// indices lie within the batch.
+// A frame is not trusted: lengths are bounded, counts must fit the bytes of the frame, tokens must be those of deliveries under way, and
+// indices must be within the batch.
 
 internal import Delivery
 internal import Document
 internal import Platform
 
-/// What was received is no frame, or not one that may come.
+/// The received bytes are not a valid frame, or the frame is not allowed now. `what` completes the phrase "sent ...".
 struct FrameFault: Error {
     let what: String
 }
@@ -30,7 +30,7 @@ struct FrameFault: Error {
 enum Frame {
     static let version: UInt32 = 1
     static let headSize = 8
-    /// A batch may have 1 GB of events; what tells of their outcomes is far less.
+    /// A batch can have 1 GB of events. Its outcomes are much smaller.
     static let mostToModule = 1_200_000_000
     static let mostToHost = 64_000_000
 
@@ -67,7 +67,7 @@ enum Frame {
 
 // MARK: - Writing
 
-/// The bytes of a frame but for its head.
+/// The body of a frame that is to be sent.
 struct FrameBody {
     private(set) var bytes: [UInt8] = []
 
@@ -83,7 +83,7 @@ struct FrameBody {
             switch outcome {
             case .delivered: (0, Answer(""), 0)
             case .rejected(let answer): (1, answer, 0)
-            // Zero stands for no time.
+            // Zero means that no time is given.
             case .retry(let answer, let after): (2, answer, after.map { UInt64(clamping: max(1, $0.nanoseconds / 1_000_000)) } ?? 0)
             case .unknown(let answer): (3, answer, 0)
             case .fault(let answer): (4, answer, 0)
@@ -142,7 +142,7 @@ extension Frame.Hello {
 
 // MARK: - Reading
 
-/// Takes a frame apart, and never reads beyond it.
+/// Reads the parts of a frame. It never reads beyond the frame.
 struct FrameParts {
     private let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
@@ -165,13 +165,13 @@ struct FrameParts {
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + size])
     }
 
-    /// Text of the other side, which may be anyone by now.
+    /// Reads a text of the other side, which is not trusted.
     mutating func text(hiding hidden: HiddenTexts = HiddenTexts()) throws(FrameFault) -> String {
         let bytes: UnsafeBufferPointer<UInt8> = try blob().assumingMemoryBound(to: UInt8.self)
         return ForeignText.read(bytes, most: 4096, hiding: hidden)
     }
 
-    /// A century, which is still a number of nanoseconds.
+    /// A century, in milliseconds. As nanoseconds it still fits into the number of a duration.
     private var mostPause: UInt64 { 36_525 * 86_400_000 }
 
     mutating func outcome(hiding hidden: HiddenTexts) throws(FrameFault) -> Outcome {
@@ -196,8 +196,8 @@ struct FrameParts {
 }
 
 extension Frame.ToHost {
-    /// `hidden` is masked in every text but a name and a version, which are only compared. `eventCount` says how many events the delivery
-    /// of that token has; nil: there is none, and so no end of it.
+    /// Reads a frame. `hidden` is masked in every text except a name and a version, which are only compared. `eventCount` returns the
+    /// number of events of the delivery with that token. It returns nil if there is no such delivery; then the frame is a fault.
     init(
         _ kind: UInt32, _ bytes: UnsafeRawBufferPointer, hiding hidden: HiddenTexts = HiddenTexts(), eventCount: (UInt64) -> Int?
     ) throws(FrameFault) {
@@ -213,18 +213,18 @@ extension Frame.ToHost {
             var outcome = BatchOutcome(try parts.outcome(hiding: hidden))
             guard let total = eventCount(token) else { throw FrameFault(what: "the outcome of a delivery that it does not have") }
             let count = try parts.number(UInt32.self)
-            // 24 bytes are the least that an event takes, so that a count cannot ask for memory that its frame does not pay for.
+            // An event takes at least 24 bytes. So a wrong count cannot cause more memory use than the size of its frame justifies.
             guard Int(count) <= parts.left / 24 else { throw FrameFault(what: "a count beyond the frame") }
             for _ in 0..<count {
                 let index = Int(try parts.number(UInt32.self))
                 let one = try parts.outcome(hiding: hidden)
-                if case .closed = one { throw FrameFault(what: "a destination that is gone for one event") }
+                if case .closed = one { throw FrameFault(what: "the outcome 'closed' for one event") }
                 if index >= total { throw FrameFault(what: "the outcome of an event that its batch does not have") }
                 guard outcome.events.updateValue(one, forKey: index) == nil else { throw FrameFault(what: "two outcomes of one event") }
             }
             self = .ended(token: token, outcome)
         case .log:
-            guard let level = LogLevel(rawValue: try parts.number(Int32.self)) else { throw FrameFault(what: "a level that is none") }
+            guard let level = LogLevel(rawValue: try parts.number(Int32.self)) else { throw FrameFault(what: "an unknown log level") }
             self = .log(level, try parts.text(hiding: hidden))
         case .gone: self = .gone(try parts.text(hiding: hidden))
         case .closed: self = .closed
@@ -259,7 +259,7 @@ extension Frame.ToModule {
     }
 }
 
-/// The body of a frame as it was received; aligned for any number.
+/// The body of a received frame, aligned for any number.
 final class Payload: @unchecked Sendable {
     let memory: UnsafeMutableRawBufferPointer
     init(size: Int) { memory = .allocate(byteCount: size, alignment: 16) }
@@ -267,14 +267,14 @@ final class Payload: @unchecked Sendable {
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
 }
 
-/// Events that lie where they were received.
+/// A batch whose events stay in the memory in which they were received.
 final class ReceivedBatch: BorrowedBatch, @unchecked Sendable {
     let bytes: UnsafeRawBufferPointer
     let ends: UnsafeBufferPointer<UInt64>
     let arrivals: UnsafeBufferPointer<Int64>
     private let payload: Payload
 
-    /// `start` is a multiple of eight.
+    /// `start` must be a multiple of eight.
     init(_ payload: Payload, from start: Int, count: Int) throws(FrameFault) {
         let whole = payload.bytes
         guard count <= (whole.count - start) / 16 else { throw FrameFault(what: "a batch of more events than its frame holds") }
@@ -289,6 +289,6 @@ final class ReceivedBatch: BorrowedBatch, @unchecked Sendable {
             guard end > last else { throw FrameFault(what: "a batch whose events do not follow each other") }
             last = end
         }
-        guard last == UInt64(bytes.count) else { throw FrameFault(what: "a batch whose events are not its bytes") }
+        guard last == UInt64(bytes.count) else { throw FrameFault(what: "a batch whose events do not cover its bytes") }
     }
 }

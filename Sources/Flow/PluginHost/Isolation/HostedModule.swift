@@ -1,5 +1,5 @@
-// The process of an isolated module: loads it as the router would, and does what the router says over the socket.
-// It ends when the router is gone, whatever the module is doing, and holds no descriptor but its own.
+// The process of an isolated module. It loads the module as the router would, and executes the frames that the router sends.
+// It ends when the router is gone, whatever the module is doing. The router passes it no descriptors but the standard ones and the socket.
 
 internal import Delivery
 internal import Glibc
@@ -7,12 +7,12 @@ internal import Plans
 internal import Platform
 
 public enum HostedModule {
-    /// The word by which the router's executable becomes this process.
+    /// The argument that makes the router's executable run as this process.
     public static let command = "host-module"
     /// The socket is the first descriptor after the standard ones.
     static let descriptor: Int32 = 3
 
-    /// Runs until the router has closed the module or is gone; the exit code.
+    /// Runs until the router has closed the module or is gone. Returns the exit code if the module was not made.
     public static func run() -> Int32 {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         let channel = Channel(owning: descriptor)
@@ -23,12 +23,12 @@ public enum HostedModule {
             guard let made = make(hello, channel) else { return 78 }
             instance = made
         } catch {
-            // Only a person who tries the word out gets here.
-            complain("this word is the router's own: \(error.what)")
+            // This happens only if a user runs this command.
+            complain("only the router runs this command: \(error.what)")
             return 64
         }
         instance.onClosed { answer in tell(channel, .gone(answer.message)) }
-        // The module has this thread; another one sees the router go.
+        // The module runs on this thread, so another thread waits for the end of the router.
         Thread.start("router") {
             channel.waitForEnd()
             _exit(0)
@@ -47,7 +47,7 @@ public enum HostedModule {
     private static func make(_ hello: Frame.Hello, _ channel: Channel) -> ModuleInstance? {
         do throws(ModuleFault) {
             let module = try Module(TrustedFile(hello.path))
-            // The router puts the name of the provider before each line.
+            // The router adds the name of the provider to each line.
             let instance = try module.make(settings: Secret(hello.settings), name: "") { level, line in
                 tell(channel, .log(level, line))
             }
@@ -73,7 +73,7 @@ public enum HostedModule {
         }
     }
 
-    /// A router that is gone is noticed where frames are received.
+    /// Ignores failures: the end of the router is noticed where frames are received.
     private static func tell(_ channel: Channel, _ frame: Frame.ToHost) {
         let (kind, body) = frame.encoded
         try? channel.send(kind, body)

@@ -1,10 +1,11 @@
-// One provider of routes.json whose module runs in a process of its own. A module that crashes, exits, uses up its memory or does
-// not answer costs a new process and a resend: what it held is unknown. Each `done` is called exactly once.
+// One provider of routes.json whose module runs in a process of its own. If the module crashes, exits, uses up its memory or does not
+// answer, a new process replaces the old one. The deliveries that the old one held are unknown, so their events are sent again. Each
+// `done` is called exactly once.
 //
-// The process is started anew by the first delivery after its end, and not before a pause that doubles with each end that no
-// answered delivery preceded. There is one at a time: the next is started when nothing of the last is left, and what comes meanwhile waits.
-// A process that sends what is no frame, or one that nobody waits for, is ended. Settings go over the socket, never by argument or
-// environment.
+// The first delivery after the end of the process starts a new process, but not before a pause. The pause doubles with each end until a
+// delivery is answered. There is one process at a time: the next one starts when nothing of the last one is left, and deliveries wait for
+// that. A process that sends an invalid or an unexpected frame is killed. The settings are sent over the socket, never as arguments or
+// environment variables.
 
 public import Admission
 internal import Configuration
@@ -18,7 +19,7 @@ public final class IsolatedInstance: Provider, Sendable {
     private final class Child: Sendable {
         let process: Process
         let channel: Channel
-        /// nil: its standard error is the router's.
+        /// The pipe from its standard error. It is nil if the process has the router's standard error.
         let errors: ErrorPipe?
         init(_ process: Process, _ channel: Channel, _ errors: ErrorPipe?) {
             self.process = process
@@ -28,7 +29,7 @@ public final class IsolatedInstance: Provider, Sendable {
     }
 
     private struct Pending {
-        /// How many events it has; 0 for a flush.
+        /// The number of its events; 0 for a flush.
         var count: Int
         var due: Instant?
         var done: @Sendable (BatchOutcome) -> Void
@@ -37,17 +38,17 @@ public final class IsolatedInstance: Provider, Sendable {
     private enum Start { case none, starting, ready }
 
     private struct State {
-        /// nil: nothing is left of the last one, and the next one is not running yet.
+        /// The process. It is nil if nothing of the last one is left and the next one does not run yet.
         var child: Child?
-        /// Whoever sets it to `starting` starts the process. The first is the initializer's.
+        /// The thread that sets it to `starting` starts the process. The initializer starts the first one.
         var start = Start.starting
         var pending: [UInt64: Pending] = [:]
         var lastToken: UInt64 = 0
-        /// Ends of the process since a delivery was last answered.
+        /// The number of ends of the process since the last answered delivery.
         var ends = 0
         var notBefore: Instant?
         var lastEnd: String?
-        /// Why this side ended it, or it the settings, as far as its own end does not say it.
+        /// The reason why this side ended the process, or why the process refused the settings. It is nil if neither happened.
         var end: String?
         var handler: (@Sendable (Answer) -> Void)?
         var gone: Answer?
@@ -65,19 +66,20 @@ public final class IsolatedInstance: Provider, Sendable {
 
     private let hidden: HiddenTexts
     private let gate: LogGate
-    /// How long a module may take to be made, and to be closed, where no deadline says less.
+    /// The maximum time in which a module must be made. A provider without a deadline has the same time for closing.
     private static let patience = Duration.seconds(30)
-    /// How many seconds the process may take from the beginning of a frame to its end.
+    /// The maximum number of seconds from the beginning of a frame to its end.
     private let halfFrame: Int
 
-    /// `hidden` is masked in everything that the module says, before anyone sees or keeps it.
+    /// `hidden` is masked in all texts of the module before they are shown or stored.
     public convenience init(
         _ module: Module, _ plan: ProviderPlan, hiding hidden: HiddenTexts, log: @escaping @Sendable (LogLevel, String) -> Void
     ) throws(ModuleFault) {
         try self.init(module, plan, hiding: hidden, executable: OwnProgram.link, clock: .system, log: log)
     }
 
-    /// `executable` is the router's program, or in a test one that knows the same word. `halfFrame`: nil is as the deadline has it.
+    /// `executable` is the router's program, or a test program that takes the same argument. If `halfFrame` is nil, it is derived from the
+    /// deadline.
     init(
         _ module: Module, _ plan: ProviderPlan, hiding hidden: HiddenTexts = HiddenTexts(), executable: String, clock: Clock,
         halfFrame: Int? = nil, log: @escaping @Sendable (LogLevel, String) -> Void
@@ -99,7 +101,7 @@ public final class IsolatedInstance: Provider, Sendable {
         }
     }
 
-    // MARK: - What the lane asks
+    // MARK: - Calls by the lane
 
     public func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
         guard let child = ready(done) else { return }
@@ -109,7 +111,7 @@ public final class IsolatedInstance: Provider, Sendable {
         head.put(UInt32(clamping: attempt))
         head.put(UInt32(clamping: batch.count))
         let bytes = head.bytes
-        // What cannot be sent is ended, with everything else the process held, by the thread that sees it go.
+        // If this fails, the process is gone. The thread that listens to it ends this delivery together with all others that it held.
         bytes.withUnsafeBytes { head in
             try? child.channel.send(
                 .deliver, [head, UnsafeRawBufferPointer(batch.ends), UnsafeRawBufferPointer(batch.arrivals), batch.bytes])
@@ -129,7 +131,7 @@ public final class IsolatedInstance: Provider, Sendable {
     }
 
     public func reopen() {
-        // A process that is started later opens everything anew by itself.
+        // A process that starts later opens its files anyway.
         try? state.withLock { $0.child }?.channel.send(.reopen, [])
     }
 
@@ -159,7 +161,7 @@ public final class IsolatedInstance: Provider, Sendable {
 
     private func due() -> Instant? { deadline > .zero ? clock.now() + deadline : nil }
 
-    /// nil when the process has ended meanwhile; then `done` has been called.
+    /// Registers a delivery and returns its token. If the process has ended meanwhile, it calls `done` and returns nil.
     private func begin(_ pending: Pending, with child: Child) -> UInt64? {
         let (token, lastEnd): (UInt64?, String?) = state.withLock { state in
             guard state.child === child else { return (nil, state.lastEnd) }
@@ -177,8 +179,8 @@ public final class IsolatedInstance: Provider, Sendable {
         case retry(String, after: Duration?)
     }
 
-    /// The process, started anew where there is none; nil when it cannot be now, and then `done` has been called. One that is being
-    /// started or ended is waited for: neither takes longer than its patience.
+    /// Returns the process, and starts one if there is none. If none can be started now, it calls `done` and returns nil. It waits for a
+    /// process that is starting or ending; neither takes longer than its time limit.
     private func ready(_ done: @Sendable (BatchOutcome) -> Void) -> Child? {
         let now = clock.now()
         let next: Next = state.waitUntilReady { state in
@@ -186,7 +188,7 @@ public final class IsolatedInstance: Provider, Sendable {
             if state.start == .ready, let child = state.child { return .ready(.use(child)) }
             if state.start == .starting || state.child != nil { return .notBefore(nil) }
             if let notBefore = state.notBefore, notBefore > now {
-                return .ready(.retry(state.lastEnd ?? "its process is started anew", after: notBefore - now))
+                return .ready(.retry(state.lastEnd ?? "its process is restarted", after: notBefore - now))
             }
             state.start = .starting
             return .ready(.start)
@@ -225,7 +227,7 @@ public final class IsolatedInstance: Provider, Sendable {
         return Child(process, channel, errors)
     }
 
-    /// What is said on the standard error of the process.
+    /// Logs the output on the standard error of the process.
     private func hear(_ heard: ErrorPipe.Heard) {
         switch heard {
         case .line(let bytes):
@@ -274,11 +276,11 @@ public final class IsolatedInstance: Provider, Sendable {
         return child
     }
 
-    /// Takes what has come, and looks at the time; false when the process is gone or has to go.
+    /// Handles the received frame and checks the deadlines. It returns false if the process is gone or must be ended.
     private func listen(to child: Child) -> Bool {
         let (hasFrame, hasNews) = child.channel.waitForFrame(or: child.process.news, untilDeadline())
         let hasEnded = hasNews && child.process.hasEnded
-        // What it has sent until then is heard, and nothing more: what it has started may hold the channel.
+        // The frames that it sent before its end are read, and nothing more: its children may hold the channel.
         if hasEnded { child.channel.hangUp() }
         do throws(FrameFault) {
             if hasFrame {
@@ -291,7 +293,7 @@ public final class IsolatedInstance: Provider, Sendable {
         } catch {
             return giveUp(child, "sent \(error.what) and was ended")
         }
-        // Whoever talks on and on has no longer for an answer.
+        // A process that sends frames without a pause gets no more time for its answer.
         return hasEnded || keepsDeadline(child)
     }
 
@@ -301,16 +303,17 @@ public final class IsolatedInstance: Provider, Sendable {
         return false
     }
 
-    /// Why the process is about to be ended.
+    /// Records the reason why the process is about to be ended.
     private func note(_ reason: String) { state.withLock { $0.end = "the process of the module \(module.name) \(reason)" } }
 
-    /// Ends the process from another thread than the one that listens to it, which notices by the channel.
+    /// Ends the process from a thread that is not the listening one. The listening thread notices it by the end of the channel.
     private func end(_ child: Child) {
         child.process.kill()
         child.channel.hangUp()
     }
 
-    /// A delivery that begins later is due later than the wait lasts, so that none has to wake this thread.
+    /// Returns the milliseconds until the next deadline. A delivery that begins later is due after this wait, so it does not have to wake
+    /// this thread.
     private func untilDeadline() -> Int32 {
         guard deadline > .zero else { return -1 }
         let now = clock.now()
@@ -324,7 +327,8 @@ public final class IsolatedInstance: Provider, Sendable {
         return isOver ? giveUp(child, "gave no answer within \(deadline.configured) and was ended") : true
     }
 
-    /// Whether the process goes on. A frame that nobody waits for is a fault: what is believed of it would be of another start.
+    /// Handles a frame and returns true if the process goes on. An unexpected frame is a fault, since it would be taken for a frame of
+    /// another start.
     private func hear(_ frame: Frame.ToHost, from child: Child) throws(FrameFault) -> Bool {
         let outOfTurn = FrameFault(what: "a frame out of turn")
         switch frame {
@@ -367,12 +371,12 @@ public final class IsolatedInstance: Provider, Sendable {
         return true
     }
 
-    /// What the process held is unknown, and it may be started anew after a pause.
+    /// Ends the deliveries that the process held as unknown. After a pause, a new process may be started.
     private func ended(_ child: Child) {
-        // Whoever closes the socket without ending is of no use any more.
+        // A process that has closed the socket without ending cannot be used any more.
         if !state.withLock({ $0.isClosing }) { child.process.kill() }
         let end = child.process.wait()
-        // What it has said of its end comes before the end.
+        // Log its last output before its end.
         child.errors?.close()
         gate.end()
         let now = clock.now()
@@ -388,7 +392,7 @@ public final class IsolatedInstance: Provider, Sendable {
             return (state.pending.sorted { $0.key < $1.key }.map(\.value), Answer(words), isNews)
         }
         state.wake()
-        if isNews { log(.warning, "\(hello.provider): \(answer.message); it is started anew when there is something to deliver") }
+        if isNews { log(.warning, "\(hello.provider): \(answer.message); it is restarted for the next delivery") }
         for one in pending { one.done(BatchOutcome(.unknown(answer))) }
     }
 }

@@ -1,9 +1,9 @@
-// Reads what a module says of itself. The router does so in a process of its own, which loads the judged copy of the module: a constructor
-// that ends the process, crashes or hangs costs a message and not the router. Nothing of that process is waited for longer than the
-// patience. What was read is kept for as long as the file stays the same.
+// Reads the description of a module. The router reads it in a separate process, which loads the checked copy of the module. If a
+// constructor ends the process, crashes or hangs, the result is a message, and the router goes on. The router waits for that process no
+// longer than `patience`. It remembers a description as long as the file stays the same.
 //
-// A constructor that behaves there and misbehaves in the router cannot be helped; nor can a process that it has started with a session
-// of its own, which stays.
+// It cannot detect a constructor that behaves well there and badly in the router. It does not end a process that the module has started
+// in a session of its own.
 
 internal import CPlatform
 internal import Configuration
@@ -13,15 +13,15 @@ internal import Plans
 public import Platform
 
 public struct Describer: Sendable {
-    /// nil: it is done in this process.
+    /// The program that describes modules. It is nil if they are described in this process.
     private var executable: String?
     private var patience = Duration.zero
     private var clock = Clock.system
 
-    /// In this process: for one that can be spared, or a program that overlooks its own end.
+    /// Describes modules in this process. It is meant for processes that may crash, or whose end another process observes.
     public static let here = Describer()
 
-    /// In a process of its own for each module. `executable` is the router's program, or in a test one that knows the same word.
+    /// Describes each module in a separate process. `executable` is the router's program, or a test program that takes the same argument.
     public static func process(
         executable: String = OwnProgram.link, patience: Duration = .seconds(10), clock: Clock = .system
     ) -> Describer {
@@ -40,12 +40,12 @@ public struct Describer: Sendable {
 
     // MARK: - The process
 
-    /// What the process has said so far.
+    /// The output of the process so far.
     private struct Heard {
         var report = DescribingProcess.Report()
         var errors: [UInt8] = []
 
-        /// The first line that it wrote to standard error, as an addition to what is said of its end.
+        /// The first line that it wrote to standard error, as an addition to the message about its end. It is empty if there is none.
         var complaint: String {
             let line = errors.split(separator: UInt8(ascii: "\n")).first ?? []
             let text = line.withUnsafeBufferPointer { ForeignText.read($0, most: 200, hiding: HiddenTexts()) }
@@ -57,7 +57,7 @@ public struct Describer: Sendable {
         let (answer, errors, process) = try start(executable, library)
         var heard = Heard()
         let end = hear(answer, errors, process, &heard)
-        // Whatever it has started in its group goes with it. It was not waited for yet, so that its number is still its own.
+        // Kill its whole process group. The process was not waited for yet, so no other process can have its number.
         kill(-process, SIGKILL)
         kill(process, SIGKILL)
         var status: Int32 = 0
@@ -83,14 +83,14 @@ public struct Describer: Sendable {
         SIGSEGV: "SIGSEGV", SIGPIPE: "SIGPIPE", SIGALRM: "SIGALRM", SIGTERM: "SIGTERM", SIGSYS: "SIGSYS", SIGXCPU: "SIGXCPU",
     ]
 
-    /// Starts it; the reading ends of its answer and of its standard error, and its number.
+    /// Starts the process. Returns the reading ends of its answer and of its standard error, and its process id.
     private func start(_ executable: String, _ library: Library) throws(ModuleFault) -> (ReadingEnd, ReadingEnd, pid_t) {
         do throws(SystemFault) {
             let (answer, theirAnswer) = try ReadingEnd.make()
             let (errors, theirErrors) = try ReadingEnd.make()
             let texts = ["switchyard", DescribingProcess.command, String(getpid()), library.path]
             let words = texts.map { text in strdup(text) } + [nil]
-            // One line says how it died; a page on where is for the module's author.
+            // The message has one line about its end. A backtrace helps only the module's author.
             let environment = Process.cleanEnvironment([("SWIFT_BACKTRACE", "enable=no")], keeping: Process.runtimeVariables)
             let variables = environment.map { text in strdup(text) } + [nil]
             defer { for text in words + variables { free(text) } }
@@ -108,11 +108,12 @@ public struct Describer: Sendable {
 
     private enum End { case ended, outOfTime, talked }
 
-    /// Hears it until it has answered, has ended, or its time is up. A child of it may hold the pipes for longer.
+    /// Reads its output until it has answered, has ended, or its time is up. It does not wait for the end of the pipes, since a child of
+    /// the process may hold them longer.
     private func hear(_ answer: ReadingEnd, _ errors: ReadingEnd, _ process: pid_t, _ heard: inout Heard) -> End {
         let until = clock.now() + patience
         while true {
-            // Looked at first, so that what it had written by then is read below.
+            // Check this first, so that everything the process wrote before its end is read below.
             let hasEnded = Describer.hasEnded(process)
             let left = (until - clock.now()).nanoseconds
             errors.read { heard.errors += $0.prefix(4096 - min(4096, heard.errors.count)) }
@@ -121,23 +122,23 @@ public struct Describer: Sendable {
             if heard.report.isTooLong { return .talked }
             guard left > 0 else { return .outOfTime }
             var ready = [answer, errors].filter { !$0.isOver }.map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
-            // A pipe that ends says that the process does, or that it has closed it.
+            // If the pipe has ended, the process is ending or has closed the pipe. Check its end more often.
             let pause = answer.isOver ? 1 : 100
             poll(&ready, nfds_t(ready.count), Int32(min(Int64(pause), left / 1_000_000 + 1)))
         }
     }
 
-    /// Whether it can be waited for.
+    /// Returns true if the process has ended. It leaves the exit status for waitpid.
     private static func hasEnded(_ process: pid_t) -> Bool {
         var info = siginfo_t()
         return waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_signo == SIGCHLD
     }
 }
 
-/// The end of a pipe at which a process is heard, without waiting for it.
+/// The reading end of a pipe from a process. A read never waits.
 private final class ReadingEnd {
     private let descriptor: Descriptor
-    /// Nothing follows.
+    /// True if the pipe has ended.
     private(set) var isOver = false
     var number: Int32 { descriptor.number }
 
@@ -146,7 +147,7 @@ private final class ReadingEnd {
         _ = fcntl(number, F_SETFL, O_NONBLOCK)
     }
 
-    /// It, and the writing end, which is closed when its owner goes.
+    /// Returns the reading end and the writing end. The writing end is closed when its object is released.
     static func make() throws(SystemFault) -> (ReadingEnd, Writing) {
         let ends = try makePipe()
         return (ReadingEnd(ends.reading), Writing(Descriptor(owning: ends.writing)))
@@ -158,7 +159,7 @@ private final class ReadingEnd {
         init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
     }
 
-    /// What is there by now, but no more than a pipe holds, whoever goes on writing.
+    /// Passes on the data that is available now. It reads a limited number of chunks, so that an endless writer cannot keep it busy.
     func read(_ body: (ArraySlice<UInt8>) -> Void) {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         for _ in 0..<16 where !isOver {

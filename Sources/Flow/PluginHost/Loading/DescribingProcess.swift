@@ -1,8 +1,8 @@
-// The process that describes one module: it loads the copy that the router has judged, asks it what it is, and writes that into a pipe.
-// It is killed when the router is gone, ends as soon as it has answered, and takes no notice of what the module has left behind.
+// The process that describes one module. It loads the copy that the router has checked, calls describe, and writes the result to a pipe.
+// It is killed when the router ends. It ends as soon as it has answered, and never runs the exit handlers of the module.
 //
-// It writes a byte for each step that it has come to, `l` when the library is loaded and `d` when its table is read, and then `a` with
-// the description or `r` with why there is none: its length (4 bytes, little-endian) and text.
+// It writes one byte for each completed step: `l` when the library is loaded, and `d` when its table is read. Then it writes `a` with the
+// description, or `r` with the reason why there is none, as a length (4 bytes, little-endian) and a text.
 
 internal import CPlatform
 internal import Glibc
@@ -10,13 +10,13 @@ internal import Plans
 internal import Platform
 
 public enum DescribingProcess {
-    /// The word by which the router's executable becomes this process; the number of the router's process and the module's path follow.
+    /// The argument that makes the router's executable run as this process. The router's process id and the module's path follow it.
     public static let command = "describe-module"
-    /// The first descriptors after the standard ones.
+    /// These are the first descriptors after the standard ones.
     private static let copy: Int32 = 3
     private static let answer: Int32 = 4
 
-    /// Runs to its end; false when these are not the words that the router says.
+    /// Describes the module and ends the process. It returns false if `words` are not the arguments that the router passes.
     public static func run(_ words: [String]) -> Bool {
         guard words.count == 3, words[0] == command, let router = Int32(words[1]), fcntl(answer, F_SETFD, FD_CLOEXEC) == 0 else {
             return false
@@ -31,7 +31,7 @@ public enum DescribingProcess {
         } catch {
             write(UInt8(ascii: "r"), error.description)
         }
-        // What the module wants to run at the end of a process is not for this one.
+        // The exit handlers of the module must not run here.
         _exit(0)
     }
 
@@ -40,22 +40,22 @@ public enum DescribingProcess {
         write([kind] + withUnsafeBytes(of: UInt32(text.count).littleEndian) { Array($0) } + text)
     }
 
-    /// A router that is gone ends this process anyway.
+    /// Ignores failures: if the router is gone, this process is killed anyway.
     private static func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { try? writeAll(answer, $0) } }
 
-    /// What has come of that so far. Nothing is believed: a module may write into the pipe as well.
+    /// The bytes that the router has received so far. They are not trusted, since a module can write to the pipe as well.
     struct Report {
         private static let most = 300_000
         private var bytes: [UInt8] = []
 
         mutating func take(_ more: ArraySlice<UInt8>) { bytes += more.prefix(max(0, Report.most + 1 - bytes.count)) }
 
-        /// More came than is ever said.
+        /// True if more bytes came than a valid answer can have.
         var isTooLong: Bool { bytes.count > Report.most }
 
         private var steps: ArraySlice<UInt8> { bytes.prefix { $0 == UInt8(ascii: "l") || $0 == UInt8(ascii: "d") } }
 
-        /// What of the module was at work last.
+        /// The part of the module that ran last.
         var stage: String {
             switch steps.count {
             case 0: "its constructor"
@@ -64,7 +64,7 @@ public enum DescribingProcess {
             }
         }
 
-        /// The description, or why there is none; nil: that was not said yet.
+        /// The description, or the reason why there is none. It is nil if the answer is not complete yet.
         var answer: Result<String, ModuleFault>? {
             let rest = bytes[steps.endIndex...]
             guard rest.count >= 5, let kind = rest.first else { return nil }

@@ -1,9 +1,9 @@
-// The shared library of a module: a private copy of its file, judged, which is what the dynamic linker maps. It promises that nothing
-// changes the copy from the moment it was judged: a module that is overwritten or cut while the router runs harms only the next load.
+// The shared library of a module: a private, checked copy of its file. The dynamic linker maps this copy. Nothing changes the copy after
+// the check: if the file is overwritten or truncated while the router runs, only the next load is affected.
 //
-// The copy is a sealed memfd, loaded by its descriptor, so $ORIGIN in its own run path leads nowhere. The libraries it needs come from
-// what the router has loaded already, from the executable's run path and from the system. Among a process's mappings it stands as
-// `/memfd:libMine.so (deleted)`; the linker's own list has a path by which a debugger and a sanitizer find it while the process lives.
+// The copy is a sealed memfd, loaded by its descriptor, so $ORIGIN in its own run path does not work. The libraries that it needs come
+// from those that the router has loaded already, from the executable's run path and from the system. The mappings of the process show it
+// as `/memfd:libMine.so (deleted)`. The linker's own list has a path by which debuggers and sanitizers find it while the process lives.
 
 internal import CPlatform
 internal import CSwitchyardPlugin
@@ -13,14 +13,14 @@ internal import Plans
 internal import Platform
 
 final class Library: Sendable {
-    /// The most bytes that are copied: more than any module has, also with what debuggers read.
+    /// The maximum size of a library. No module is that large, even with debug information.
     private static let most: UInt64 = 1 << 29
 
-    /// Where it was copied from.
+    /// The path of the file that was copied.
     let path: String
     private let copy: Descriptor
 
-    /// Copies the file and judges the copy.
+    /// Copies the file and checks the copy.
     init(copying file: borrowing TrustedFile) throws(ModuleFault) {
         path = file.path
         let name = file.path.split(separator: "/").last.map { String(decoding: $0.utf8.prefix(200), as: UTF8.self) } ?? "module"
@@ -34,13 +34,13 @@ final class Library: Sendable {
         try judge()
     }
 
-    /// What another process has copied and judged.
+    /// Takes over a copy that another process has made and checked.
     init(path: String, judged number: Int32) {
         self.path = path
         copy = Descriptor(owning: number)
     }
 
-    /// To be given to another process.
+    /// The descriptor of the copy. It can be passed to another process.
     var number: Int32 { copy.number }
 
     private func judge() throws(ModuleFault) {
@@ -55,9 +55,9 @@ final class Library: Sendable {
 
     // MARK: - Loading
 
-    /// Has the linker load it, which runs its constructors. It is never unloaded, and this must live as long as the process: the linker
-    /// remembers what it loaded by name, and were the descriptor's number given to another module, it would hand out this one in its
-    /// place.
+    /// Loads the library, which runs its constructors. It is never unloaded, and this object must live as long as the process. The linker
+    /// remembers libraries by path: if the descriptor's number were reused for another module, the linker would return this library
+    /// instead.
     func load() throws(ModuleFault) -> UnsafeMutableRawPointer {
         let shownPath = try pathOfDescriptor()
         guard let library = dlopen(shownPath, RTLD_NOW | RTLD_LOCAL) else {
@@ -66,8 +66,8 @@ final class Library: Sendable {
         return library
     }
 
-    /// A path that leads to the copy and to nothing else, for as long as the descriptor stays open. It names the process by number, so
-    /// that a debugger finds the copy too.
+    /// Returns a path that leads only to the copy as long as the descriptor is open. The path contains the process id, so that a debugger
+    /// can use it too.
     func pathOfDescriptor() throws(ModuleFault) -> String {
         let process = readLink("/proc/self") ?? "self"
         let result = "/proc/\(process)/fd/\(copy.number)"
@@ -83,7 +83,7 @@ final class Library: Sendable {
         let text = String(cString: words)
         let prefix = shownPath + ": "
         let reason = ForeignText.harmless(text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text)
-        // The linker says the same of one that is for another machine.
+        // The linker gives the same reason for a library that was built for another machine.
         let missing = ": cannot open shared object file: No such file or directory"
         guard reason.hasSuffix(missing) else { return "cannot be loaded: \(reason)" }
         return "cannot be loaded: it needs \(reason.dropLast(missing.count)), which is not installed where the linker looks, or not for "
@@ -91,13 +91,13 @@ final class Library: Sendable {
     }
 }
 
-/// What a loaded library exports.
+/// The table of functions that a loaded library exports.
 struct ModuleTable: @unchecked Sendable {
     let path: String
     let calls: switchyard_plugin
     private static let mostDescription = 262_144
 
-    /// A copy of the module's table, in which what an older module does not have is NULL.
+    /// Copies the module's table. The functions that an older module does not have are NULL in the copy.
     init(of library: UnsafeMutableRawPointer, path: String) throws(ModuleFault) {
         self.path = path
         typealias Entry = @convention(c) () -> UnsafeRawPointer?
@@ -134,15 +134,15 @@ struct ModuleTable: @unchecked Sendable {
         calls = table
     }
 
-    /// What the module says of itself, in its own words.
+    /// Returns the description as the module gives it.
     func describe() throws(ModuleFault) -> String {
         let bytes = calls.describe()
         guard let data = bytes.data, bytes.size != 0 else {
-            throw ModuleFault("\(path): describes itself with nothing; describe must return a JSON object")
+            throw ModuleFault("\(path): describe returned nothing; it must return a JSON object")
         }
         guard (1...ModuleTable.mostDescription).contains(bytes.size) else {
             throw ModuleFault(
-                "\(path): describes itself with \(UInt(bitPattern: bytes.size)) bytes, more than the \(ModuleTable.mostDescription) allowed"
+                "\(path): its description has \(UInt(bitPattern: bytes.size)) bytes, more than the \(ModuleTable.mostDescription) allowed"
             )
         }
         guard let json = String(validating: UnsafeBufferPointer(start: data, count: bytes.size), as: UTF8.self) else {
@@ -151,7 +151,7 @@ struct ModuleTable: @unchecked Sendable {
         return json
     }
 
-    /// The description in these words, read and judged.
+    /// Reads and checks a description.
     static func read(_ json: String, of path: String) throws(ModuleFault) -> ModuleDescription {
         do throws(ModuleFault) {
             return try ModuleDescription(json: json)

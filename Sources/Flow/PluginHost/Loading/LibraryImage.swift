@@ -1,12 +1,12 @@
-// Judges a shared library as a file, before the dynamic linker maps it. The linker believes what the headers say: a page that a cut file
-// does not have is a SIGBUS when it is first touched, and a table that lies elsewhere than it claims is a SIGSEGV.
+// Checks a shared library as a file, before the dynamic linker maps it. The linker trusts the headers. If the file is cut off, access to
+// a missing page raises SIGBUS. If a table is not where the headers claim, access to it raises SIGSEGV.
 //
-// It promises that a library that passes is for this machine, that the file holds every byte that its headers speak of, and that the
-// tables by which the linker goes lie where something is loaded. What these tables say is not judged: that is tried in a process
-// of its own (Describer.swift). Nothing that is read is believed; every number is held against the size of the file. Pure.
+// A library that passes is built for this machine. Its file has every byte that its headers refer to, and the tables that the linker uses
+// are in the loaded segments. The contents of these tables are not checked; a separate process tries them first (Describer.swift). Every
+// number is checked against the size of the file before it is used. The code has no side effects.
 
 struct LibraryImage {
-    /// What is wrong with the library that these bytes are, for a person, as what follows the name of its file; nil: nothing.
+    /// Returns a message about the fault of the library in these bytes, to follow the name of its file. It returns nil if there is none.
     static func fault(in bytes: UnsafeRawBufferPointer) -> String? {
         do throws(Fault) {
             try LibraryImage(bytes).judge()
@@ -18,7 +18,7 @@ struct LibraryImage {
 
     private struct Fault: Error { let words: String }
 
-    /// A program header: a part of the file and where it is loaded.
+    /// A program header: a part of the file and the address at which it is loaded.
     private struct Segment {
         var kind: UInt32
         var offset, address, fileSize, memorySize, alignment: UInt64
@@ -41,7 +41,7 @@ struct LibraryImage {
     #elseif arch(arm64)
         static let ownMachine: UInt16 = 183
     #else
-        #error("the number of this machine in the header of a library is to be named here")
+        #error("add the number of this machine in ELF headers here")
     #endif
 
     private static let machines: [UInt16: String] = [
@@ -75,10 +75,10 @@ struct LibraryImage {
     private func judgeHeader() throws(Fault) {
         guard !bytes.isEmpty else { throw Fault(words: "is empty; a module is a shared library") }
         guard bytes.prefix(4).elementsEqual([0x7F, 0x45, 0x4C, 0x46].prefix(bytes.count)) else {
-            throw Fault(words: "is no shared library; it does not begin like one")
+            throw Fault(words: "is not a shared library; it has no ELF header")
         }
         try has(64)
-        // The other order of bytes can be told, so that the machine is named also there.
+        // The byte order is respected here, so that the message names the right machine for a big-endian file too.
         let isLittle = bytes[5] == 1
         let machine = isLittle ? number(UInt16.self, at: 18) : number(UInt16.self, at: 18).byteSwapped
         guard bytes[4] == 2, isLittle, machine == Self.ownMachine else {
@@ -96,7 +96,7 @@ struct LibraryImage {
         case 4: throw Fault(words: "is a core dump, not a shared library")
         case let kind: throw damaged("its header names the unknown kind \(kind)")
         }
-        // Linkers put the table of sections at the end: a file without it was cut, also where what is loaded is still there.
+        // Linkers put the section table at the end. A file without it was cut off, even if all loaded parts are still there.
         let (sections, sectionCount, sectionSize) = (
             number(UInt64.self, at: 40), UInt64(number(UInt16.self, at: 60)), UInt64(number(UInt16.self, at: 58))
         )
@@ -123,18 +123,18 @@ struct LibraryImage {
     }
 
     private func judge(loaded: [Segment]) throws(Fault) {
-        guard !loaded.isEmpty else { throw damaged("nothing of it is loaded") }
+        guard !loaded.isEmpty else { throw damaged("it has no loaded segment") }
         var end: UInt64 = 0
         for segment in loaded {
             guard segment.fileSize <= segment.memorySize else { throw damaged("a segment has more in the file than in memory") }
             let page: UInt64 = 4096
             let isAligned = segment.alignment & (segment.alignment &- 1) == 0 && segment.alignment % page == 0 && segment.alignment > 0
             guard isAligned, segment.address & (segment.alignment - 1) == segment.offset & (segment.alignment - 1) else {
-                throw damaged("a segment does not lie at a page")
+                throw damaged("a segment is not aligned to a page")
             }
-            // Beyond this there is no memory of a process.
+            // No process has memory beyond this address.
             guard segment.address >= end, segment.address < 1 << 46, segment.memorySize < 1 << 46 else {
-                throw damaged("its segments overlap, or lie where nothing can lie")
+                throw damaged("its segments overlap, or are outside the address space")
             }
             end = segment.address + segment.memorySize
         }
@@ -166,14 +166,14 @@ struct LibraryImage {
         }
         guard let textHome = loaded.first(where: { $0.holds(texts, textsSize, inFile: true) }), textsSize > 0,
             bytes[Int(textHome.offset + (texts - textHome.address) + textsSize - 1)] == 0, names.allSatisfy({ $0 < textsSize })
-        else { throw damaged("its names do not lie where they should") }
+        else { throw damaged("its table of names is not valid") }
         guard values[Tag.symbolSize] ?? 24 == 24, values[Tag.relocationSize] ?? 24 == 24 else {
-            throw damaged("its tables have odd entries")
+            throw damaged("the entries of its tables do not have the expected size")
         }
         for (table, size) in Tag.tables {
             guard let address = values[table] else { continue }
             let count = size.map { values[$0] ?? 0 } ?? 1
-            guard loaded.contains(where: { $0.holds(address, count) }) else { throw damaged("a table of it lies where nothing is loaded") }
+            guard loaded.contains(where: { $0.holds(address, count) }) else { throw damaged("one of its tables is not loaded") }
         }
     }
 
@@ -187,29 +187,29 @@ struct LibraryImage {
         static let ownName: Int64 = 14
         static let path: Int64 = 15
         static let runPath: Int64 = 29
-        /// What holds an address, and what holds the size of what lies there, where there is one.
+        /// The tags for the addresses of tables, each with the tag for the size of the table if there is one.
         static let tables: [(Int64, Int64?)] = [
             (4, nil), (0x6FFF_FEF5, nil), (symbols, nil),  // hashes, symbols
             (7, 8), (17, 18), (23, 2), (36, 35),  // relocations: with and without addends, of calls, relative ones
-            (12, nil), (13, nil), (25, 27), (26, 28),  // what runs first and last
+            (12, nil), (13, nil), (25, 27), (26, 28),  // initializers and finalizers
             (0x6FFF_FFF0, nil), (0x6FFF_FFFC, nil), (0x6FFF_FFFE, nil),  // versions
         ]
     }
 
     // MARK: - Words
 
-    /// Throws unless the file has that many bytes from there on.
+    /// Throws unless the file has `count` bytes from `offset` on.
     private func has(_ offset: UInt64, _ count: UInt64) throws(Fault) {
         let (end, overflows) = offset.addingReportingOverflow(count)
-        guard !overflows, end < UInt64(Int64.max) else { throw damaged("its header speaks of bytes that no file has") }
+        guard !overflows, end < UInt64(Int64.max) else { throw damaged("its headers refer to bytes that no file can have") }
         try has(end)
     }
 
     private func has(_ count: UInt64) throws(Fault) {
         guard size >= count else {
-            throw Fault(words: "is cut off: it has \(size) bytes, and its header speaks of \(count); copy it again, whole")
+            throw Fault(words: "is cut off: it has \(size) bytes, but its headers refer to \(count); copy the whole file again")
         }
     }
 
-    private func damaged(_ what: String) -> Fault { Fault(words: "is damaged: \(what); install it anew") }
+    private func damaged(_ what: String) -> Fault { Fault(words: "is damaged: \(what); install it again") }
 }

@@ -1,4 +1,4 @@
-// The consent section, and what a route demands of it.
+// The form of the section `consent`, and of the consent that a route demands.
 
 internal import Document
 internal import Events
@@ -16,23 +16,24 @@ enum ConsentForms {
         usual,
         [
             Member("levels", levels, required: true, "Levels of consent in rising order, each with the purposes it needs.", into: \.levels),
-            Member("subject", subject, "Where the ids of an event's subjects stand.", into: \.subject),
+            Member("subject", subject, "The members that hold the ids of an event's subjects.", into: \.subject),
             Member(
                 "unknown", UnknownForms.rule,
-                "What holds where nothing is known: \"deny\", \"hold\" or a level to assume, for all or by a member.", into: \.unknownRule),
-            Member("hold", HoldForms.bounds, "How much may wait for consent where the unknown are held, and how long.", into: \.hold),
-            Member("default", fallback, "What routes demand that say nothing themselves."),
+                "The policy for unknown subjects: \"deny\", \"hold\" or a level to assume, for all events or by a member.",
+                into: \.unknownRule),
+            Member("hold", HoldForms.bounds, "How many events of unknown subjects may wait for consent, and how long.", into: \.hold),
+            Member("default", fallback, "The demand of routes without 'consent'."),
             Member("fields", fields, "Members that demand a higher level than their event.", into: \.fields),
             Member("events", events, "Events that demand a higher level than their route.", into: \.events),
             Member("gpc", gpc, "The purposes that Global Privacy Control refuses; all of them when left out.", into: \.gpc),
-            Member("ledger", ledger, "Keeps who consented to what, under a key of 'keys'.", into: \.ledger),
+            Member("ledger", ledger, "Keeps consent on record, with ids hashed under a key of 'keys'.", into: \.ledger),
             Member(
-                "minimum_version", Forms.name, "Consent on record to an older text counts as unknown, refusals do not.",
+                "minimum_version", Forms.name, "Consent on record to an older text counts as unknown; refusals still count.",
                 into: \.minimumVersion),
-            Member("map", ConsentMapForms.map, "What consent that others write means here.", into: \.map),
+            Member("map", ConsentMapForms.map, "What consent in the formats of other platforms means here.", into: \.map),
         ])
 
-    /// The ids of the Segment shape.
+    /// The default plan: its subjects are the ids that Segment uses.
     private static let usual = {
         var plan = ConsentPlan()
         plan.subject = [Path(keys: ["userId"]), Path(keys: ["anonymousId"])]
@@ -85,7 +86,7 @@ enum ConsentForms {
 
     static let level = Form<Int>(SchemaParts.text) { node, reading in
         guard let text = Forms.string.read(node, reading), let consent = reading.consent else { return nil }
-        // Levels that could not be read are a fault of their own.
+        // Invalid levels are already reported.
         guard !consent.levels.isEmpty else { return nil }
         if let index = consent.levels.firstIndex(of: text.value) { return index }
         reading.unknown("level", node, among: consent.shownLevels, otherwise: "expected \(consent.offer(consent.shownLevels))")
@@ -104,7 +105,7 @@ enum ConsentForms {
         var purposes: [String]?
     }
 
-    /// A level, or a level and purposes, or purposes.
+    /// A demand of a level, of purposes, or of both.
     static let demand = Form<ConsentDemand>.either([levelDemand, fullDemand]) { node, reading in
         switch node.value {
         case .text: return levelDemand
@@ -146,7 +147,7 @@ enum ConsentForms {
         [
             Member("key", ledgerKey, required: true, "The key of 'keys' under which ids are hashed.", into: \.key),
             Member(
-                "previous", Forms.set("keys", of: ledgerKey, least: 0), "Those that ids were hashed under before.", into: \.previous),
+                "previous", Forms.set("keys", of: ledgerKey, least: 0), "The keys under which ids were hashed before.", into: \.previous),
         ])
 
     private static let ledger = Form<LedgerPlan>(SchemaParts.anyOf([SchemaParts.text, fullLedger.schema])) { node, reading in
@@ -159,21 +160,22 @@ enum ConsentForms {
         }
     }
 
-    /// Who learns one of the three kinds of keys learns nothing that the others guard.
+    /// Reports a ledger key that is also a previous one, encrypts the state folder, or hashes for routes. Somebody who learns one of these
+    /// keys must not learn what the others protect.
     static func checkKeys(_ plan: Plan, _ node: Node, _ reading: Reading) {
         guard let ledger = plan.consent?.ledger, let place = node["consent"]?["ledger"], place.text != nil || place["key"] != nil else {
             return
         }
         if ledger.previous.contains(ledger.key) {
-            reading.fault(place, "names a key as the present one and as a previous one, expected another key")
+            reading.fault(place, "names the same key as the current and as a previous one, expected another key")
         }
         let own = Set([ledger.key] + ledger.previous)
         if let other = plan.state.encrypt, own.contains(other) {
-            reading.fault(place, "takes the key that encrypts the state folder, expected one of its own")
+            reading.fault(place, "names the key that encrypts the state folder, expected a key that is used only here")
         }
         let hashing = plan.routes.flatMap(\.transforms).flatMap(\.hashKeys)
         if !own.isDisjoint(with: hashing) {
-            reading.fault(place, "takes a key under which routes hash, expected one of its own")
+            reading.fault(place, "names a key that routes use for hashing, expected a key that is used only here")
         }
     }
 
@@ -200,7 +202,7 @@ extension ConsentPlan {
 }
 
 extension TransformPlan {
-    /// The keys that it hashes under, indices into the plan's.
+    /// The keys that it hashes with, as indices into `Plan.keys`.
     fileprivate var hashKeys: [Int] {
         switch self {
         case .hash(_, let key): [key]
@@ -211,7 +213,7 @@ extension TransformPlan {
 }
 
 extension Array where Element: Hashable {
-    /// Each once, where it first stands.
+    /// The elements without duplicates, in the order of their first places.
     var unique: [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }

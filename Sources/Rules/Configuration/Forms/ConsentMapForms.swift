@@ -1,4 +1,4 @@
-// `map` of the consent section: what consent that others write means here.
+// The form of `map` in the consent section: what consent in the formats of other platforms means for the purposes of the file.
 
 internal import Document
 internal import Plans
@@ -12,16 +12,16 @@ enum ConsentMapForms {
     private static let form = Form<ConsentMapPlan>.object(
         ConsentMapPlan(),
         [
-            Member("tcf", table("purposes with those of TCF", of: tcf), "What a purpose takes of a TC string.", into: \.tcf),
+            Member("tcf", table("purposes with those of TCF", of: tcf), "What a TC string must allow for a purpose.", into: \.tcf),
             Member(
                 "gpp", table("purposes with opt-outs", of: Forms.set("opt-outs", of: Forms.choice(ConsentMapPlan.OptOut.self))),
                 "The opt-outs of a GPP string that refuse a purpose.", into: \.gpp),
             Member(
                 "google", table("purposes with signals", of: Forms.set("signals", of: Forms.choice(ConsentMapPlan.Google.self))),
-                "The signals of Google's consent mode that a purpose takes, all of them.", into: \.google),
+                "The signals of Google's consent mode that must all be granted for a purpose.", into: \.google),
             Member(
                 "categories", table("purposes with names", of: Forms.set("names", of: Forms.name)),
-                "Other names of a purpose, as consent platforms call it.", into: \.categories),
+                "Other names of a purpose, as consent platforms use them.", into: \.categories),
         ])
 
     private static let tcf = Form<ConsentMapPlan.TCF>.object(
@@ -35,7 +35,7 @@ enum ConsentMapForms {
                 into: \.vendor),
             Member(
                 "basis", Forms.set("bases", of: Forms.choice(ConsentMapPlan.Basis.self)),
-                "The legal bases of which any will do; [\"consent\"] when left out.", into: \.bases),
+                "The legal bases, any one of which is enough; [\"consent\"] when left out.", into: \.bases),
         ])
 
     private static func table<Meaning>(_ noun: String, of meaning: Form<Meaning>) -> Form<[ConsentMapPlan.Entry<Meaning>]> {

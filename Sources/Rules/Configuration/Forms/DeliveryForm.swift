@@ -1,10 +1,10 @@
-// How a lane delivers: the `delivery` of a provider in routes.json, and of a module in its description.
+// The form of `delivery`, which says how a lane delivers: for a provider in routes.json, and for a module in its description.
 
 internal import Document
 internal import Plans
 
 enum DeliveryForm {
-    /// What is written; the rest is the module's or the router's own.
+    /// The values that are written. All others come from the module or from the router's defaults.
     struct Draft: Sendable {
         struct Batch: Sendable {
             var events: Int?
@@ -40,20 +40,20 @@ enum DeliveryForm {
     static let form = Form<Draft>.object(
         Draft(),
         [
-            Member("batch", batch, "When a batch leaves: at whichever comes first.", into: \.batch),
-            Member("queue", queue, "What waits for the provider, and what happens when it is full.", into: \.queue),
-            Member("retry", retry, "How a batch is sent again that was not taken.", into: \.retry),
+            Member("batch", batch, "When a batch is sent: at the limit that is reached first.", into: \.batch),
+            Member("queue", queue, "The events that wait for the provider, and what happens when the queue is full.", into: \.queue),
+            Member("retry", retry, "How a batch that was not accepted is sent again.", into: \.retry),
             Member(
                 "dead_letters", Forms.choice(DeliveryPlan.DeadLetters.self),
-                "When dead letters cannot be kept: they are lost, or nothing leaves until they are kept.", into: \.deadLetters),
+                "When dead letters cannot be kept: they are lost, or the lane waits until they are kept.", into: \.deadLetters),
             Member(
-                "breaker", Forms.integer(1...1_000_000), "How many failures in a row open the breaker: then one batch probes.",
+                "breaker", Forms.integer(1...1_000_000), "How many failures in a row open the breaker; then one batch at a time probes.",
                 into: \.breaker),
-            Member("deadline", Forms.time(0...year), "How long a call of the module may take; 0s: for ever.", into: \.deadline),
-            Member("abandon", Forms.integer(1...1000), "How many calls past it stop the lane.", into: \.abandon),
+            Member("deadline", Forms.time(0...year), "How long a call of the module may take; 0s means no limit.", into: \.deadline),
+            Member("abandon", Forms.integer(1...1000), "How many calls past the deadline stop the lane.", into: \.abandon),
             Member("retention", retention, "How old events may get while they wait or are dead letters.", into: \.retention),
             Member("immediate", RouteForms.someGlobs, "Events whose name matches do not wait for their batch to fill.", into: \.immediate),
-            Member("ordered", Forms.boolean, "Whether no later batch passes a retry.", into: \.ordered),
+            Member("ordered", Forms.boolean, "Whether later batches wait until a retry has ended.", into: \.ordered),
         ])
 
     static let retention = Forms.time(1...10 * year)
@@ -63,7 +63,7 @@ enum DeliveryForm {
         [
             Member("events", Forms.integer(1...1_000_000), "The most events.", into: \.events),
             Member("bytes", Forms.size(1...most), "The most bytes.", into: \.bytes),
-            Member("wait", Forms.time(0...year), "The longest that an event waits for others.", into: \.wait),
+            Member("wait", Forms.time(0...year), "The longest time that an event waits for others.", into: \.wait),
         ])
 
     private static let queue = Form<Draft.Queue>.object(
@@ -71,14 +71,15 @@ enum DeliveryForm {
         [
             Member("memory", Forms.size(1...(1 << 40)), "The most bytes that wait in memory.", into: \.memory),
             Member(
-                "disk", Forms.size(1...(1 << 50)), "The most bytes that wait on disk; with it the queue outlives the process.", into: \.disk
+                "disk", Forms.size(1...(1 << 50)), "The most bytes that wait on disk; with it the queue survives the process.", into: \.disk
             ),
             Member(
-                "durability", Forms.choice(DeliveryPlan.Queue.Durability.self), "What stored events survive the end of.", into: \.durability
+                "durability", Forms.choice(DeliveryPlan.Queue.Durability.self),
+                "What stored events survive: the end of the process, or a loss of power.", into: \.durability
             ),
             Member(
                 "full", Forms.choice(DeliveryPlan.Queue.Full.self),
-                "When full: the source waits, events go from memory to disk, or are dropped.", into: \.full),
+                "When the queue is full: the source waits, or events go from memory to disk, or are dropped.", into: \.full),
         ])
 
     private static let retry = Form<Draft.Retry>.object(
@@ -89,7 +90,8 @@ enum DeliveryForm {
             Member("for", Forms.time(0...year), "How long a batch is tried before it goes to the dead letters.", into: \.total),
         ])
 
-    /// What is written wins; what is not gives way to it, and to the limits of the module.
+    /// Returns `base` with the written values in place of its own. Values that are not written are lowered to fit the written ones and the
+    /// limits of the module. Reports written values that do not fit.
     static func merge(_ draft: Draft, _ node: Node, over base: DeliveryPlan, limits: ModuleDescription.Limits?, _ reading: Reading)
         -> DeliveryPlan
     {

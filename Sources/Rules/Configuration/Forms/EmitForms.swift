@@ -1,4 +1,5 @@
-// Rules that make a second event from one. What they make has the original's consent, so they may write nothing that would get round it.
+// The form of the section `emit`: rules that make a second event from an event. The emitted event has the consent of the original.
+// Therefore a rule may never write a member that would bypass that consent.
 
 internal import Document
 internal import Events
@@ -16,14 +17,18 @@ enum EmitForms {
     private static let rule = Form<Draft>.object(
         Draft(),
         [
-            Member("where", ExpressionForms.condition, required: true, "Which events make another, in CEL.", into: \.condition),
-            Member("event", event, required: true, "Its members, in place of the original's: constants or {\"cel\": …}.", into: \.members),
+            Member(
+                "where", ExpressionForms.condition, required: true, "The condition in CEL under which an event makes another.",
+                into: \.condition),
+            Member(
+                "event", event, required: true, "The members of the emitted event, in place of the original's: constants or {\"cel\": …}.",
+                into: \.members),
         ]
     ).then { draft, _, _ in draft.condition.map { EmitPlan(condition: $0, members: draft.members) } }
 
     // MARK: - The event
 
-    /// What tells whose the event is and where it is from.
+    /// The members that identify the event and say where it comes from. No rule may set them.
     private static let kept = ["context", "messageId"]
 
     private static let event = Form<[(key: String, value: [EmitPlan.Piece])]>(
@@ -58,7 +63,8 @@ enum EmitForms {
 
     // MARK: - Consent
 
-    /// What an event demands of its subjects is looked up by its own members, and its fields are cut by their own paths.
+    /// Reports rules that would bypass consent. The gate finds the subjects and the policy of an emitted event by its own members, and it
+    /// cuts fields by their own paths. So a rule may neither write those members nor copy a field that is cut.
     static func check(_ plan: Plan, _ node: Node, _ reading: Reading) {
         guard let consent = plan.consent, let rules = node["emit"]?.items, rules.count == plan.emits.count else { return }
         let cut = consent.fields.filter { $0.level > 0 }.map(\.path)
@@ -68,7 +74,7 @@ enum EmitForms {
                     reading.fault(entry.node, "the consent section looks for subjects there, expected another member")
                 }
                 if consent.unknownBy?.path.keys[0] == member.key {
-                    reading.fault(entry.node, "the consent section looks there for what holds of the unknown, expected another member")
+                    reading.fault(entry.node, "the consent section chooses the policy for unknown subjects by it, expected another member")
                 }
                 let named = EmitPlan(condition: emit.condition, members: [member]).values.flatMap(\.paths)
                 if let path = cut.first(where: { cut in named.contains { $0.isAbove(cut) || cut.isAbove($0) } }) {
@@ -80,6 +86,6 @@ enum EmitForms {
 }
 
 extension Path {
-    /// Whether the other is this path or leads into it.
+    /// Returns true if the other path is this path or lies inside it.
     fileprivate func isAbove(_ other: Path) -> Bool { other.keys.starts(with: keys) }
 }

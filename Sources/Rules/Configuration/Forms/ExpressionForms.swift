@@ -1,15 +1,15 @@
-// Expressions in a file: read and checked where they stand, so that a fault has its place inside of the string.
+// The forms of expressions. An expression is compiled when it is read, so that a fault points at its place inside the string.
 
 internal import Document
 internal import Expressions
 
 enum ExpressionForms {
-    /// One that is true or false.
+    /// An expression that gives true or false.
     static let condition = Form<Expression>(schema) { node, reading in
         read(node, reading) { (text) throws(ExpressionFault) in try Expression.condition(text) }
     }
 
-    /// One of any value.
+    /// An expression that gives a value of any type.
     static let value = Form<Expression>(schema) { node, reading in
         read(node, reading) { (text) throws(ExpressionFault) in try Expression(text) }
     }
@@ -24,7 +24,7 @@ enum ExpressionForms {
             return nil
         }
         if text.isBroken { return nil }
-        // A message about it would show what must not be shown, and what runs here must be what was reviewed.
+        // A message about the expression would show hidden text. Also, the expression that runs must be the one that was reviewed.
         if text.isTainted {
             reading.fault(node, "an expression must be written out, without ${env:} and ${file:}")
             return nil
@@ -32,7 +32,7 @@ enum ExpressionForms {
         do throws(ExpressionFault) {
             return try compile(text.value)
         } catch {
-            // A placeholder's escape makes the value another than the token.
+            // If the text holds the escape $${, an offset in the value is not an offset in the token.
             let offset = text.isVerbatim ? reading.source.offset(of: error.offset, inString: node.range) : node.offset
             reading.fault(node, at: offset, error.message)
             return nil

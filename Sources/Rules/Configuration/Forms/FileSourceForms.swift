@@ -1,4 +1,4 @@
-// A source that reads files: which ones, and what becomes of them.
+// The form of a source that reads files: which files, and whether they are removed.
 
 internal import Document
 internal import Plans
@@ -13,10 +13,14 @@ enum FileSourceForms {
             Member("plugin", Forms.choice(File.self), required: true, "Files of lines that other processes write."),
             Member(
                 "paths", Forms.set("paths", of: path), required: true, "Which files, as patterns: var/*.ndjson.", into: \.paths),
-            Member("drain", Forms.boolean, "Whether a file is removed when all of it was taken in safely.", into: \.drains),
-            Member("idle", Forms.time(100...(24 * hour)), "How long it must not have been written for that; 10s.", into: \.idle),
-            Member("consent", SourceForms.right, "What its events may do to the ledger: \"write\", or refuse only.", into: \.consent),
-            Member("poll", Forms.time(100...hour), "How often to look where the system tells of no changes; 30s.", into: \.poll),
+            Member("drain", Forms.boolean, "Whether a file is removed after all of it was taken in safely.", into: \.drains),
+            Member(
+                "idle", Forms.time(100...(24 * hour)), "How long nobody must have written to a file before it is removed; 10s.",
+                into: \.idle),
+            Member(
+                "consent", SourceForms.right, "What its events may do to the ledger: \"write\"; only refuse consent when left out.",
+                into: \.consent),
+            Member("poll", Forms.time(100...hour), "How often to look for changes that the system does not report; 30s.", into: \.poll),
         ]
     ).then { plan, _, _ -> FileSourcePlan? in plan }
 

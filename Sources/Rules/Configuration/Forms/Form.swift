@@ -1,11 +1,11 @@
-// What a value of routes.json must be, declared once: a form reads it, and describes it to editors as JSON Schema.
+// A form declares once what a value of routes.json must be. It reads the value, and it describes the value to editors as JSON Schema.
 
 internal import Document
 
 struct Form<Value>: Sendable {
-    /// JSON Schema, one object without spaces.
+    /// The JSON Schema of the value: one object without spaces between its tokens.
     var schema: String
-    /// nil: the value is at fault, and the reading knows.
+    /// Reads the value. Returns nil if the value is invalid; then the reading has the fault.
     var read: @Sendable (Node, Reading) -> Value?
 
     init(_ schema: String, _ read: @escaping @Sendable (Node, Reading) -> Value?) {
@@ -13,7 +13,7 @@ struct Form<Value>: Sendable {
         self.read = read
     }
 
-    /// A further step after reading; it tells its own faults.
+    /// Returns a form with one more step after reading. The step reports its own faults.
     func then<Other>(_ step: @escaping @Sendable (Value, Node, Reading) -> Other?) -> Form<Other> {
         let read = read
         return Form<Other>(schema) { node, reading in
@@ -23,7 +23,7 @@ struct Form<Value>: Sendable {
     }
 }
 
-/// A member of an object, and where its value goes in what the object becomes.
+/// A member of an object, with the place of its value in the result.
 struct Member<Whole>: Sendable {
     var name: String
     var isRequired: Bool
@@ -49,7 +49,7 @@ struct Member<Whole>: Sendable {
         }
     }
 
-    /// A member that is checked, and kept by its form or not at all.
+    /// A member that is only read. Its form keeps the value, or nothing does.
     init<Value>(_ name: String, _ form: Form<Value>, required: Bool = false, _ about: String) {
         self.init(name, required, about, form.schema) { node, _, reading in _ = form.read(node, reading) }
     }
@@ -71,7 +71,7 @@ struct Member<Whole>: Sendable {
 }
 
 extension Form {
-    /// An object of exactly these members, read in this order whatever the order in the file.
+    /// Returns the form of an object with exactly these members. They are read in this order, whatever their order in the file.
     static func object(_ empty: Value, _ members: [Member<Value>], called name: String = "key") -> Form where Value: Sendable {
         let required = members.filter(\.isRequired).map(\.name)
         let schema = JSONText.object(
@@ -89,22 +89,22 @@ extension Form {
             for member in members {
                 if let child = entries.first(where: { $0.key.name == member.name })?.node { member.read(child, &whole, reading) }
             }
-            // A member at fault leaves its place empty: the plan is lost by then, but the rest is still checked.
+            // An invalid member leaves its place empty. The plan is lost then, but the other members are still checked.
             return whole
         }
     }
 
-    /// The form of an object of which its own reading refuses an empty one; so that editors do too.
+    /// The form with a schema that refuses an empty object, for a form that already refuses one when it reads.
     var notEmpty: Form { with(#""minProperties":1"#) }
 
-    /// With more members of its schema.
+    /// Returns the form with more members in its schema.
     func with(_ members: String) -> Form {
         var form = self
         form.schema = "\(schema.dropLast()),\(members)}"
         return form
     }
 
-    /// Any of several types, told apart by what stands there.
+    /// Returns a form that accepts what any of several forms accepts. `choose` selects one of them by the value in the file.
     static func either(_ forms: [Form], by choose: @escaping @Sendable (Node, Reading) -> Form?) -> Form {
         Form("{\"anyOf\":\(JSONText.list(forms.map(\.schema)))}") { node, reading in choose(node, reading)?.read(node, reading) }
     }

@@ -1,4 +1,4 @@
-// The forms that the sections are made of.
+// The basic forms from which the forms of all sections are built.
 
 internal import Document
 internal import Events
@@ -64,14 +64,14 @@ enum Forms {
         }
     }
 
-    /// A size in bytes.
+    /// Returns the form of a size. Its value is in bytes.
     static func size(_ range: ClosedRange<Int>) -> Form<Int> { quantity(.size, range, SchemaParts.size) }
-    /// A time, from milliseconds.
+    /// Returns the form of a time. The range is in milliseconds.
     static func time(_ range: ClosedRange<Int>) -> Form<Duration> {
         quantity(.time, range, SchemaParts.time).then { value, _, _ in .milliseconds(value) }
     }
 
-    /// How many events in a time.
+    /// A number of events per unit of time.
     static let rate = quantity(.rate, 1 ... .max, SchemaParts.rate).then { events, _, _ in EventRate(perDay: events) }
 
     private static func quantity(_ quantity: Quantity, _ range: ClosedRange<Int>, _ schema: String) -> Form<Int> {
@@ -126,7 +126,8 @@ enum Forms {
         }
     }
 
-    /// A list of what `noun` says. `check` looks at the items together, each with its place, also when others are at fault.
+    /// Returns the form of a list of items; messages call them `noun`. `check` gets all valid items with their nodes, even if other items
+    /// are invalid.
     static func list<Item>(
         _ noun: String, of item: Form<Item>, least: Int = 1, most: Int = .max,
         check: @escaping @Sendable ([(value: Item, node: Node)], Reading) -> Void = { _, _ in }
@@ -145,7 +146,7 @@ enum Forms {
         }
     }
 
-    /// A list that holds nothing twice.
+    /// Returns the form of a list without duplicates.
     static func set<Item: Hashable & Sendable>(_ noun: String, of item: Form<Item>, least: Int = 1) -> Form<[Item]> {
         var form = list(noun, of: item, least: least) { items, reading in
             var seen: Set<Item> = []
@@ -157,7 +158,7 @@ enum Forms {
         return form
     }
 
-    /// An object whose keys are of the user's choosing.
+    /// Returns the form of an object whose keys the user chooses.
     static func table<Key: Hashable & Sendable, Item>(_ noun: String, by key: KeyForm<Key>, of item: Form<Item>, most: Int = .max) -> Form<
         [(key: Key, value: Item)]
     > {
@@ -185,9 +186,9 @@ enum Forms {
     }
 }
 
-/// What a key of a table must be.
+/// The form of the keys of a table.
 struct KeyForm<Key: Hashable & Sendable>: Sendable {
-    /// JSON Schema, as of a form.
+    /// The JSON Schema of a key.
     var schema: String
     var read: @Sendable (Node.Key, Node, Reading) -> Key?
 }
@@ -217,7 +218,7 @@ extension Forms {
 }
 
 extension Reading {
-    /// The range is that of what a fault suggests.
+    /// Reads a quantity. The range limits only what a fault suggests, not the value.
     func quantity(_ quantity: Quantity, _ node: Node, in range: ClosedRange<Int> = 1 ... .max) -> Int? {
         let must = "a \(quantity.name) such as \(quantity.examples)"
         switch node.value {

@@ -1,13 +1,13 @@
-// How much may wait for consent, and for how long: `consent.hold`.
+// The form of `consent.hold`: how many events may wait for consent, and for how long.
 
 internal import Document
 internal import Plans
 
 enum HoldForms {
-    /// Nobody could ever be asked for consent, and what is held would only wait for its end.
+    /// Reports a plan that holds events without a ledger. No consent could ever arrive, so every held event would expire.
     static func check(_ plan: ConsentPlan, _ node: Node, _ reading: Reading) {
         guard plan.isHolding, node["ledger"] == nil, let place = node["unknown"] else { return }
-        reading.fault(place, "holds events until their subjects consent, which a ledger must tell: expected 'ledger' beside it")
+        reading.fault(place, "holds events until their subjects consent, which only a ledger records, expected 'ledger' in 'consent'")
     }
 
     private static let year = 366 * 86_400_000
@@ -15,10 +15,10 @@ enum HoldForms {
     static let bounds = Form<HoldPlan>.object(
         HoldPlan(),
         [
-            Member("for", Forms.time(1...year), "How long an event waits, and is destroyed then; 24h when left out.", into: \.time),
+            Member("for", Forms.time(1...year), "How long an event waits before it is destroyed; 24h when left out.", into: \.time),
             Member("events", events, "The most events that wait; 100000 when left out.", into: \.total.events),
             Member("bytes", bytes, "The most bytes of events that wait; 100MB when left out.", into: \.total.bytes),
-            Member("subject", ofSubject, "The most of one subject.", into: \.subject),
+            Member("subject", ofSubject, "The most that waits of one subject.", into: \.subject),
         ])
 
     private static let ofSubject = Form<HoldPlan.Bounds>.object(

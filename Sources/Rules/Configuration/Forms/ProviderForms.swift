@@ -1,4 +1,4 @@
-// Providers: the module, how its lane delivers, and the module's own settings.
+// The form of the section `providers`: the module, how its lane delivers, its isolation, and the module's own settings.
 
 internal import Document
 internal import Plans
@@ -18,10 +18,10 @@ enum ProviderForms {
 
     private static let table = Forms.table("providers", by: Forms.anyKey, of: provider, most: RootForm.mostEntries)
 
-    /// The router's own keys of a provider; no module can have settings of these names.
+    /// The keys of a provider that belong to the router. No module can have settings with these names.
     static let ownKeys = ["plugin", "delivery", "isolate"]
 
-    /// true, false, or an object with what the process may use; false is nil.
+    /// True, false, or an object with the limits of the process. False is read as nil.
     static let isolation = Form<IsolationPlan?>(SchemaParts.anyOf([#"{"type":"boolean"}"#, isolationLimits.schema])) { node, reading in
         if case .bool(let isIsolated) = node.value { return .some(isIsolated ? IsolationPlan() : nil) }
         guard node.entries != nil else {
@@ -35,7 +35,9 @@ enum ProviderForms {
         IsolationPlan(),
         [
             Member("memory", Forms.size(64_000_000...1_000_000_000_000), "The most address space of the module's process.", into: \.memory),
-            Member("environment", variables, "Variables for the module's process, beside the few that it has anyway.", into: \.environment),
+            Member(
+                "environment", variables, "Variables for the module's process, in addition to the few that it always has.",
+                into: \.environment),
         ])
 
     private static let variables = Form<[IsolationPlan.Variable]>(variableTable.schema) { node, reading in
@@ -60,7 +62,7 @@ enum ProviderForms {
         return nil
     }
 
-    /// The module's settings stand among the keys; what they may be, only the module knows.
+    /// The module's settings are among the keys of the provider. Only the module's description says which settings are valid.
     private static let provider = Form<ProviderPlan>(SchemaParts.provider) { node, reading in
         guard let entries = node.entries else {
             reading.refuseType(node, "an object with 'plugin'")
@@ -107,9 +109,9 @@ enum ProviderForms {
             reading.unknown("module", plugin, among: reading.catalog.names, otherwise: "installed: \(installed(reading))")
         } catch {
             let shown = text.isTainted ? Reading.hidden(text) : Words.quoted(text.value)
-            // The fault names the module, which may have come from outside the file.
+            // The fault names the module. A name that came from outside the file must stay hidden.
             reading.fault(
-                plugin, text.isTainted ? "the module that is \(shown) cannot be used" : "the module \(shown) cannot be used: \(error)")
+                plugin, text.isTainted ? "the module named by \(shown) cannot be used" : "the module \(shown) cannot be used: \(error)")
         }
         return nil
     }

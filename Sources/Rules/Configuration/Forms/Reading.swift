@@ -1,4 +1,5 @@
-// One reading of one file: what it has found wrong so far, and the names that later parts refer to.
+// One reading of one file: the faults that were found so far, and the names that later sections refer to. Its messages never show a value
+// that came from outside the file.
 
 internal import Document
 internal import Plans
@@ -8,13 +9,13 @@ final class Reading {
     private let file: String
     let catalog: any ModuleCatalog
     private var found: [LocatedFault]
-    /// A file with more faults than a person can read is cut off there.
+    /// The most faults that are kept: nobody can read more.
     static let mostFaults = 1000
 
-    /// Names by their index in the plan, also of entries that are themselves at fault, so that one fault is told once.
+    /// The index of each name in the plan. Invalid entries have one too, so that a reference to them is not a second fault.
     var keys: [String: Int] = [:]
     var providers: [String: Int] = [:]
-    /// nil: there is no consent section.
+    /// The names of the consent section. It is nil if there is none.
     var consent: ConsentNames?
 
     private var descriptions: [String: Result<ModuleDescription?, ModuleFault>] = [:]
@@ -26,7 +27,7 @@ final class Reading {
         found = faults
     }
 
-    /// In the order of the text, each once.
+    /// The faults in the order of the text, each once.
     var faults: [LocatedFault] {
         let ordered = found.enumerated().sorted { ($0.element.offset, $0.offset) < ($1.element.offset, $1.offset) }.map(\.element)
         var faults: [LocatedFault] = []
@@ -34,13 +35,13 @@ final class Reading {
         return faults
     }
 
-    /// Asks the catalog for these modules at once, each of which is going to be asked for.
+    /// Asks the catalog for the descriptions of all these modules at once, before they are needed one by one.
     func prepareDescriptions(of modules: [String]) {
         let new = Set(modules).filter { descriptions[$0] == nil }
         if !new.isEmpty { descriptions.merge(catalog.descriptions(of: new.sorted())) { first, _ in first } }
     }
 
-    /// What the catalog says of a module, asked once.
+    /// Returns the catalog's description of the module, which is asked for only once.
     func description(of module: String) throws(ModuleFault) -> ModuleDescription? {
         prepareDescriptions(of: [module])
         return try descriptions[module]?.get() ?? nil
@@ -51,7 +52,7 @@ final class Reading {
         return ConfigurationPlace(file: file, line: line, column: column, path: node.trail.description)
     }
 
-    // MARK: - Telling
+    // MARK: - Reporting
 
     func fault(at offset: Int, _ message: String) {
         if found.count < Reading.mostFaults { found.append(LocatedFault(offset: offset, message: message)) }
@@ -66,13 +67,13 @@ final class Reading {
     func refuse(_ node: Node, _ must: String, hint: String = "") {
         if let text = node.text {
             if text.isBroken { return }
-            // A hint would tell something of a value that is not to be told.
+            // A hint would reveal something about a hidden value.
             if text.isTainted { return fault(at: node.offset, "\(subject(node)) must be \(must), \(Reading.hidden(text)) is not") }
         }
         fault(at: node.offset, "\(subject(node)) must be \(must), is \(Reading.shown(node))\(hint)")
     }
 
-    /// Another type was expected; the value does not matter.
+    /// Reports a value of the wrong type. If the value is hidden, the message shows only its type.
     func refuseType(_ node: Node, _ must: String) {
         if node.text?.isTainted == true { return fault(at: node.offset, "\(subject(node)) must be \(must), is a string") }
         refuse(node, must)
@@ -81,7 +82,7 @@ final class Reading {
     /// `unknown provider 'archiv', did you mean 'archive'?`
     func unknown(_ what: String, _ node: Node, among choices: [String], otherwise: String) {
         guard let text = node.text else { return }
-        if text.isTainted { return fault(node, "\(Reading.hidden(text)) is no \(what), \(otherwise)") }
+        if text.isTainted { return fault(node, "\(Reading.hidden(text)) is not a known \(what), \(otherwise)") }
         let hint = Words.nearest(text.value, among: choices).map { "did you mean \(Words.quoted($0))?" } ?? otherwise
         fault(node, "unknown \(what) \(Words.quoted(text.value)), \(hint)")
     }
@@ -99,30 +100,31 @@ final class Reading {
         }
     }
 
-    /// A string that is a name.
+    /// Returns the string as messages show a name.
     static func named(_ node: Node) -> String {
         guard let text = node.text else { return shown(node) }
         return text.isTainted ? hidden(text) : Words.quoted(text.value)
     }
 
-    /// A value that came from outside the file, by the words of the file.
+    /// Returns the words for a value that came from outside the file: its placeholder, as the file writes it.
     static func hidden(_ text: Node.Text) -> String {
         let isAlone = text.written.hasPrefix("${") && text.written.utf8.firstIndex(of: UInt8(ascii: "}")) == text.written.utf8.indices.last
         return "the value of " + (isAlone ? text.written : JSONText.quoted(Words.shortened(text.written, 60)))
     }
 }
 
-/// What the consent section offers to the rest of the file.
+/// The names of the consent section, for the sections that refer to them.
 struct ConsentNames {
     var levels: [String] = []
     var purposes: [String] = []
-    /// Those that came from outside the file, which no message may offer.
+    /// The names that came from outside the file. No message may suggest them.
     var hidden: Set<String> = []
     var shownLevels: [String] { levels.filter { !hidden.contains($0) } }
     var shownPurposes: [String] { purposes.filter { !hidden.contains($0) } }
     var expectedPurposes: String { purposes.isEmpty ? "the levels name none" : "expected \(offer(shownPurposes))" }
     func offer(_ names: [String]) -> String { names.isEmpty ? "one that 'levels' names" : Words.either(names) }
-    /// It has a `default` (right or wrong), and what that says when it is right.
+    /// True if the section has a `default`, valid or not.
     var hasDefault = false
+    /// The demand of `default`. It is nil if there is none, or if it is invalid.
     var fallback: ConsentDemand?
 }

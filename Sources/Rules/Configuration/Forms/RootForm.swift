@@ -1,26 +1,28 @@
-// The file as a whole: the sections that are not consent, providers or routes.
+// The form of routes.json as a whole. It lists all sections and reads the small ones itself; each larger section has a file of its own.
 
 internal import Document
 internal import Events
 internal import Plans
 
 enum RootForm {
-    /// Indices of providers and routes are kept in 16 bits.
+    /// The most providers, and the most routes: their indices are kept in 16 bits.
     static let mostEntries = 65_000
 
-    /// In the order in which they refer to each other, not in that of the file.
+    /// The sections are read in this order, whatever their order in the file: each comes after those that it refers to.
     static let root = Form<Plan>.object(
         Plan(),
         [
             Member("version", version, "The version of this format: 1."),
-            Member("keys", keys, "Named secrets for hashing, each at least 16 bytes.", into: \.keys),
-            Member("limits", limits, "Bounds on what is read.", into: \.limits),
-            Member("message_id", messageID, "What becomes of the messageId of events.", into: \.messageID),
+            Member("keys", keys, "Named secrets for hashing and encryption, each at least 16 bytes.", into: \.keys),
+            Member("limits", limits, "Limits on input and on the use of disk.", into: \.limits),
+            Member("message_id", messageID, "How the messageId of events is added and used.", into: \.messageID),
             Member("state", state, "How events are kept in the state folder.", into: \.state),
-            Member("shutdown", shutdown, "What happens when the router is told to end.", into: \.shutdown),
-            Member("admin", admin, "An address for health, metrics and status, besides the control socket.", into: \.admin),
+            Member("shutdown", shutdown, "What happens when the router is told to stop.", into: \.shutdown),
+            Member("admin", admin, "An address for health, metrics and status, in addition to the control socket.", into: \.admin),
             Member("sources", SourceForms.sources, "Where events come from; standard input when left out.", into: \.namedSources),
-            Member("consent", ConsentForms.section, "What routes may take of whom. Without it the gate is off.", into: \.consent),
+            Member(
+                "consent", ConsentForms.section, "The consent that routes demand of subjects. Without it no consent is checked.",
+                into: \.consent),
             Member("providers", ProviderForms.providers, required: true, "Where events go, by name.", into: \.providers),
             Member("emit", EmitForms.emits, "Rules that make a second event from one.", into: \.emits),
             Member("routes", RouteForms.routes, required: true, "What each provider gets. Every route sees every event.", into: \.routes),
@@ -39,7 +41,7 @@ enum RootForm {
         return nil
     }
 
-    /// Bytes are counted: a key of fewer characters may do, unless all of them are ASCII.
+    /// A key needs 16 bytes, but a schema counts characters. A key with other characters than ASCII may have fewer than 16 of them.
     private static let keySchema = SchemaParts.orPlaceholder(
         SchemaParts.anyOf([#"{"type":"string","minLength":16}"#, #"{"type":"string","minLength":4,"pattern":"[^\\u0000-\\u007f]"}"#]))
 
@@ -53,7 +55,7 @@ enum RootForm {
         reading.keys = Dictionary(entries.enumerated().map { ($1.key.name, $0) }) { first, _ in first }
         return entries.compactMap { entry in
             guard let name = Forms.anyKey.read(entry.key, node, reading) else { return nil }
-            // A key is secret however it is written: no message shows it.
+            // A key is secret even if it is written in the file. No message shows it.
             guard let text = entry.node.text else {
                 reading.fault(at: entry.node.offset, "\(entry.node.trail) must be a string, is \(entry.node.kind)")
                 return nil
@@ -75,7 +77,9 @@ enum RootForm {
             Member("line", Forms.size(1...1_000_000_000), "The longest line that is read; a longer one is skipped.", into: \.line),
             Member("depth", Forms.integer(1...Scanner.deepest), "How deep objects and lists may nest.", into: \.depth),
             Member("disk", Forms.size(1...(1 << 50)), "The most bytes of events on disk, of all providers together.", into: \.disk),
-            Member("disk_free", Forms.size(0...(1 << 50)), "How much of that disk stays free; 100MB when left out.", into: \.diskFree),
+            Member(
+                "disk_free", Forms.size(0...(1 << 50)), "How much of the disk of the state folder stays free; 100MB when left out.",
+                into: \.diskFree),
         ])
 
     private static let state = Form<StatePlan>.object(
@@ -86,15 +90,16 @@ enum RootForm {
         ShutdownPlan(),
         [
             Member(
-                "deadline", Forms.time(0...(366 * 86_400_000)), "How long it may go on delivering after SIGTERM; 10s when left out.",
+                "deadline", Forms.time(0...(366 * 86_400_000)),
+                "How long the router may continue to deliver after SIGTERM; 10s when left out.",
                 into: \.deadline)
         ])
 
     private static let admin = Form<AdminPlan>.object(
         AdminPlan(),
         [
-            Member("listen", SourceForms.listen, "The address, as 127.0.0.1:9464, which it is when left out.", into: \.listen),
-            Member("open", Forms.boolean, "Whether others on the network may look.", into: \.isOpen),
+            Member("listen", SourceForms.listen, "The address; 127.0.0.1:9464 when left out.", into: \.listen),
+            Member("open", Forms.boolean, "Whether others on the network may read it.", into: \.isOpen),
         ]
     ).then { plan, node, reading in
         guard let place = node["listen"] else { return plan }
@@ -111,14 +116,15 @@ enum RootForm {
     private static let messageID = Form<MessageIDPlan>.object(
         MessageIDPlan(),
         [
-            Member("add", Forms.boolean, "Whether events without one get one.", into: \.add),
-            Member("deduplicate", deduplication, "An event whose messageId came before is let go, and counted.", into: \.deduplicate),
+            Member("add", Forms.boolean, "Whether events without a messageId get one.", into: \.add),
+            Member("deduplicate", deduplication, "An event whose messageId came before is dropped and counted.", into: \.deduplicate),
         ])
 
     private static let deduplication = Form<MessageIDPlan.Deduplication>.object(
         MessageIDPlan.Deduplication(),
         [
             Member("for", Forms.time(1...(366 * 86_400_000)), "How long an id is remembered; 10m when left out.", into: \.window),
-            Member("most", Forms.integer(1...100_000_000), "How many are, 32 bytes each; 1000000 when left out.", into: \.most),
+            Member(
+                "most", Forms.integer(1...100_000_000), "How many ids are remembered, 32 bytes each; 1000000 when left out.", into: \.most),
         ])
 }

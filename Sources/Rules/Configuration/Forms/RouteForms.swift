@@ -1,4 +1,4 @@
-// Routes: what each wants, demands, samples, changes, and where it sends.
+// The form of the section `routes`: the filter, consent, sample, session, retention, transform and providers of each route.
 
 internal import Document
 internal import Events
@@ -17,12 +17,12 @@ enum RouteForms {
     private struct Draft: Sendable {
         var name: String?
         var route = RoutePlan(name: "")
-        /// What it takes is chosen, rightly or not.
+        /// True if the route has a filter, valid or not.
         var isChoosing = false
         var takesEverything: Bool { !isChoosing && !route.takesRest }
     }
 
-    /// What a route without a name is called.
+    /// Returns the name of a route that has none in the file.
     private static func ordinal(_ index: Int) -> String { "routes[\(index)]" }
 
     private static func checkTogether(_ drafts: [(value: Draft, node: Node)], _ reading: Reading) {
@@ -30,11 +30,11 @@ enum RouteForms {
         refuseRestOfNothing(drafts, reading)
     }
 
-    /// A route that takes what is left, where nothing can be left, is never what was meant.
+    /// Refuses `else` on the first route, and on a route behind one that takes every event. Such a route is a mistake.
     private static func refuseRestOfNothing(_ drafts: [(value: Draft, node: Node)], _ reading: Reading) {
         for (index, (draft, node)) in drafts.enumerated() where draft.route.takesRest {
             guard let place = node["else"] else { continue }
-            if index == 0 { reading.fault(place, "no route stands before it, expected those that take first") }
+            if index == 0 { reading.fault(place, "there is no route before it, expected routes that take events first") }
             if let other = drafts[..<index].first(where: { $0.value.takesEverything }) {
                 reading.fault(place, "nothing is left for it, since \(other.node.trail) takes every event")
             }
@@ -46,26 +46,26 @@ enum RouteForms {
         for (index, (draft, _)) in drafts.enumerated() where draft.name == nil { seen.insert(ordinal(index)) }
         for (draft, node) in drafts {
             guard let name = draft.name, !seen.insert(name).inserted, let place = node["name"] else { continue }
-            reading.fault(place, "\(Reading.named(place)) is the name of another route, expected one of its own")
+            reading.fault(place, "\(Reading.named(place)) is the name of another route, expected a different name")
         }
     }
 
     private static let route = Form<Draft>.object(
         Draft(),
         [
-            Member("name", Forms.name, "What accounts and messages call it.", into: \.name),
+            Member("name", Forms.name, "The name of the route in accounts and messages.", into: \.name),
             Member("events", globs, "Globs on the event's name; every event when left out.", into: \.route.events),
             Member("match", match, "Members and the values that they must equal; a list means any of them.", into: \.route.match),
-            Member("not", not, "What keeps an event out: globs on its name, members and values.", into: \.route.not),
-            Member("where", ExpressionForms.condition, "An expression in CEL that must hold of the event.", into: \.route.condition),
-            Member("else", Forms.boolean, "Whether it takes only what no route before it took.", into: \.route.takesRest),
+            Member("not", not, "What excludes an event: globs on its name, members and values.", into: \.route.not),
+            Member("where", ExpressionForms.condition, "An expression in CEL that must be true for the event.", into: \.route.condition),
+            Member("else", Forms.boolean, "Whether it takes only events that no earlier route took.", into: \.route.takesRest),
             Member("consent", consent, "The level, or the level and purposes, that the route demands.", into: \.route.consent),
             Member("sample", SampleForms.sample, "The share of events that passes.", into: \.route.sample),
-            Member("session", SessionForm.session, "Writes an id of the subject's session on the event.", into: \.route.session),
+            Member("session", SessionForm.session, "Writes the id of the subject's session into the event.", into: \.route.session),
             Member(
                 "retention", DeliveryForm.retention, "How old its events may get while they wait or are dead letters.",
                 into: \.route.retention),
-            Member("transform", Transforms.steps, "Changes to the route's copy of the event, in turn.", into: \.route.transforms),
+            Member("transform", Transforms.steps, "Changes to the route's copy of the event, in this order.", into: \.route.transforms),
             Member("to", destinations, required: true, "The providers that get the event.", into: \.route.providers),
         ]
     ).then { draft, node, reading -> Draft? in
@@ -99,8 +99,8 @@ enum RouteForms {
     private static let exclusion = Form<ExclusionPlan>.object(
         ExclusionPlan(),
         [
-            Member("events", globs, "Globs on the event's name; one that matches keeps it out.", into: \.events),
-            Member("match", match, "Members and values; one member that equals one of its values keeps it out.", into: \.match),
+            Member("events", globs, "Globs on the event's name; one match excludes the event.", into: \.events),
+            Member("match", match, "Members and values; one member that equals one of its values excludes the event.", into: \.match),
         ]
     ).then { exclusion, node, reading -> ExclusionPlan? in
         if node.entries?.isEmpty ?? false { reading.fault(node, "must not be empty, expected events, match, or both") }
@@ -149,7 +149,7 @@ enum RouteForms {
         guard let text = Forms.string.read(node, reading) else { return nil }
         if let index = reading.providers[text.value] { return index }
         let names = reading.providers.keys.sorted()
-        // No providers at all is a fault of its own.
+        // A file without providers is already reported.
         guard !names.isEmpty else { return nil }
         reading.unknown("provider", node, among: names, otherwise: "expected \(Words.either(names))")
         return nil

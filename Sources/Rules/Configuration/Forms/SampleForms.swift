@@ -1,4 +1,4 @@
-// A route's sample: which share of its events passes, and how many in a time at most.
+// The form of a route's `sample`: which share of its events passes, and the most events that pass per unit of time.
 
 internal import Document
 internal import Events
@@ -10,12 +10,15 @@ enum SampleForms {
         Draft(),
         [
             Member("rate", rate, "From 0 (none) to 1 (all).", into: \.rate),
-            Member("rates", rates, "Other rates, by globs on the event's name; the first that matches counts.", into: \.sample.rates),
-            Member("target", Forms.rate, "How many are to pass in a time; the rate follows the traffic.", into: \.sample.target),
-            Member("by", Forms.path, "The member whose value decides, so that a user is in or out as a whole.", into: \.sample.by),
-            Member("keep", keep, "Which events are always in: globs on their names, or an expression.", into: \.kept),
-            Member("limit", limit, "How many pass in a time at most, whoever they are.", into: \.sample.limit),
-            Member("annotate", annotate, "Writes the rate on the event: true, as sampleRate; or the path of a member.", into: \.annotation),
+            Member("rates", rates, "Other rates, by globs on the event's name; the first match decides.", into: \.sample.rates),
+            Member(
+                "target", Forms.rate, "How many events should pass per unit of time; the rate follows the traffic.", into: \.sample.target),
+            Member("by", Forms.path, "The member whose value decides, so that all events of a user pass or none.", into: \.sample.by),
+            Member("keep", keep, "Events that always pass: globs on their names, or an expression.", into: \.kept),
+            Member("limit", limit, "The most events that pass per unit of time, of all users together.", into: \.sample.limit),
+            Member(
+                "annotate", annotate, "Writes the rate into the event: true for the member sampleRate, or the path of another.",
+                into: \.annotation),
         ]
     ).with(oneWay).then { draft, node, reading -> SamplePlan? in
         check(node, reading)
@@ -38,7 +41,7 @@ enum SampleForms {
 
     private static let ways = ["rate", "rates", "target", "limit"]
 
-    /// What `check` refuses, for editors.
+    /// The part of the schema that refuses what `check` refuses.
     private static let oneWay =
         #""anyOf":"# + JSONText.list(ways.map { #"{"required":["\#($0)"]}"# })
         + #","not":{"required":["target"],"anyOf":[{"required":["rate"]},{"required":["rates"]}]}"#
@@ -46,12 +49,12 @@ enum SampleForms {
 
     private static func check(_ node: Node, _ reading: Reading) {
         let present = ways.filter { node[$0] != nil }
-        if present.isEmpty { reading.fault(node, "lacks 'rate', expected it, or rates, target or limit") }
+        if present.isEmpty { reading.fault(node, "lacks 'rate', expected rate, rates, target or limit") }
         if node["target"] != nil, let other = present.first(where: { $0 == "rate" || $0 == "rates" }) {
-            reading.fault(node, "holds \(other) and target, expected one of them, since a target makes the rate")
+            reading.fault(node, "holds \(other) and target, expected one of them, since a target sets the rate")
         }
         if let by = node["by"], present == ["limit"] {
-            reading.fault(by, "a limit does not ask for it, expected it beside rate, rates or target")
+            reading.fault(by, "a limit does not use it, expected it together with rate, rates or target")
         }
     }
 
@@ -67,8 +70,8 @@ enum SampleForms {
     private static let limitWithBurst = Form<LimitDraft>.object(
         LimitDraft(),
         [
-            Member("rate", Forms.rate, required: true, "How many pass in a time.", into: \.rate),
-            Member("burst", Forms.integer(1...LimitPlan.mostBurst), "How many pass at once after a pause.", into: \.burst),
+            Member("rate", Forms.rate, required: true, "How many events pass per unit of time.", into: \.rate),
+            Member("burst", Forms.integer(1...LimitPlan.mostBurst), "How many events pass at once after a pause.", into: \.burst),
         ]
     ).then { draft, _, _ in draft.rate.map { LimitPlan($0, burst: draft.burst) } }
 
@@ -92,7 +95,7 @@ enum SampleForms {
         Kept(),
         [
             Member("events", RouteForms.globs, "Globs on the event's name.", into: \.events),
-            Member("where", ExpressionForms.condition, "An expression in CEL that holds of the event.", into: \.condition),
+            Member("where", ExpressionForms.condition, "An expression in CEL that is true for the event.", into: \.condition),
         ]
     ).then { kept, node, reading -> Kept? in
         if node.entries?.isEmpty ?? false { reading.fault(node, "must not be empty, expected events, where, or both") }
@@ -114,7 +117,7 @@ enum SampleForms {
     // MARK: - Annotation
 
     struct Annotation: Sendable {
-        /// nil: the rate is not written.
+        /// The member that gets the rate. It is nil if the rate is not written.
         var path: Path?
     }
 

@@ -1,15 +1,16 @@
-// The parts of the JSON Schema that many forms share, each by its name under $defs. A schema judges what the file writes, before
-// placeholders are resolved: so it refuses nothing that a placeholder may yet make right.
+// The parts of the JSON Schema that many forms share, each with its name under $defs. A schema checks the file before placeholders are
+// resolved. Therefore it never refuses a text that a placeholder may make valid.
 
 internal import Document
+internal import Plans
 
 enum SchemaParts {
-    /// A string, and any value, whose placeholders are well written.
+    /// A string, and any value, in which all placeholders are well formed.
     static let text = ref("text")
     static let value = ref("value")
     /// A text that holds a placeholder.
     static let placeholder = ref("placeholder")
-    /// Names: as a string, and as the key of an object, where nothing is resolved.
+    /// A name: as a string, and as the key of an object, where no placeholder is resolved.
     static let name = ref("name")
     static let key = ref("key")
     static let path = ref("path")
@@ -25,7 +26,7 @@ enum SchemaParts {
     static func ref(_ name: String) -> String { "{\"$ref\":\"#/$defs/\(name)\"}" }
 
     static func anyOf(_ schemas: [String]) -> String { "{\"anyOf\":\(JSONText.list(schemas))}" }
-    /// What a string must be, unless a placeholder makes it.
+    /// Returns the schema of a string that matches `schema` or holds a placeholder.
     static func orPlaceholder(_ schema: String) -> String { text.dropLast() + ",\"anyOf\":\(JSONText.list([schema, placeholder]))}" }
 
     static func pattern(_ pattern: String) -> String { "{\"type\":\"string\",\"pattern\":\(JSONText.quoted(pattern))}" }
@@ -59,7 +60,7 @@ enum SchemaParts {
         pattern(#"^[0-9]+(\.[0-9]+)?(\#(quantity.units.map(\.name).joined(separator: "|")))$"#)
     }
 
-    /// What `Path(parsing:)` reads.
+    /// The pattern of the texts that `Path(parsing:)` accepts.
     private static let pathPattern: String = {
         let plain = #"[^\u0000-\u001f\u007f.\[\]"'\\]+"#
         let escape = #"\\(?:["'\\`?/abfnrtv]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})"#

@@ -1,4 +1,4 @@
-// A route's sessions: an id for each subject that changes after an idle time.
+// The form of a route's `session`: an id for each subject, which changes after an idle time.
 
 internal import Events
 internal import Plans
@@ -8,7 +8,8 @@ enum SessionForm {
         Draft(),
         [
             Member("by", Forms.path, required: true, "The member whose value is the subject.", into: \.by),
-            Member("idle", Forms.time(1000 ... .max), "After so long without an event another session begins.", into: \.idle),
+            Member(
+                "idle", Forms.time(1000 ... .max), "A new session begins after this time without an event of the subject.", into: \.idle),
             Member("as", Forms.path, "Where the id is written.", into: \.place),
             Member("most", Forms.integer(1...10_000_000), "How many subjects are remembered.", into: \.most),
         ]

@@ -1,10 +1,11 @@
-// Sources: where events come from, each by its plugin: standard input, an HTTP listener with its address, keys and limits, or files.
+// The form of the section `sources`: standard input, HTTP listeners with their address, keys and limits, and files. It also checks that
+// the routes and the ledger that sources refer to are there.
 
 internal import Document
 internal import Plans
 
 enum SourceForms {
-    /// The dialects that a source takes, and a key can be scoped to.
+    /// The dialects that a source accepts. A source and a key can be limited to some of them.
     static let dialects = ["native", "segment", "otlp"]
 
     static let sources = Forms.table("sources", by: Forms.anyKey, of: source).then { table, node, reading -> [SourcePlan]? in
@@ -19,11 +20,11 @@ enum SourceForms {
                 guard let first = plans[..<index].first(where: \.isInput) else { continue }
                 reading.fault(
                     entry.node, at: entry.key.range.lowerBound,
-                    "standard input is read already by \(Words.quoted(first.name)), expected one such source")
+                    "standard input is already read by \(Words.quoted(first.name)), expected one such source")
             } else if let http = plan.http, let first = plans[..<index].first(where: { $0.http?.listen == http.listen }),
                 let place = entry.node["listen"]
             {
-                reading.fault(place, "\(Reading.named(place)) is listened at already by \(Words.quoted(first.name))")
+                reading.fault(place, "\(Reading.named(place)) is already the address of \(Words.quoted(first.name))")
             }
         }
         return plans
@@ -65,10 +66,11 @@ enum SourceForms {
         SourcePlan(name: "", plugin: Kind.stdin.rawValue),
         [
             Member("plugin", Forms.choice(Standard.self), required: true, "Standard input."),
-            Member("consent", right, "What its events may do to the ledger: \"write\", or refuse only.", into: \.consent),
+            Member(
+                "consent", right, "What its events may do to the ledger: \"write\"; only refuse consent when left out.", into: \.consent),
         ])
 
-    /// Of a source or a key; without it events may refuse, and no more.
+    /// The right of a source or a key to write the ledger. Without it, events can only refuse consent.
     static let right = Forms.choice(ConsentRight.self)
 
     // MARK: - HTTP
@@ -76,21 +78,22 @@ enum SourceForms {
     static let http = Form<HTTPSourcePlan>.object(
         HTTPSourcePlan(),
         [
-            Member("plugin", Forms.choice(HTTP.self), required: true, "A listener that takes events over HTTP."),
-            Member("listen", listen, "The address, as 127.0.0.1:8088, unix:/PATH, systemd or systemd:NAME.", into: \.listen),
+            Member("plugin", Forms.choice(HTTP.self), required: true, "A listener that accepts events over HTTP."),
+            Member("listen", listen, "The address, such as 127.0.0.1:8088, unix:/PATH, systemd or systemd:NAME.", into: \.listen),
             Member("mode", mode, "The permissions of a Unix socket; 0600 when left out.", into: \.mode),
-            Member("owner", Forms.name, "Whose a Unix socket is: USER, USER:GROUP or :GROUP.", into: \.owner),
-            Member("tls", tls, "Files in PEM; with them the listener speaks TLS, 1.2 at least.", into: \.tls),
-            Member("keys", keys, "Who may send, by name; without it anyone who can connect.", into: \.keys),
+            Member("owner", Forms.name, "The owner of a Unix socket: USER, USER:GROUP or :GROUP.", into: \.owner),
+            Member("tls", tls, "Files in PEM; with them the listener uses TLS 1.2 or later.", into: \.tls),
+            Member("keys", keys, "The keys of those who may send, by name; without keys anyone who can connect.", into: \.keys),
             Member("open", Forms.boolean, "Whether anyone on the network may send without a key.", into: \.isOpen),
-            Member("origins", Forms.set("origins", of: origin), "The web pages that may send; * is every page.", into: \.origins),
-            Member("dialects", Forms.set("dialects", of: dialect), "The dialects that it takes; all when left out.", into: \.dialects),
-            Member("consent", right, "What its events may do to the ledger, whatever key they come with.", into: \.consent),
+            Member(
+                "origins", Forms.set("origins", of: origin), "The web pages that may send, by origin; * means every page.", into: \.origins),
+            Member("dialects", Forms.set("dialects", of: dialect), "The dialects that it accepts; all when left out.", into: \.dialects),
+            Member("consent", right, "What its events may do to the ledger, whatever key they come with: \"write\".", into: \.consent),
             Member("ip", Forms.boolean, "Whether events get the client's address as context.ip.", into: \.addsIP),
             Member(
-                "received_at", Forms.boolean, "Whether native events without receivedAt get it, as all others do.",
+                "received_at", Forms.boolean, "Whether native events without receivedAt get it, as events of other dialects do.",
                 into: \.addsReceivedAt),
-            Member("limits", limits, "The most that a client may ask for.", into: \.limits),
+            Member("limits", limits, "Limits on what a client may send, and on how long it may take.", into: \.limits),
         ]
     ).then { plan, node, reading in
         if let listen = node["listen"], !plan.listen.isLocal, plan.keys.isEmpty, node["keys"] == nil, !plan.isOpen, plan.tls?.clients == nil
@@ -99,12 +102,12 @@ enum SourceForms {
                 listen, "\(Reading.named(listen)) can be reached over the network, expected 'keys', 'tls.clients' or \"open\": true")
         }
         if let open = node["open"], plan.isOpen, node["keys"] != nil {
-            reading.fault(open, "with 'keys' nobody may send without one, expected only one of the two")
+            reading.fault(open, "with 'keys' every client needs a key, expected only one of the two")
         }
         for name in ["mode", "owner"] {
             guard let place = node[name] else { continue }
             if case .unix = plan.listen { continue }
-            reading.fault(place, "only a Unix socket has it, expected \"listen\": \"unix:/PATH\"")
+            reading.fault(place, "applies only to a Unix socket, expected \"listen\": \"unix:/PATH\"")
         }
         return plan
     }
@@ -140,9 +143,11 @@ enum SourceForms {
     private static let tls = Form<HTTPSourcePlan.TLS>.object(
         HTTPSourcePlan.TLS(),
         [
-            Member("certificate", file, required: true, "The certificate, and those between it and its authority.", into: \.certificate),
-            Member("key", file, required: true, "Its key, which no other user may read.", into: \.key),
-            Member("clients", file, "The authorities that must vouch for clients.", into: \.clients),
+            Member(
+                "certificate", file, required: true, "The certificate, with the intermediate certificates up to its authority.",
+                into: \.certificate),
+            Member("key", file, required: true, "The private key of the certificate, which no other user may read.", into: \.key),
+            Member("clients", file, "The authorities that must have signed the certificates of clients.", into: \.clients),
         ]
     ).then { tls, _, _ -> HTTPSourcePlan.TLS? in tls }
 
@@ -183,13 +188,13 @@ enum SourceForms {
     private static let key = Form<KeyDraft>.object(
         KeyDraft(),
         [
-            Member("secret", secrets, required: true, "The key, or two while one takes over from the other.", into: \.secrets),
-            Member("dialects", Forms.set("dialects", of: dialect), "The dialects it is good for; all when left out.", into: \.dialects),
+            Member("secret", secrets, required: true, "The key, or two while a new one replaces an old one.", into: \.secrets),
+            Member("dialects", Forms.set("dialects", of: dialect), "The dialects it may send; all when left out.", into: \.dialects),
             Member("routes", Forms.set("routes", of: Forms.name), "The routes its events may take; all when left out.", into: \.routes),
-            Member("consent", right, "What its events may do to the ledger; what the source's may when left out.", into: \.consent),
+            Member("consent", right, "What its events may do to the ledger; the same as the source's when left out.", into: \.consent),
         ])
 
-    /// The routes that keys name are there. Asked when the routes are known.
+    /// Reports every route that a key names and the file does not have. It runs after the routes are read.
     static func checkRoutes(_ plan: Plan, _ node: Node, _ reading: Reading) {
         let names = plan.routes.map(\.name)
         guard !names.isEmpty else { return }
@@ -204,7 +209,7 @@ enum SourceForms {
         }
     }
 
-    /// Who may write has something to write to.
+    /// Reports every right to write the ledger, if the file has no ledger.
     static func checkLedger(_ plan: Plan, _ node: Node, _ reading: Reading) {
         guard plan.consent?.ledger == nil, node["consent"]?["ledger"] == nil else { return }
         for source in node["sources"]?.entries ?? [] {
@@ -230,7 +235,7 @@ enum SourceForms {
         return items.compactMap { secret($0, reading) }
     }
 
-    /// It never shows, not even when it is written where it should not be.
+    /// Reads the secret of a key. No message shows it, even if it is written in the file, which is a fault.
     private static func secret(_ node: Node, _ reading: Reading) -> [UInt8]? {
         guard let text = node.text else {
             reading.fault(at: node.offset, "\(node.trail) must be ${env:NAME} or ${file:PATH}, is \(node.kind)")
@@ -239,7 +244,8 @@ enum SourceForms {
         if text.isBroken { return nil }
         guard text.isTainted else {
             reading.fault(
-                at: node.offset, "\(node.trail) must come from ${env:NAME} or ${file:PATH}: a key in this file would be read with it")
+                at: node.offset, "\(node.trail) must come from ${env:NAME} or ${file:PATH}: everyone who reads this file could read the key"
+            )
             return nil
         }
         let bytes = Array(text.value.utf8)
@@ -258,28 +264,31 @@ enum SourceForms {
     private static let limits = Form<HTTPLimits>.object(
         HTTPLimits(),
         [
-            Member("body", Forms.size(1...gigabyte), "Of a body as it comes; 20MB when left out.", into: \.body),
-            Member("decoded", Forms.size(1...gigabyte), "Of a body when its codings are undone; 20MB.", into: \.decoded),
-            Member("ratio", Forms.integer(1...1_000_000), "How many times as long it may become by that; 200.", into: \.ratio),
-            Member("codings", Forms.integer(0...8), "How many codings may lie over each other; 2.", into: \.codings),
-            Member("head", Forms.size(1024...1_000_000), "Of all headers and the request line; 32768B.", into: \.head),
-            Member("headers", Forms.integer(1...10_000), "How many headers; 100.", into: \.headers),
-            Member("url", Forms.size(16...1_000_000), "Of the URL; 8192B.", into: \.url),
-            Member("events", Forms.integer(1...10_000_000), "How many events in a request; 10000.", into: \.events),
-            Member("connections", Forms.integer(1...1_000_000), "How many connections; 10000.", into: \.connections),
-            Member("by_address", Forms.integer(1...1_000_000), "How many of one address; as many as in all.", into: \.connectionsByAddress),
-            Member("memory", Forms.size(1...(1 << 40)), "Of all bodies that are held at once; 256MB.", into: \.memory),
-            Member("head_time", Forms.time(1...hour), "Until the head of the first request is whole; 10s.", into: \.headTime),
-            Member("idle", Forms.time(1...(24 * hour)), "Until that of the next one is; 75s.", into: \.idle),
-            Member("pause", Forms.time(1...hour), "Between two pieces of a body; 10s.", into: \.pause),
-            Member("request", Forms.time(1...(24 * hour)), "Of a whole body; 120s.", into: \.request),
-            Member("rate", Forms.size(0...gigabyte), "The least of a body in a second, from its fifth on; 1KB.", into: \.rate),
-            Member("reply", Forms.time(1...hour), "Until a client has read its reply; 30s.", into: \.reply),
+            Member("body", Forms.size(1...gigabyte), "The most bytes of a body as it arrives; 20MB when left out.", into: \.body),
+            Member("decoded", Forms.size(1...gigabyte), "The most bytes of a body when it is decoded; 20MB.", into: \.decoded),
+            Member(
+                "ratio", Forms.integer(1...1_000_000), "How many times longer a body may become when it is decoded; 200.", into: \.ratio),
+            Member("codings", Forms.integer(0...8), "The most codings of one body; 2.", into: \.codings),
+            Member("head", Forms.size(1024...1_000_000), "The most bytes of the request line and all headers; 32768B.", into: \.head),
+            Member("headers", Forms.integer(1...10_000), "The most headers of a request; 100.", into: \.headers),
+            Member("url", Forms.size(16...1_000_000), "The most bytes of the URL; 8192B.", into: \.url),
+            Member("events", Forms.integer(1...10_000_000), "The most events in a request; 10000.", into: \.events),
+            Member("connections", Forms.integer(1...1_000_000), "The most connections; 10000.", into: \.connections),
+            Member(
+                "by_address", Forms.integer(1...1_000_000), "The most connections from one address; as many as in total.",
+                into: \.connectionsByAddress),
+            Member("memory", Forms.size(1...(1 << 40)), "The most memory of all bodies that are held at once; 256MB.", into: \.memory),
+            Member("head_time", Forms.time(1...hour), "The time until the head of the first request is complete; 10s.", into: \.headTime),
+            Member("idle", Forms.time(1...(24 * hour)), "The time until the head of the next request is complete; 75s.", into: \.idle),
+            Member("pause", Forms.time(1...hour), "The longest pause between two pieces of a body; 10s.", into: \.pause),
+            Member("request", Forms.time(1...(24 * hour)), "The longest time for a whole body; 120s.", into: \.request),
+            Member("rate", Forms.size(0...gigabyte), "The least bytes of a body per second, after five seconds; 1KB.", into: \.rate),
+            Member("reply", Forms.time(1...hour), "The longest time until a client has read its reply; 30s.", into: \.reply),
         ]
     ).then { limits, node, reading in
         let largest = max(limits.body, limits.decoded)
         if limits.memory / 5 < largest, let place = node["memory"] ?? node["body"] ?? node["decoded"] {
-            // As it comes, decoded, and as lines, each in a buffer that grows by doubling.
+            // A body is held as it arrives, decoded, and as lines. Each is in a buffer that grows by doubling.
             reading.fault(place, "the memory of all bodies must be at least 5 times the largest body, is less")
         }
         return limits

@@ -1,4 +1,4 @@
-// The steps of a transform that work on the text of strings: `scrub` and `mask`.
+// The forms of the operations of a transform that change the text of strings: `scrub` and `mask`.
 
 internal import Document
 internal import Events
@@ -8,10 +8,10 @@ internal import Redaction
 enum TextForms {
     private static let places = Forms.set("paths", of: place)
 
-    /// Receivers know a repeated event by its id, and two that become the same would be one event.
+    /// Refuses the messageId. Receivers recognize a repeated event by its id; if two ids became equal, one event would be lost.
     private static let place = Forms.path.then { path, node, reading -> Path? in
         guard path == Path(keys: ["messageId"]) else { return path }
-        reading.fault(node, "the event's own messageId is never changed here, expected another path, or a drop of messageId")
+        reading.fault(node, "the event's own messageId cannot be changed here, expected another path, or a drop of messageId")
         return nil
     }
 
@@ -41,7 +41,7 @@ enum TextForms {
     private static let texts = Form<[String]>.object(
         Scrub.defaultTexts,
         Sensitive.allCases.map { kind in
-            Member(kind.name, text, "What takes the place of this; by default '[\(kind.name)]'.", into: \.[Int(kind.rawValue)])
+            Member(kind.name, text, "The text that replaces this kind; by default '[\(kind.name)]'.", into: \.[Int(kind.rawValue)])
         }, called: "kind")
 
     static let scrub = Form<ScrubSettings>.object(
@@ -49,12 +49,12 @@ enum TextForms {
         [
             Member("find", Forms.set("kinds", of: kind), "What to look for; by default all kinds.", into: \.kinds),
             Member("in", places, "Where to look; by default in the whole event, keys included.", into: \.paths),
-            Member("action", Forms.choice(Scrub.Action.self), "What becomes of a find; by default 'replace'.", into: \.action),
-            Member("with", texts, "By kind, the text that takes the place of a find.", into: \.texts),
+            Member("action", Forms.choice(Scrub.Action.self), "What happens to a find; by default 'replace'.", into: \.action),
+            Member("with", texts, "The text that replaces a find, by kind.", into: \.texts),
         ]
     ).then { settings, node, reading -> TransformPlan? in
         if settings.action != .replace, let with = node["with"] {
-            reading.fault(with, "serves only to replace, and the action is \(settings.action.rawValue)")
+            reading.fault(with, "is used only with the action replace, but the action is \(settings.action.rawValue)")
         }
         let kinds = settings.kinds.reduce(SensitiveSet()) { $0.union(SensitiveSet($1)) }
         return .step(.scrub(Scrub(kinds: kinds, action: settings.action, texts: settings.texts), in: settings.paths))
@@ -74,7 +74,7 @@ enum TextForms {
         MaskSettings(),
         [
             Member("pattern", pattern, required: true, "A regular expression (RE2).", into: \.pattern),
-            Member("with", text, required: true, "What takes the place of each match.", into: \.text),
+            Member("with", text, required: true, "The text that replaces each match.", into: \.text),
             Member("in", places, "Where to look; by default in every string of the event.", into: \.paths),
         ]
     ).then { settings, node, reading -> TransformPlan? in
@@ -83,7 +83,7 @@ enum TextForms {
             return .step(.mask(try Mask(pattern: pattern, with: text), in: settings.paths))
         } catch {
             guard let child = node[error.part == .pattern ? "pattern" : "with"] else { return nil }
-            // The message quotes what came from outside the file.
+            // The message quotes the text, which must stay hidden if it came from outside the file.
             if child.text?.isTainted == true {
                 reading.refuse(child, error.part == .pattern ? "a regular expression (RE2)" : "a text for that pattern")
             } else {

@@ -1,5 +1,5 @@
-// The steps of a route's transform: one operation an object. Those that see the event as the ones before have left it are in
-// `StepForms`.
+// The form of a route's `transform`: a list of objects with one operation each. `drop`, `set` and `hash` are here; the other operations
+// are in `StepForms` and `TextForms`.
 
 internal import Document
 internal import Events
@@ -8,7 +8,7 @@ internal import Plans
 enum Transforms {
     static let steps = Forms.list("operations", of: step, least: 0, check: refuseHashingTwice)
 
-    /// A hash of a hash agrees with no other route's hash of the same member.
+    /// Refuses a second hash of a member. A hash of a hash would differ from every other route's hash of that member.
     private static func refuseHashingTwice(_ steps: [(value: TransformPlan, node: Node)], _ reading: Reading) {
         var hashed: Set<Path> = []
         for (_, step) in steps {
@@ -34,7 +34,8 @@ enum Transforms {
         let known = entries.filter { names.contains($0.key.name) }
         if entries.isEmpty { reading.fault(node, "must not be empty, expected one of \(Words.either(names))") }
         if known.count > 1 {
-            reading.fault(node, "holds \(Words.all(known.map(\.key.name))), expected one operation an object, since their order counts")
+            reading.fault(
+                node, "holds \(Words.all(known.map(\.key.name))), expected one operation in each object, since their order matters")
         }
         let plans = known.map { entry in operations.first { $0.name == entry.key.name }!.form.read(entry.node, reading) }
         return plans.first ?? nil
@@ -61,7 +62,7 @@ enum Transforms {
         var digits: Int?
     }
 
-    /// The name of a key of `keys`, as its index there.
+    /// Returns the form for the name of a key of `keys`. Its value is the index of the key; messages call the key `what`.
     static func key(_ what: String) -> Form<Int> {
         Form<Int>(SchemaParts.text) { node, reading in
             guard let text = Forms.string.read(node, reading) else { return nil }
@@ -69,7 +70,7 @@ enum Transforms {
             let names = reading.keys.keys.sorted()
             reading.unknown(
                 what, node, among: names,
-                otherwise: names.isEmpty ? "expected a name of 'keys', which has none" : "expected \(Words.either(names))")
+                otherwise: names.isEmpty ? "expected a name from 'keys', which is empty" : "expected \(Words.either(names))")
             return nil
         }
     }
@@ -79,8 +80,10 @@ enum Transforms {
         [
             Member("fields", Forms.list("paths", of: Forms.path), required: true, "The members to hash.", into: \.fields),
             Member("key", key("hashing key"), required: true, "The name of a key of 'keys'.", into: \.key),
-            Member("name", Forms.boolean, "Whether the key's name stands before the digits, so that it can be replaced.", into: \.isNamed),
-            Member("length", Forms.integer(8...64), "How many hex digits stay; 64 when left out.", into: \.digits),
+            Member(
+                "name", Forms.boolean, "Whether the key's name is written before the digits, so that the key can be replaced.",
+                into: \.isNamed),
+            Member("length", Forms.integer(8...64), "How many hex digits are kept; 64 when left out.", into: \.digits),
         ]
     ).then { hash, _, reading -> TransformPlan in
         guard hash.isNamed || hash.digits != nil else { return .hash(hash.fields, key: hash.key) }

@@ -1,5 +1,6 @@
-// What holds of subjects of whom nothing is known: one policy for all; or by a member of the event, whose path is `by`; or for where the
-// router runs, which `for` says, as a value of the environment. That one is settled while the file is read.
+// The form of `consent.unknown`: the policy for unknown subjects. It is one policy for all events, or a policy for each
+// value of a member of the event, whose path is `by`. With `for`, a value from the environment says where the router runs and selects one
+// of these; that choice is made while the file is read.
 
 internal import Document
 internal import Events
@@ -7,7 +8,7 @@ internal import Plans
 
 enum UnknownForms {
     struct Rule: Sendable {
-        /// Of events that `by` says nothing of.
+        /// The policy for events that `by` does not decide.
         var otherwise = ConsentPlan.Unknown.deny
         var by: UnknownByPlan?
     }
@@ -17,7 +18,7 @@ enum UnknownForms {
     ) { node, reading in
         let places = ["by", "for"].filter { node[$0] != nil }
         if places.count == 2 {
-            reading.fault(node, "holds by and for, expected one of them; what 'is' says for a value can hold the other")
+            reading.fault(node, "holds by and for, expected one of them; a value under 'is' can hold the other")
             return nil
         }
         return (places == ["for"] ? byPlace : memberOrPolicy).read(node, reading)
@@ -71,7 +72,7 @@ enum UnknownForms {
         return policy.read(node, reading).map { Rule(otherwise: $0) }
     }
 
-    // MARK: - For where the router runs
+    // MARK: - By where the router runs
 
     private struct ByPlace: Sendable {
         var place: String?
@@ -91,7 +92,7 @@ enum UnknownForms {
         [
             Member(
                 "for", Forms.string.then { text, _, _ in text.value }, required: true,
-                "What decides for all events: a value from outside, such as ${env:APP_ENV}.", into: \.place),
+                "The value that decides for all events, from outside the file, such as ${env:APP_ENV}.", into: \.place),
             Member("is", rules, required: true, "The policy for each value of it.", into: \.cases),
             Member("else", memberOrPolicy, required: true, "The policy for any other value.", into: \.otherwise),
         ])

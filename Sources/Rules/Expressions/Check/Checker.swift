@@ -1,16 +1,16 @@
-// Gives every name its meaning and every node its type, as far as one is known, and says what cannot work before it runs.
-// What an event holds is not known before, so it is dyn, which fits everywhere.
+// Resolves every name and infers the type of every node, as far as it is known. Throws a fault for an expression that can never work.
+// The types of an event's members are not known in advance. They are dyn, which fits everywhere.
 
 struct Checker {
     private let environment: Environment
     private var types = Substitution()
     private var scope: [(name: String, type: Type)] = []
-    /// How many variables of macros are alive at once at most.
+    /// The greatest number of macro variables that are in scope at the same time.
     private(set) var mostLocals = 0
 
     init(_ environment: Environment) { self.environment = environment }
 
-    /// The type of the whole.
+    /// Checks the tree and returns the type of the whole expression.
     mutating func check(_ node: Node) throws(ExpressionFault) -> Type {
         let type = try infer(node)
         finish(node)
@@ -23,7 +23,7 @@ struct Checker {
         return type
     }
 
-    /// Types that stayed unknown are dyn.
+    /// Sets the types that are still unknown to dyn.
     private func finish(_ node: Node) {
         node.type = types.resolve(node.type, isFinal: true)
         for child in node.children { finish(child) }
@@ -92,7 +92,7 @@ struct Checker {
 
     // MARK: Names
 
-    /// nil: not a name, or the member of what is one.
+    /// Returns the meaning of a node and its type. It is nil if the node is not a name, or selects a member of a named value.
     private func meaning(of node: Node) throws(ExpressionFault) -> (Meaning, Type)? {
         guard let (root, keys, isRooted) = path(node) else { return nil }
         if !isRooted, let local = scope.lastIndex(where: { $0.name == root }) {
@@ -109,7 +109,7 @@ struct Checker {
                 if Environment.typeNames[name] != nil { return (.typeName(name), .type(.dyn)) }
             default: break
             }
-            // `type` is a member of nearly every event, so it is never the type of types.
+            // `type` is a member of nearly every event, so the name never means the type of types.
             let isType = keys.isEmpty && root != "type" && Environment.typeNames[root] != nil
             return (.member([root] + keys, orType: isType ? root : nil), .dyn)
         }
@@ -124,7 +124,7 @@ struct Checker {
         return (.unknown(name), .dyn)
     }
 
-    /// The names that a chain of selections is made of: those in brackets count for events alone.
+    /// Returns the names in a chain of selections. It is nil for any other node. Names in brackets count only in an expression on events.
     private func path(_ node: Node) -> (root: String, keys: [String], isRooted: Bool)? {
         switch node.kind {
         case .name(let name, let isRooted): return (name, [], isRooted)
@@ -152,7 +152,7 @@ struct Checker {
         case .opaque where !environment.isEvent: return .dyn
         default:
             guard environment.isChecked else { return .dyn }
-            throw ExpressionFault("a member '\(name)' is asked of a value of type \(type); only maps have members", at: node.place)
+            throw ExpressionFault("a value of type \(type) has no member '\(name)'; only maps have members", at: node.place)
         }
     }
 
@@ -188,7 +188,7 @@ struct Checker {
         default:
             guard !environment.isChecked else {
                 throw ExpressionFault(
-                    "\(macro.kind.rawValue) goes through a list or a map, found \(range)", at: macro.range.range.lowerBound)
+                    "\(macro.kind.rawValue) needs a list or a map, found \(range)", at: macro.range.range.lowerBound)
             }
             element = .dyn
         }
@@ -199,7 +199,7 @@ struct Checker {
             let type = types.resolve(try infer(condition))
             if environment.isChecked, !types.unify(.bool, type) {
                 throw ExpressionFault(
-                    "\(macro.kind.rawValue) asks a question of each element: expected bool, found \(type)", at: condition.range.lowerBound)
+                    "\(macro.kind.rawValue) needs a condition for elements: expected bool, found \(type)", at: condition.range.lowerBound)
             }
         }
         switch macro.kind {
@@ -232,7 +232,7 @@ struct Checker {
             }
             return .bool
         case .in where environment.isChecked:
-            // Lists and maps of events hold anything.
+            // Numbers of different types can be equal, so the types of the value and the elements may differ.
             if case .list(let element) = given[1], given[0].isNumber && element.isNumber { return .bool }
         default: break
         }
@@ -244,7 +244,7 @@ struct Checker {
         throw ExpressionFault("\(kind == .negate ? "-" : kind.rawValue) does not take \(list)\(hint(kind, given))", at: node.place)
     }
 
-    /// What an event brings may be any number, so the result may be too.
+    /// Returns the type of arithmetic with a value of the event. That value can be any type of number, so a number as result is dyn.
     private mutating func arithmetic(_ node: Node, _ kind: Operator, _ given: [Type]) throws(ExpressionFault) -> Type {
         guard let result = resolve(kind.overloads, given) ?? (given.contains { $0.isNumber } ? .dyn : nil) else {
             throw ExpressionFault("\(kind.rawValue) does not take \(given[0]) and \(given[1])", at: node.place)
@@ -253,7 +253,7 @@ struct Checker {
     }
 
     private func isComparable(_ a: Type, _ b: Type) -> Bool {
-        // A number is compared with any other; null with anything, which says whether it is null.
+        // A number can be compared with any other number, and null with any value.
         if case .type = a, case .type = b { return true }
         return a.isNumber && b.isNumber || a == .null || b == .null
     }
@@ -271,7 +271,7 @@ struct Checker {
     }
 
     private func hint(_ kind: Operator, _ given: [Type]) -> String {
-        if kind == .in { return "; 'in' asks a list or a map" }
+        if kind == .in { return "; 'in' needs a list or a map" }
         guard given.count == 2 else { return "" }
         if given[0].isNumber && given[1].isNumber { return "; convert one with int(), uint() or double()" }
         return given.contains(.string) ? "; " + way(given[0], given[1]) : ""
@@ -282,7 +282,7 @@ struct Checker {
     ) throws(ExpressionFault) -> Type {
         var isMember = target != nil
         var called = name
-        // `strings.quote(s)`: the name of the extension, not a value.
+        // In `strings.quote(s)`, `strings` is the name of the extension and not a value.
         if let target, case .name("strings", _) = target.kind, name == "quote" {
             isMember = false
             called = "quote"
@@ -322,7 +322,7 @@ struct Checker {
 
     private func list(_ types: [Type]) -> String { types.map(\.description).joined(separator: ", ") }
 
-    /// The result of the overloads that take these types, dyn when they differ; nil when none does.
+    /// Returns the result type of the overloads that take these types. It is dyn if the results differ, and nil if no overload takes them.
     private mutating func resolve(_ overloads: [Function.Overload], _ given: [Type]) -> Type? {
         var result: Type?
         for overload in overloads where overload.parameters.count == given.count {
@@ -370,7 +370,8 @@ extension Node {
     }
 }
 
-/// The word that was probably meant: at most two slips away, and fewer than half of its letters.
+/// Returns the candidate that was probably meant. It needs at most two edits, and fewer edits than half of its letters. It is nil if there
+/// is none.
 func nearestWord(to word: String, among candidates: [String]) -> String? {
     candidates.map { ($0, slips(word, $0)) }.filter { $0.1 <= 2 && $0.1 * 2 < $0.0.utf8.count }.min { $0.1 < $1.1 }?.0
 }

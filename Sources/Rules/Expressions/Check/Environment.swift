@@ -1,14 +1,14 @@
-// What the names of an expression can mean: the members of an event, or variables that the caller declares.
+// The environment defines what the names in an expression mean: members of an event, or variables that the caller declares.
 
 public struct Environment: Sendable {
     public enum Variables: Sendable {
-        /// Every name is a top-level member; `this` is the event, `now` and `source` are the router's.
+        /// Every name is a top-level member of the event. `this` is the event, and the router sets `now` and `source`.
         case event
-        /// These alone; a name may hold dots.
+        /// Only these names are variables. A name may contain dots.
         case declared([String: Type])
     }
 
-    /// A function of the caller's, for the checker alone.
+    /// A function that the caller declares. Only the checker uses it.
     public struct Declaration: Sendable {
         public var parameters: [Type]
         public var result: Type
@@ -19,10 +19,10 @@ public struct Environment: Sendable {
     }
 
     public var variables: Variables
-    /// The namespace in which declared names are looked for first.
+    /// The namespace in which declared names are looked up first.
     public var container: String
     public var functions: [String: [Declaration]]
-    /// Without, types that do not fit are errors when it runs, and names that nothing declares too.
+    /// If it is false, types that do not fit and undeclared names are errors of the evaluation and not of the compilation.
     public var isChecked: Bool
 
     public init(
@@ -38,7 +38,7 @@ public struct Environment: Sendable {
 
     var isEvent: Bool { if case .event = variables { true } else { false } }
 
-    /// What a name may be called in full, the innermost namespace first.
+    /// Returns the full names that a name can mean, the innermost namespace first.
     func candidates(_ name: String, isRooted: Bool) -> [String] {
         if isRooted || container.isEmpty { return [name] }
         var parts = container.split(separator: ".")[...]
@@ -57,15 +57,16 @@ public struct Environment: Sendable {
     ]
 }
 
-/// Where a name leads.
+/// The meaning of a name.
 enum Meaning {
-    /// The variable of a macro, counted from the outermost.
+    /// The variable of a macro. The outermost macro has the index 0.
     case local(Int)
-    /// The member of the event with this path; empty: the whole event. Where the event lacks it, the type of that name.
+    /// The member of the event with this path. An empty path is the whole event. If the event lacks the member, the name means the type
+    /// `orType`.
     case member([String], orType: String?)
     case declared(String)
     case typeName(String)
     case now, source
-    /// Nothing; an error when it is asked for.
+    /// The name has no meaning. To evaluate it is an error.
     case unknown(String)
 }

@@ -1,15 +1,15 @@
-// The types that the checker knows, and which values of one can stand where another is asked for.
+// The types that the checker knows, and the rules for which type is accepted in place of another.
 
 public indirect enum Type: Hashable, Sendable {
     case dyn, null, bool, int, uint, double, string, bytes, timestamp, duration, ip, version
     case list(Type)
     case map(Type, Type)
     case type(Type)
-    /// A type of the caller's own, which only its own functions know.
+    /// A type that the caller declares. Only functions of the caller take it.
     case opaque(String, [Type])
     /// A type that is not known yet.
     case variable(Int)
-    /// In the declaration of a function: any type, the same at each mention.
+    /// A type parameter in the declaration of a function: any type, but the same wherever the parameter occurs.
     case parameter(String)
 
     var isNumber: Bool { self == .int || self == .uint || self == .double }
@@ -66,7 +66,7 @@ extension Type: CustomStringConvertible {
     }
 }
 
-/// What is known of the types that were not.
+/// The known types of the type variables.
 struct Substitution {
     private var known: [Int: Type] = [:]
     private var next = 0
@@ -76,7 +76,7 @@ struct Substitution {
         return .variable(next)
     }
 
-    /// The type with what is known put in; what stays unknown is dyn when `isFinal`.
+    /// Returns the type with its known variables replaced. If `isFinal` is true, the unknown ones become dyn.
     func resolve(_ type: Type, isFinal: Bool = false) -> Type {
         if case .variable(let id) = type {
             if let value = known[id] { return resolve(value, isFinal: isFinal) }
@@ -85,7 +85,7 @@ struct Substitution {
         return type.mapped { resolve($0, isFinal: isFinal) }
     }
 
-    /// Whether a value of one can stand where the other is asked for; if so, what that tells of unknown types is kept.
+    /// Returns true if a value of one type is accepted where the other is expected. Then it keeps what this implies for the variables.
     mutating func unify(_ a: Type, _ b: Type) -> Bool {
         var attempt = self
         guard attempt.assign(a, b) else { return false }
@@ -150,7 +150,7 @@ struct Substitution {
         return zip(a.parts, b.parts).allSatisfy(isLessSpecific)
     }
 
-    /// The type of a list whose elements have both types.
+    /// Returns the element type of a list that has elements of both types.
     mutating func join(_ a: Type?, _ b: Type) -> Type {
         guard let a else { return b }
         return unify(a, b) ? Substitution.moreGeneral(a, b) : .dyn

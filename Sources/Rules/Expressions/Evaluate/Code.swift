@@ -1,12 +1,12 @@
-// An expression made ready to run: names resolved, constants computed, patterns compiled.
+// An expression that is ready to run: its names are resolved, and its constants and constant patterns are computed.
 
 final class Code: @unchecked Sendable {
     enum Kind: BitwiseCopyable {
         case constant
-        /// `index`: into the paths.
+        /// `index` is the index of the path.
         case member, testMember
         case local, declared, now, source, unknown
-        /// Of the value of the first child, the key in `key`.
+        /// Looks up `key` in the value of the first child.
         case select, test
         case index
         case and, or, not, conditional, negate
@@ -15,7 +15,7 @@ final class Code: @unchecked Sendable {
         case contains
         case arithmetic(Operator)
         case list, map
-        /// The range, then the condition; of map also the transform, last.
+        /// The children are the range, the condition if there is one, and for map the transform.
         case macro(Node.Macro.Kind)
         case call(Function)
         case unknownCall
@@ -28,11 +28,11 @@ final class Code: @unchecked Sendable {
     var constant = Value.null
     var index = 0
     var key: [UInt8] = []
-    /// Of arithmetic: whether an operand comes from the event, so that an int that meets a double becomes one.
+    /// For arithmetic: true if an operand comes from the event. Then an int is converted to a double if the other operand is a double.
     var promotes = false
-    /// Of map: whether it has a condition too.
+    /// For a macro: true if it has a condition. Only map can lack one.
     var hasCondition = false
-    /// Of a name that is a type's where the event has no such member.
+    /// For a member: the type that the name means if the event lacks the member.
     var typeName: String?
     var declaredName = ""
     var pattern: CompiledPattern?

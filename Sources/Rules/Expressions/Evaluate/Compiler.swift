@@ -1,5 +1,5 @@
-// Turns a checked tree into code. Collects the members that it names, computes what is constant, and says which constant
-// arguments can never be right.
+// Compiles a checked tree into code. It collects the paths of the members that the tree names, computes constant parts, and refuses
+// constant arguments that are never valid.
 
 internal import Events
 
@@ -108,11 +108,11 @@ struct Compiler {
         }
     }
 
-    /// Whether a number in it may be the event's own: what a conversion or a size gives is not.
+    /// Returns true if a number in the node can come from the event. The result of a function does not, except the result of dyn().
     private func comesFromEvent(_ node: Node) -> Bool {
         switch node.meaning {
         case .member?: return true
-        // The variable of a macro inside: what it goes through is looked at anyway.
+        // A variable with a higher index belongs to a macro inside the node. The range of that macro is searched anyway.
         case .local(let index)?: return index < eventLocals.count && eventLocals[index]
         case .some: return false
         case nil: break
@@ -163,8 +163,8 @@ struct Compiler {
         return code
     }
 
-    /// A constant in place of what is always the same. What always fails stays, since it may never be reached; but a text
-    /// in the expression that is no time, address or version is a slip.
+    /// Returns a constant instead of code that always has the same value. Code that always fails stays, since it may never run. But a
+    /// constant text that is not a valid time, duration, zone, address, network or version is a mistake, and a fault.
     private func folded(_ code: Code, _ node: Node) throws(ExpressionFault) -> Code {
         switch code.kind {
         case .constant, .member, .testMember, .local, .declared, .now, .source, .unknown, .macro, .unknownCall: return code

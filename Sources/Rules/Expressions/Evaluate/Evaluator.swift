@@ -1,9 +1,9 @@
-// Expressions run on scanned events. The set is linked once to the paths that the scanner locates and shared by all threads;
-// an evaluator is one thread's.
+// Runs expressions on scanned events. A set of expressions is linked once to the paths that the scanner locates, and all threads share
+// it. An evaluator belongs to one thread.
 
 public import Events
 
-/// Expressions, linked to where a scanner notes the members that they name.
+/// Expressions that are linked to the slots in which a scanner notes the members that they name.
 public final class ExpressionSet: @unchecked Sendable {
     public let expressions: [Expression]
     fileprivate let linked: UnsafeMutableBufferPointer<Linked>
@@ -17,7 +17,7 @@ public final class ExpressionSet: @unchecked Sendable {
         var parents: UnsafeMutablePointer<Int>
     }
 
-    /// `paths` must hold all paths of each.
+    /// `paths` must hold all paths of every expression.
     public init(_ expressions: [Expression], paths: PathTrie) {
         self.expressions = expressions
         var linked: [Linked] = []
@@ -49,11 +49,11 @@ public final class ExpressionSet: @unchecked Sendable {
     }
 }
 
-/// What stands around an event: what an expression may ask besides it.
+/// The values besides the event that an expression can use.
 public struct EvaluationContext: Sendable {
-    /// `now`: in nanoseconds since 1970.
+    /// The value of `now`, in nanoseconds since 1970.
     public var now: Int64
-    /// `source`: an index into the names that the evaluator was made with.
+    /// The value of `source`, as an index into the names that the evaluator was made with.
     public var source: Int
 
     public init(now: Int64, source: Int = 0) {
@@ -73,7 +73,7 @@ public struct Evaluator: ~Copyable {
         machine = Machine(limits: ExpressionLimits())
     }
 
-    /// Whether the condition with this index holds for the event.
+    /// Decides whether the condition with this index holds for the event.
     @inline(__always)
     public mutating func decide(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> Truth {
         let linked = set.linked[index]
@@ -134,7 +134,7 @@ public struct Evaluator: ~Copyable {
         machine.source = sources.indices.contains(around.source) ? sources[around.source] : nil
     }
 
-    /// The value of the expression with this index; it may point into the event.
+    /// Returns the value of the expression with this index. The value can point into the event.
     public mutating func value(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> Result<Value, EvaluationFault> {
         prepare(index, event, around)
         let expression = set.expressions[index]
@@ -145,7 +145,7 @@ public struct Evaluator: ~Copyable {
         }
     }
 
-    /// Appends the value as JSON to the buffer; false, with nothing appended, when there is none.
+    /// Appends the value as JSON to the buffer. Returns false and appends nothing if the value cannot be computed or written.
     public mutating func write(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext, to buffer: inout ByteBuffer) -> Bool {
         prepare(index, event, around)
         let before = buffer.count
@@ -156,7 +156,7 @@ public struct Evaluator: ~Copyable {
         return false
     }
 
-    /// Why there is nothing to write; nil: there is.
+    /// Returns why the value cannot be computed or written. It is nil if it can be.
     public mutating func fault(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> EvaluationFault? {
         switch value(index, event, around) {
         case .failure(let fault): return fault
@@ -167,7 +167,7 @@ public struct Evaluator: ~Copyable {
         }
     }
 
-    /// Of a condition: the part that decided, and what became of it. Of `a && b` that is the side that is false.
+    /// Returns the part of a condition that decided, and its result. If `a && b` is false, that is the side that is false.
     public mutating func decision(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> Decision {
         prepare(index, event, around)
         let expression = set.expressions[index]
@@ -194,7 +194,7 @@ public struct Evaluator: ~Copyable {
         }
     }
 
-    /// The operand whose answer was decisive; nil when all were, or there is none.
+    /// Returns the operand that decided. It is nil if all operands decided together, or if there are none.
     private mutating func deciding(_ code: Code, _ truth: Truth) -> Code? {
         switch code.kind {
         case .not: return code.children[0]
@@ -208,13 +208,13 @@ public struct Evaluator: ~Copyable {
     }
 
     public struct Decision: Sendable {
-        /// Of the part, which under a `!` is not that of the whole.
+        /// The result of the part. Under a `!` it differs from the result of the whole condition.
         public var truth: Truth
-        /// As it is written.
+        /// The text of the part, as it is written.
         public var part: String
-        /// Why it errs.
+        /// The reason why the part failed. It is nil if the part did not fail.
         public var fault: EvaluationFault?
-        /// Whether the whole condition holds.
+        /// True if the whole condition holds.
         public var holds: Bool
     }
 }

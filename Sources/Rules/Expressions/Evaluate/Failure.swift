@@ -1,5 +1,5 @@
-// Why an evaluation gave no value, and which part of the expression it was. Plain values, so that an event that lacks a
-// member costs nothing; the words are made when someone asks.
+// A failure says why an evaluation gave no value, and which part of the expression failed. It is a plain value that needs no allocation,
+// since many events lack a member. The message is made only when it is needed.
 
 enum Problem: UInt8, Error {
     case missingMember, missingKey, noOverload, notBoolean, divisionByZero, overflow, range, index, text
@@ -18,15 +18,15 @@ enum Problem: UInt8, Error {
         case .range: "the value is beyond the range of this type"
         case .index: "the index is out of range"
         case .text: "this is not UTF-8 text"
-        case .timestamp: "this is no timestamp between the years 1 and 9999, such as \"2024-06-10T12:00:00Z\""
-        case .duration: "this is no duration of at most 292 years, such as \"1h30m\" or \"250ms\""
+        case .timestamp: "this is not a timestamp between the years 1 and 9999, such as \"2024-06-10T12:00:00Z\""
+        case .duration: "this is not a duration of at most 292 years, such as \"1h30m\" or \"250ms\""
         case .zone: "there is no such time zone; names are like \"Europe/Berlin\", offsets like \"+02:00\""
-        case .number: "this text is no number of this type"
+        case .number: "this text is not a number of this type"
         case .boolean: "this text is neither true nor false"
-        case .address: "this is no IP address"
-        case .network: "this is no network, such as \"10.0.0.0/8\""
-        case .version: "this is no version, such as \"1.2.3\""
-        case .pattern: "this is no regular expression that RE2 knows, or one too large"
+        case .address: "this is not an IP address"
+        case .network: "this is not a network, such as \"10.0.0.0/8\""
+        case .version: "this is not a version, such as \"1.2.3\""
+        case .pattern: "this is not a regular expression that RE2 accepts, or it is too large"
         case .patternLibrary: "matches needs libswitchyard-patterns.so beside the program, and libre2"
         case .format: "the format and its arguments do not fit"
         case .duplicateKey: "the key is there twice"
@@ -45,12 +45,12 @@ struct Failure: Error {
     var end: Int32
 }
 
-/// An expression gave no value for an event.
+/// An expression gave no value.
 public struct EvaluationFault: Error, Hashable, Sendable, CustomStringConvertible {
     public var message: String
-    /// The part of the expression that could not be evaluated, by its bytes.
+    /// The range of the part that could not be evaluated, in bytes of the expression.
     public var range: Range<Int>
-    /// That part as it is written.
+    /// The text of that part, as it is written.
     public var part: String
 
     init(_ failure: Failure, in text: String) {

@@ -1,18 +1,18 @@
-// A value as JSON: what the event holds byte for byte as it came; times, durations, addresses and versions as strings,
-// bytes in base64, and what JSON has no number for as "NaN" or "Infinity".
+// Writes a value as JSON. Lists and maps of the event are written byte for byte as they came. Times, durations, types, addresses and
+// versions become strings, and bytes become base64. Numbers that JSON cannot represent become "NaN", "Infinity" or "-Infinity".
 
 public import Events
 internal import Platform
 
 extension Value {
-    /// nil when values nest deeper than an evaluation may go.
+    /// The value as JSON. It is nil if values nest deeper than an evaluation may go.
     public var json: String? {
         var buffer = ByteBuffer()
         guard writeJSON(to: &buffer) else { return nil }
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    /// False, with part of it written, when values nest deeper than an evaluation may go.
+    /// Appends the value as JSON. Returns false if values nest deeper than an evaluation may go; then a part of the value is written.
     public func writeJSON(to buffer: inout ByteBuffer, depth: Int = 0) -> Bool {
         guard depth < Machine.deepest else { return false }
         switch self {

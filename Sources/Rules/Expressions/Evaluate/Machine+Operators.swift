@@ -1,10 +1,10 @@
-// Arithmetic, equality and what lists and maps hold.
+// Arithmetic, equality, and access to lists and maps.
 
 internal import Events
 internal import Glibc
 
 extension Machine {
-    /// How deep values are compared or written; an event's can nest deeper than a thread's stack.
+    /// The greatest depth to which values are compared or written. The values of an event can nest deeper than a stack allows.
     static let deepest = 200
 
     // MARK: Arithmetic
@@ -67,7 +67,7 @@ extension Machine {
         case .multiply: return a * b
         case .divide: return a / b
         default:
-            // Of whole numbers that the event wrote with a point, what is left is the same.
+            // The event can write a whole number with a point. Its remainder is the same as without the point.
             guard code.promotes, a == a.rounded(.towardZero), b == b.rounded(.towardZero) else { throw code.failure(.noOverload) }
             if b == 0 { throw code.failure(.divisionByZero) }
             return fmod(a, b)
@@ -146,7 +146,7 @@ extension Machine {
         }
     }
 
-    /// The value of a key in a map; nil when it has none.
+    /// Returns the value of a key in a map. It is nil if the map lacks the key.
     mutating func lookup(_ map: Value, _ key: [UInt8], _ code: Code) throws(Failure) -> Value? {
         switch map {
         case .map(.entries(let entries)):
@@ -174,7 +174,7 @@ extension Machine {
         return Text.withText(body) { $0?.elementsEqual(key) ?? false }
     }
 
-    /// By a key of any type: numbers that are equal are the same key.
+    /// Returns the value of a key of any type. Numbers that are equal are the same key.
     private mutating func find(_ map: Value, _ key: Value, _ code: Code) throws(Failure) -> Value? {
         if case .string(let text) = key { return try lookup(map, text.bytes, code) }
         guard case .map(.entries(let entries)) = map else { return nil }
@@ -250,7 +250,7 @@ extension Machine {
 }
 
 extension Value {
-    /// A number of any kind as a double.
+    /// The number as a double. It is nil if the value is not a number.
     var asDouble: Double? {
         switch self {
         case .int(let value): Double(value)

@@ -1,14 +1,16 @@
-// Runs code: one value from an event, or why there is none. It promises to end: every step, byte and level is counted.
+// Runs code on an event. The result is a value, or the reason why there is none. A run always ends, because steps, bytes and levels
+// are limited.
 
 internal import Events
 internal import Glibc
 
-/// What code runs with. One for each thread; a run leaves nothing behind but memory that the next one uses.
+/// The state with which code runs. Each thread has its own. After a run only memory and the last pattern remain, which the next run uses.
 struct Machine: ~Copyable {
-    /// The event, and by path where its members lie.
+    /// The event on which the code runs. It is nil if the code runs only on variables.
     var event: ScannedEvent?
+    /// The slot of each path.
     var slots: UnsafePointer<Int>?
-    /// By path, the slot of the object that holds the member.
+    /// The slot of the object that holds the member, for each path.
     var parents: UnsafePointer<Int>?
     var variables: [String: Value] = [:]
     var now: Int64 = 0
@@ -33,7 +35,7 @@ struct Machine: ~Copyable {
         if steps < 0 { throw code.failure(.steps) }
     }
 
-    /// Before something of that size is made.
+    /// Counts the bytes of a value before it is made.
     mutating func make(_ count: Int, _ code: Code) throws(Failure) {
         bytes -= count
         if bytes < 0 { throw code.failure(.size) }
@@ -128,7 +130,7 @@ struct Machine: ~Copyable {
 
     // MARK: Logic
 
-    /// `&&` and `||`: either side alone can decide, whatever becomes of the other.
+    /// Evaluates `&&` and `||`. Each side alone can decide, even if the other side fails, unless it reaches a limit.
     private mutating func joined(_ code: Code, deciding: Bool) throws(Failure) -> Bool {
         var failure: Failure?
         for child in code.children {
@@ -187,7 +189,7 @@ struct Machine: ~Copyable {
         }
     }
 
-    /// The next element, or of a map the next key.
+    /// Returns the next element of a list or the next key of a map. It is nil at the end.
     mutating func next(_ elements: inout Elements, _ code: Code) throws(Failure) -> Value? {
         try spend(1, code)
         switch elements.source {

@@ -1,47 +1,48 @@
-// Conditions of the usual kind, decided on the bytes of the event: a member compared with a constant, `has`, and what joins
-// them. Plain values in memory that never moves; nothing is built, and no reference is counted.
-// It promises the same answer as the code that it stands for; whatever it does not know is left to that code.
+// Decides the usual conditions on the bytes of the event: a comparison of a member with a constant, `has`, and their combinations by
+// `&&`, `||` and `!`. The nodes are plain values in memory that never moves. Therefore they make no values and count no references.
+// The answer is the same as that of the code that a node replaces, except that no steps are counted, so no limit stops it. A condition
+// that has no node of its own is left to its code.
 
 internal import Events
 
-/// What a condition comes to.
+/// The result of a condition.
 public enum Truth: UInt8, BitwiseCopyable, Sendable {
     case no, yes
-    /// It errs on this event.
+    /// The evaluation of the condition fails on this event.
     case error
 }
 
 struct Quick: BitwiseCopyable {
     enum Kind: UInt8, BitwiseCopyable {
         case constant, and, or, not
-        /// A member that is itself true or false.
+        /// The member itself is the condition: true or false.
         case flag
         case has
-        /// With a constant string.
+        /// Compares a member with a constant string.
         case equalText, startsWith, endsWith, holdsText, glob
-        /// One of several constant strings; each is a node behind this one.
+        /// The member is one of several constant strings. Each string is a node, from `left` up to `right`.
         case anyText
         case compareNumber
-        /// With true, false or null.
+        /// Compares a member with true, false or null.
         case equalWord
-        /// Left to the code with this index.
+        /// The code with the index `left` decides.
         case general
     }
 
     var kind: Kind
-    /// `!=` in place of `==`.
+    /// True for `!=`, and for the constant false.
     var isNegated = false
     var comparison = Operator.equal
     var slot = 0
     var parent = 0
-    /// Where its operands stand.
+    /// The indices of its operands.
     var left = 0
     var right = 0
     var text = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
     var number = JSONNumber.int(0)
 }
 
-/// Compiles what it can of a condition and keeps what it points to.
+/// Compiles as much of a condition as it can into nodes, and holds the strings to which they point.
 struct QuickCompiler {
     private(set) var nodes: [Quick] = []
     private(set) var general: [Code] = []
@@ -54,7 +55,7 @@ struct QuickCompiler {
         self.parents = parents
     }
 
-    /// The index of the node.
+    /// Adds the node of this code and returns its index.
     mutating func add(_ code: Code) -> Int {
         let node = translate(code) ?? leave(code)
         nodes.append(node)
@@ -156,7 +157,7 @@ struct QuickCompiler {
 }
 
 extension Operator {
-    /// The same with its sides exchanged.
+    /// The operator that means the same if the sides are exchanged.
     fileprivate var mirrored: Operator {
         switch self {
         case .less: .greater
@@ -169,7 +170,7 @@ extension Operator {
 }
 
 extension Quick {
-    /// Of the kinds that look at one member.
+    /// Decides a node of a kind that looks at one member.
     @inline(__always) static func look(_ node: UnsafePointer<Quick>, _ event: ScannedEvent) -> Truth {
         let slot = event.slots[node.pointee.slot]
         if node.pointee.kind == .has {
@@ -184,7 +185,7 @@ extension Quick {
         switch node.pointee.kind {
         case .compareNumber:
             guard first == UInt8(ascii: "-") || isDigit(first) else {
-                // Values of different types are not equal; but a string with a lone surrogate is no value.
+                // Values of different types are not equal. But a string with a lone surrogate is not a valid value.
                 guard node.pointee.comparison == .equal || node.pointee.comparison == .unequal, !isBroken(start, count) else {
                     return .error
                 }
@@ -234,7 +235,7 @@ extension Quick {
         return true
     }
 
-    /// A string that is no text, since it holds a lone surrogate.
+    /// Returns true if the value is a string with a lone surrogate, which is not valid text.
     @inline(never) private static func isBroken(_ start: Bytes, _ count: Int) -> Bool {
         guard start[0] == UInt8(ascii: "\"") else { return false }
         return Text.withText(UnsafeBufferPointer(start: start + 1, count: count - 2)) { $0 == nil }

@@ -1,18 +1,18 @@
-// Regular expressions by libre2, which never takes more than time in proportion to the text. The library is loaded when the
-// first one is compiled: a router that has none neither loads nor needs it.
+// Regular expressions by libre2, whose time to match is always proportional to the length of the text. The library is loaded when the
+// first pattern is compiled. A router without patterns neither loads nor needs it.
 
 public import Events
 internal import Glibc
 
 public struct PatternFault: Error {
     public var message: String
-    /// The library is not there.
+    /// True if the library cannot be used.
     public var isMissing = false
 }
 
-/// A pattern that matches anywhere in a text, as `matches` does. From any number of threads at once.
+/// A pattern that matches anywhere in a text, as `matches` does. Any number of threads can use it at the same time.
 public final class CompiledPattern: @unchecked Sendable {
-    /// The most spans that `find` fills: the match and nine groups.
+    /// The most spans that `find` fills: one for the match and nine for groups.
     public static let mostSpans = 10
 
     private let handle: UnsafeMutableRawPointer
@@ -37,18 +37,18 @@ public final class CompiledPattern: @unchecked Sendable {
         text.withUnsafeBytes { library.matches(handle, $0.baseAddress, $0.count) == 1 }
     }
 
-    /// How many groups it captures.
+    /// The number of groups that it captures.
     public var groups: Int { Int(library.groups(handle)) }
 
-    /// Whether it matches at or behind `from`; then `spans` holds where the leftmost match begins and ends, and then the same of
-    /// each group, `count` pairs in all, and -1 for a group that took no part.
+    /// Returns true if the pattern matches at or after `from`. Then `spans` holds `count` pairs of begin and end: first those of the
+    /// leftmost match, then those of its groups. They are -1 for a group that is not part of the match.
     public func find(_ text: Bytes, _ length: Int, from: Int, _ spans: UnsafeMutablePointer<Int>, _ count: Int) -> Bool {
         precondition(count <= CompiledPattern.mostSpans, "too many groups")
         return library.find(handle, text, length, from, spans, Int32(count)) == 1
     }
 }
 
-/// The functions of `libswitchyard-patterns.so`, which `Sources/System/CRE2` makes.
+/// The functions of `libswitchyard-patterns.so`, which is built from `Sources/System/CRE2`.
 private struct PatternLibrary {
     typealias Compile = @convention(c) (UnsafeRawPointer?, Int, UnsafeMutablePointer<CChar>?, Int) -> UnsafeMutableRawPointer?
     typealias Matches = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer?, Int) -> Int32
@@ -67,7 +67,7 @@ private struct PatternLibrary {
 
     static let name = "libswitchyard-patterns.so"
     static let shared: Result<PatternLibrary, PatternFault> = {
-        // Found where the executable finds its other libraries.
+        // The loader searches where it finds the other libraries of the executable.
         guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
             let why = dlerror().map { String(cString: $0) } ?? "unknown error"
             return .failure(

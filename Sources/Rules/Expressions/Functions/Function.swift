@@ -1,4 +1,4 @@
-// Every function that an expression can call, with its overloads: what the checker goes by and what `eval --help` lists.
+// Every function that an expression can call, and the overloads of functions and operators. The checker and the compiler use them.
 
 enum Function: String, CaseIterable, Sendable {
     case size, contains, startsWith, endsWith, matches
@@ -7,7 +7,7 @@ enum Function: String, CaseIterable, Sendable {
     case getFullYear, getMonth, getDate, getDayOfMonth, getDayOfWeek, getDayOfYear, getHours, getMinutes, getSeconds, getMilliseconds
     case glob, ip, isIP, version, isPrivate, isLoopback, isLinkLocal, inside, family
 
-    /// As it is called; `strings.quote` has a name of its own.
+    /// Returns the function with this name. It is nil if there is none. `strings.quote` has the name `quote`.
     static func named(_ name: String) -> Function? { Function(rawValue: name) }
 
     struct Overload: Sendable {
@@ -86,7 +86,7 @@ enum Function: String, CaseIterable, Sendable {
 }
 
 extension Operator {
-    /// The operands it takes, apart from those of `==`, `!=`, `&&`, `||` and `?:`, which the checker judges itself.
+    /// The types of operands that it takes. There are none for `==`, `!=`, `&&`, `||` and `?:`, which the checker checks itself.
     var overloads: [Function.Overload] { Operator.declared[self] ?? [] }
 
     private static let declared: [Operator: [Function.Overload]] = {

@@ -1,4 +1,5 @@
-// Conversions between the types, each of which either keeps the value or fails.
+// Conversions between the types, and the texts of scalars. A conversion fails if the target type cannot hold the value. int() and
+// uint() cut the fraction of a double, and double() rounds an integer that it cannot represent exactly.
 
 internal import Events
 
@@ -12,7 +13,7 @@ extension Machine {
             guard let result = Int64(exactly: number) else { throw code.failure(.range) }
             return .int(result)
         case (.int, .double(let number)):
-            // Both ends of the range are themselves not exact as doubles, so they are out.
+            // Both bounds are excluded. 2^63 is beyond the range, and the specification excludes -2^63 as well.
             guard number > -0x1p63, number < 0x1p63 else { throw code.failure(.range) }
             return .int(Int64(number))
         case (.int, .string(let text)):
@@ -70,7 +71,7 @@ extension Machine {
         return Double(text.string)
     }
 
-    /// A scalar as `string()` writes it.
+    /// Returns the text of a scalar as `string()` writes it. It is nil for bytes, lists and maps.
     static func text(_ value: Value) -> String? {
         switch value {
         case .bool(let value): value ? "true" : "false"
@@ -88,7 +89,7 @@ extension Machine {
         }
     }
 
-    /// The shortest text that reads back as the same double.
+    /// Returns the shortest text that reads back as the same double.
     static func text(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Infinity" : "Infinity" }

@@ -1,4 +1,4 @@
-// `format`: %s %d %f %e %x %X %o %b and %%, as the strings extension of CEL has them.
+// `format`: %s %d %f %e %x %X %o %b and %%, as the strings extension of CEL defines them.
 
 internal import Events
 internal import Glibc
@@ -77,7 +77,7 @@ extension Machine {
 
     private func formatted(_ number: Double, _ verb: UInt8, _ precision: Int) -> [UInt8] {
         guard number.isFinite else { return Array(Machine.text(number).utf8) }
-        // The largest double has 309 digits before its point.
+        // The largest double has 309 digits before its point, and the precision is at most 100.
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { room in
             let count = withVaList([Int32(precision), number]) {
                 vsnprintf(room.baseAddress, room.count, verb == UInt8(ascii: "f") ? "%.*f" : "%.*e", $0)

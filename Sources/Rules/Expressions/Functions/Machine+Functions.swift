@@ -1,4 +1,4 @@
-// Calls of functions: which one, by the types that the values turned out to have.
+// Calls functions. The types of the actual values decide which overload runs.
 
 internal import Events
 
@@ -27,7 +27,7 @@ extension Machine {
         case .glob:
             let pattern = try text(try value(code.children[1]), code)
             let name = try text(first, code)
-            // What a pattern of many stars costs at worst.
+            // A pattern with many stars can cost this much in the worst case.
             try spend((name.bytes.count * pattern.bytes.count) >> 6, code)
             return .bool(
                 name.bytes.withUnsafeBufferPointer { name in
@@ -79,7 +79,7 @@ extension Machine {
         if let pattern = code.pattern { return pattern.matches(text.bytes) }
         let pattern = try self.text(try value(code.children[1]), code)
         if let last = lastPattern, last.text == pattern.bytes { return last.pattern.matches(text.bytes) }
-        // To compile one costs as much as thousands of comparisons.
+        // To compile a pattern costs as much as thousands of comparisons.
         try spend(1000 + pattern.bytes.count, code)
         do throws(PatternFault) {
             let compiled = try CompiledPattern(pattern.bytes)
@@ -123,7 +123,7 @@ extension Machine {
     }
 }
 
-/// Whether the text matches: `*` stands for any run of characters, everything else for itself.
+/// Returns true if the text matches the pattern. `*` matches any run of characters, and every other character matches itself.
 func matchesGlob(_ text: UnsafeBufferPointer<UInt8>, _ pattern: UnsafeBufferPointer<UInt8>) -> Bool {
     var i = 0
     var j = 0

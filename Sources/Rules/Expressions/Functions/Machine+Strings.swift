@@ -1,4 +1,4 @@
-// The functions on strings. Places are counted in code points, never in bytes.
+// The functions on strings. Expressions count positions in code points, never in bytes.
 
 internal import CPlatform
 
@@ -103,7 +103,7 @@ extension Machine {
         return bytes.count
     }
 
-    /// In time that grows with the sum of their lengths.
+    /// Returns the first position of the part at or after `from`. The time grows with the sum of their lengths.
     private func find(_ part: [UInt8], in bytes: [UInt8], from: Int) -> Int? {
         bytes.withUnsafeBytes { bytes in
             part.withUnsafeBytes { part in
@@ -127,7 +127,7 @@ extension Machine {
         return limit < 0 ? .max : Int(limit)
     }
 
-    /// The places of a part; of an empty one, every code point.
+    /// Returns the positions of a part. The positions of an empty part are before every code point and at the end.
     private mutating func places(_ part: [UInt8], in bytes: [UInt8], most: Int, _ code: Code) throws(Failure) -> [Int] {
         var places: [Int] = []
         var at = 0
@@ -199,7 +199,7 @@ extension Machine {
     }
 }
 
-/// Where the part first stands in the bytes.
+/// Returns the first position of the part in the bytes. It is nil if the part does not occur.
 func firstPlace(of part: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> Int? {
     guard let needle = part.baseAddress, part.count > 0 else { return 0 }
     guard let start = bytes.baseAddress, let found = cplatform_find(start, bytes.count, needle, part.count) else { return nil }

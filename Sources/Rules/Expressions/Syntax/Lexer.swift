@@ -1,4 +1,5 @@
-// Cuts the text of an expression into words, by the grammar of CEL. It decodes literals and says where one goes wrong.
+// Splits the text of an expression into tokens, by the grammar of CEL. It decodes the literals of strings and bytes. A fault says where
+// the text is wrong.
 
 struct Lexer {
     private let text: [UInt8]
@@ -39,7 +40,7 @@ struct Lexer {
         case UInt8(ascii: "="): throw ExpressionFault("found '='; equality is written ==", at: start)
         case UInt8(ascii: "&"): throw ExpressionFault("found '&'; 'and' is written &&", at: start)
         case UInt8(ascii: "|"): throw ExpressionFault("found '|'; 'or' is written ||", at: start)
-        default: throw ExpressionFault("found \(shown(start)), which no expression holds outside of quotes", at: start)
+        default: throw ExpressionFault("found \(shown(start)), which is allowed only inside quotes", at: start)
         }
     }
 
@@ -67,7 +68,7 @@ struct Lexer {
         at += 1
         while !isAtEnd, byte() != UInt8(ascii: "`") {
             guard isNamePart(byte()) || "-./ ".utf8.contains(byte()) else {
-                throw ExpressionFault("a key in backquotes holds letters, digits and _ - . / alone; write [\"…\"]", at: at)
+                throw ExpressionFault("a key in backquotes can have only letters, digits, spaces and _ - . /; write [\"…\"]", at: at)
             }
             at += 1
         }
@@ -117,7 +118,7 @@ struct Lexer {
         return Token(kind: kind, text: digits, offset: start, end: at)
     }
 
-    /// A string or bytes literal with its prefix; nil when none begins here.
+    /// Reads a string or bytes literal with its prefix. Returns nil if none begins here.
     private mutating func quoted() throws(ExpressionFault) -> Token? {
         let start = at
         var ahead = 0

@@ -1,13 +1,14 @@
-// The tree of an expression. Each node knows the text it stands for, so that faults and `explain` can point at it.
+// The syntax tree of an expression. Each node knows its range in the text, so that faults and `explain` can point at it.
 
 final class Node {
     let kind: Kind
-    /// The bytes of the expression that it stands for.
+    /// The range of its text, in bytes of the expression.
     let range: Range<Int>
-    /// Where a message about it points: the operator or the name of the function.
+    /// The position for messages about it: the operator, the name of the function, or else the beginning.
     let place: Int
-    /// What the checker found: its type, and where its name leads.
+    /// The type that the checker found.
     var type: Type = .dyn
+    /// The meaning of its name, which the checker sets. It is nil if the node is not a name.
     var meaning: Meaning?
 
     init(_ kind: Kind, _ range: Range<Int>, place: Int? = nil) {
@@ -18,7 +19,7 @@ final class Node {
 
     enum Kind {
         case constant(Value)
-        /// `isRooted`: with a dot before it, so that nothing shadows it.
+        /// `isRooted` is true if a dot precedes the name. Then the variable of a macro cannot shadow it.
         case name(String, isRooted: Bool)
         case select(Node, String)
         /// `has(a.b)`.
@@ -38,9 +39,9 @@ final class Node {
         var kind: Kind
         var range: Node
         var variable: String
-        /// all, exists, existsOne and filter: what is asked of each element; of map: which elements, nil for all.
+        /// The condition for each element. It is nil for a map of all elements.
         var condition: Node?
-        /// Of map: what each becomes.
+        /// The new element that map makes of each element. It is nil for the other macros.
         var transform: Node?
     }
 }

@@ -1,10 +1,10 @@
-// Reads an expression by the grammar of CEL, macros included. It promises a fault with its place and what was expected,
-// and never recurses deeper than the limit.
+// Parses an expression by the grammar of CEL, including macros. A fault says where the text is wrong and what was expected. The
+// recursion never exceeds the limit.
 
 struct Parser {
     private var lexer: Lexer
     private var token: Token
-    /// Where the word before ended.
+    /// The end of the previous token.
     private var last = 0
     private var depth = 0
     private let limits: ExpressionLimits
@@ -79,7 +79,7 @@ struct Parser {
         return Node(.operation(.conditional, [condition, yes, no]), start..<last, place: place)
     }
 
-    /// `a || b || c` and `a && b && c`, balanced, so that a long chain nests little.
+    /// Parses `a || b || c` or `a && b && c` into a balanced tree, so that a long chain does not nest deep.
     private mutating func chain(_ kind: Operator) throws(ExpressionFault) -> Node {
         var terms: [Node] = []
         var places: [Int] = []
@@ -98,7 +98,7 @@ struct Parser {
         return Node(.operation(kind, [left, right]), left.range.lowerBound..<right.range.upperBound, place: places[middle - 1])
     }
 
-    /// Operators of one rank group to the left; each adds a level that evaluation must go down.
+    /// Parses operators of the same precedence, which group to the left. Each one adds a level to the recursion of the evaluation.
     private mutating func leftward(
         _ signs: [String: Operator], _ operand: (inout Parser) throws(ExpressionFault) -> Node
     ) throws(ExpressionFault) -> Node {
@@ -304,7 +304,7 @@ struct Parser {
         let argument = arguments[0]
         switch argument.kind {
         case .select(let base, let name): return Node(.test(base, name), range, place: place)
-        // A key that is no name, and a top-level member: what CEL cannot say and events need.
+        // CEL does not allow the next two, but events need them: a key that is not a name, and a top-level member.
         case .index(let base, let key):
             if case .constant(.string(let text)) = key.kind { return Node(.test(base, text.string), range, place: place) }
         case .name(let name, false):
@@ -315,7 +315,7 @@ struct Parser {
         throw ExpressionFault("has asks for a member: has(a.b)", at: argument.range.lowerBound)
     }
 
-    /// nil: it is a function.
+    /// Returns the macro that is called. It is nil if the name is the name of a function.
     private func macro(_ name: Token, _ range: Node, _ arguments: [Node]) throws(ExpressionFault) -> Node.Macro? {
         let kind: Node.Macro.Kind
         switch (name.text, arguments.count) {

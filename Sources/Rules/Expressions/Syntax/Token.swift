@@ -1,24 +1,24 @@
-// The words of an expression.
+// The tokens of an expression.
 
 enum TokenKind: Equatable {
     case name, quotedName, reserved
     case int, uint, double
     case string, bytes
-    /// An operator or a bracket; `text` tells which.
+    /// An operator or a bracket. `text` says which one.
     case sign
     case end
 }
 
 struct Token {
     var kind: TokenKind
-    /// The text of a name or sign, the digits of a number as written.
+    /// The text of a name or a sign, or a number as it is written.
     var text: String
-    /// What a string or bytes literal stands for.
+    /// The decoded bytes of a string or bytes literal.
     var bytes: [UInt8] = []
     var offset: Int
     var end: Int
 
-    /// As a message names it.
+    /// The description of the token in a message.
     var found: String {
         switch kind {
         case .end: "the end of the expression"

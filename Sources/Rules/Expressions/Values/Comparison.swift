@@ -1,8 +1,9 @@
-// Equality and order across the kinds of numbers, as CEL has them: a number is first made a double where one of the two is.
+// The order of values, also between the types of numbers as CEL defines it. If one of two numbers is a double, the other one is
+// converted to a double first.
 
 enum Order: BitwiseCopyable {
     case less, equal, greater
-    /// One of them is not a number.
+    /// There is no order, because one of the two is NaN.
     case none
 
     @inline(__always) init<T: Comparable>(_ a: T, _ b: T) { self = a < b ? .less : a == b ? .equal : a > b ? .greater : .none }
@@ -56,7 +57,7 @@ extension Value {
         }
     }
 
-    /// nil: there is no order between the two.
+    /// Returns the order of two values. It is nil if values of these types have no order.
     func order(_ other: Value) -> Order? {
         if let a = number, let b = other.number { return a.order(b) }
         switch (self, other) {

@@ -1,10 +1,10 @@
-// IP addresses and networks, as `ip(s)` and `inside` read them: IPv4 in four decimal parts, IPv6 as RFC 4291 writes it,
-// without zones. An IPv4 address that is mapped into IPv6 is the IPv4 address.
+// IP addresses and networks, as `ip(s)` and `inside` read them: IPv4 in four decimal parts, and IPv6 as RFC 4291 writes it, without
+// zones. An IPv4 address that is mapped into IPv6 equals the IPv4 address.
 
 internal import Glibc
 
 public struct IPAddress: Hashable, Comparable, Sendable {
-    /// The sixteen bytes, IPv4 as mapped.
+    /// The upper eight bytes. An IPv4 address is stored as the IPv6 address into which it is mapped.
     let high: UInt64
     let low: UInt64
 
@@ -49,7 +49,7 @@ public struct IPAddress: Hashable, Comparable, Sendable {
     }
 
     var isLoopback: Bool { isInside("127.0.0.0/8") || high == 0 && low == 1 }
-    /// RFC 1918 and 4193.
+    /// True for the addresses of RFC 1918 and RFC 4193.
     var isPrivate: Bool { isInside("10.0.0.0/8") || isInside("172.16.0.0/12") || isInside("192.168.0.0/16") || high >> 57 == 0xfc >> 1 }
     var isLinkLocal: Bool { isInside("169.254.0.0/16") || high >> 54 == 0xfe80 >> 6 }
 
@@ -62,7 +62,7 @@ struct IPNetwork {
     private let address: IPAddress
     private let bits: Int
 
-    /// `10.0.0.0/8`; an address alone is the network of just that.
+    /// Reads a network such as `10.0.0.0/8`. An address without a prefix length is the network of only this address.
     init?(_ text: [UInt8]) {
         let parts = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard let first = parts.first, parts.count <= 2, let address = IPAddress(Array(first)) else { return nil }
@@ -78,7 +78,7 @@ struct IPNetwork {
     }
 
     func contains(_ other: IPAddress) -> Bool {
-        // An IPv6 network holds no IPv4 address, though its prefix might cover where they are mapped.
+        // An IPv6 network contains no IPv4 address, even if its prefix covers the range into which IPv4 is mapped.
         guard other.isV4 == address.isV4 else { return false }
         let high: UInt64 = bits >= 64 ? .max : bits == 0 ? 0 : .max << UInt64(64 - bits)
         let low: UInt64 = bits <= 64 ? 0 : bits == 128 ? .max : .max << UInt64(128 - bits)

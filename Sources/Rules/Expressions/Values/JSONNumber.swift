@@ -1,4 +1,5 @@
-// A number of an event: one written as an integer is an int, or a uint where int ends; all others are double.
+// A number of an event. A number that is written as an integer is an int, or a uint if it exceeds the range of int. All other numbers
+// are doubles, and so are integers that neither type can hold.
 
 internal import Events
 internal import Glibc
@@ -8,11 +9,11 @@ enum JSONNumber: BitwiseCopyable {
     case uint(UInt64)
     case double(Double)
 
-    /// Of a valid JSON number, behind which stands a byte that ends it.
+    /// Reads a valid JSON number. The byte after it must end the number.
     @inline(__always) init(_ span: JSONSpan) {
         let isNegative = span.first == UInt8(ascii: "-")
         var p = isNegative ? span.start + 1 : span.start
-        // Up to 18 digits cannot overflow, and nearly all numbers end there.
+        // Up to 18 digits cannot overflow, and nearly all numbers are not longer.
         let end = span.end
         guard end - p <= 18 else {
             self = JSONNumber.long(span)
@@ -37,7 +38,7 @@ enum JSONNumber: BitwiseCopyable {
             digits = digits &* 10 &+ Int64(p[0] &- 0x30)
             p += 1
         }
-        // Both are exact as doubles, so that their quotient is rounded once: the nearest double.
+        // Both are exact as doubles. So their quotient is rounded only once, and is the nearest double.
         guard p == end, digits < 1 << 53 else {
             self = JSONNumber.slow(span)
             return

@@ -1,4 +1,4 @@
-// A JSON value that lies in an event, read where it is. The scanner has proved that it is JSON, so nothing is checked again.
+// A JSON value in an event, which is read where it lies. The scanner has proved that it is valid JSON, so nothing is checked again.
 
 internal import Events
 
@@ -14,10 +14,10 @@ public struct JSONSpan: @unchecked Sendable {
     var count: Int { end - start }
     var first: UInt8 { start[0] }
 
-    /// What stands between the quotes of a string.
+    /// The bytes between the quotes of a string.
     var body: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: start + 1, count: count - 2) }
 
-    /// The value, of which lists and maps stay spans; nil for a string with a lone surrogate, which is no text.
+    /// The value. A list or a map remains a span. It is nil for a string with a lone surrogate, which is not valid text.
     var value: Value? {
         switch first {
         case UInt8(ascii: "{"): return .map(.json(self))
@@ -46,7 +46,7 @@ public struct JSONSpan: @unchecked Sendable {
         return p
     }
 
-    /// One past the value that begins at p.
+    /// Returns the end of the value that begins at p.
     static func end(of p: Bytes) -> Bytes {
         switch p[0] {
         case UInt8(ascii: "\""): return stringEnd(p)
@@ -84,7 +84,7 @@ public struct JSONSpan: @unchecked Sendable {
     }
 }
 
-/// Walks the elements of a list or the members of a map, one at a time.
+/// Iterates over the elements of a list or the members of a map.
 struct JSONCursor {
     private var at: Bytes
     private let isMap: Bool
@@ -98,7 +98,7 @@ struct JSONCursor {
         value = span
     }
 
-    /// Goes on to the next; false when there is none.
+    /// Moves to the next element or member. Returns false if there is none.
     mutating func next() -> Bool {
         if at[0] == UInt8(ascii: "}") || at[0] == UInt8(ascii: "]") { return false }
         if at[0] == UInt8(ascii: ",") { at = JSONSpan.skipBlanks(at + 1) }

@@ -1,22 +1,22 @@
-// Time zones: fixed offsets (`+05:30`, `-02:30`), and IANA names, read from the system's own files (TZif, RFC 8536) when an
-// expression first asks. A name never leads out of the folder of zones.
+// Time zones: fixed offsets (`+05:30`, `-02:30`), and IANA names. The file of a name (TZif, RFC 8536) is read from the system when an
+// expression first needs it. A name never leads to a file outside the folders of zones.
 
 internal import Glibc
 internal import Platform
 
-/// The zones that were asked for, for all evaluators.
+/// The cache of the zones that were read. All evaluators share it.
 enum TimeZones {
     private static let known = Monitor<[[UInt8]: TimeZone?]>([:])
     private static let most = 64
     static let folders = ["/usr/share/zoneinfo/", "/usr/lib/zoneinfo/", "/etc/zoneinfo/"]
 
-    /// How far the zone is ahead of UTC at a time, in seconds; nil when there is no such zone.
+    /// Returns how far the zone is ahead of UTC at a time, in seconds. It is nil if there is no such zone.
     static func offset(of name: [UInt8], at seconds: Int64) -> Int64? {
         if let fixed = fixedOffset(name) { return fixed }
         let zone = known.withLock { zones -> TimeZone? in
             if let zone = zones[name] { return zone }
             let zone = TimeZone(name)
-            // The names may come from events: they must not fill memory.
+            // The names can come from events, so the cache must not grow without a limit.
             if zones.count >= most { zones.removeAll() }
             zones[name] = .some(zone)
             return zone
@@ -68,14 +68,14 @@ struct TimeZone {
         return Array(bytes[..<count])
     }
 
-    /// The second, 64-bit block of the file.
+    /// Reads the second block of the file, whose times have 64 bits, and the rule after it.
     private init?(file: [UInt8]) {
         func number(_ at: Int, _ count: Int) -> Int64? {
             guard at >= 0, at + count <= file.count else { return nil }
             let value = file[at..<(at + count)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             return count == 4 ? Int64(Int32(truncatingIfNeeded: value)) : Int64(bitPattern: value)
         }
-        /// isutcnt, isstdcnt, leapcnt, timecnt, typecnt, charcnt.
+        /// Returns isutcnt, isstdcnt, leapcnt, timecnt, typecnt and charcnt of a header.
         func counts(_ at: Int) -> [Int]? {
             guard file.count >= at + 44, file[at..<(at + 4)].elementsEqual("TZif".utf8) else { return nil }
             let counts = (0..<6).compactMap { number(at + 20 + $0 * 4, 4).map(Int.init) }
@@ -114,7 +114,7 @@ struct TimeZone {
     }
 }
 
-/// What holds after a file's last transition: `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// The rule for times after the last transition of a file, such as `CET-1CEST,M3.5.0,M10.5.0/3`.
 private struct ZoneRule {
     private var standard: Int64 = 0
     private var summer: Int64?
@@ -125,7 +125,7 @@ private struct ZoneRule {
         var month: Int64 = 0
         var week: Int64 = 0
         var weekday: Int64 = 0
-        /// Days of the year instead, with or without February 29 counted.
+        /// The day of the year. It is nil if month, week and weekday give the day.
         var julian: Int64?
         var countsLeapDay = false
         var time: Int64 = 7200
@@ -157,7 +157,7 @@ private struct ZoneRule {
         return isSummer ? summer : standard
     }
 
-    /// In the zone's own time.
+    /// Returns the moment of a rule's day in a year, in seconds of the local time since 1970.
     private func moment(_ day: Day, _ year: Int64) -> Int64 {
         if let julian = day.julian {
             let isLeap = Civil.days(inMonth: 2, year: year) == 29

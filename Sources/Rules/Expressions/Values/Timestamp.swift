@@ -1,21 +1,20 @@
-// Points in time between the years 1 and 9999, to the nanosecond, and the texts of times and durations.
+// Times between the years 1 and 9999 with nanoseconds, the texts of times and durations, and the calendar.
 
 public struct Timestamp: Hashable, Comparable, Sendable {
-    /// Since 1970, UTC.
+    /// The seconds since 1970 in UTC.
     public let seconds: Int64
-    /// 0 to 999,999,999, counted forward.
+    /// The nanoseconds after that second, from 0 to 999,999,999.
     public let nanoseconds: Int32
 
     private static let range: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
 
-    /// nil beyond the years 1 to 9999.
+    /// It is nil outside the years 1 to 9999.
     public init?(seconds: Int64, nanoseconds: Int32 = 0) {
         guard Timestamp.range.contains(seconds) else { return nil }
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }
 
-    /// Since 1970, UTC.
     public init(nanosecondsSince1970 total: Int64) {
         let second: Int64 = 1_000_000_000
         let rest = (total % second + second) % second
@@ -39,14 +38,14 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(seconds: seconds + whole, nanoseconds: Int32(fraction))
     }
 
-    /// nil when the duration does not fit 64 bits of nanoseconds.
+    /// Returns the nanoseconds since another time. It is nil if they do not fit into 64 bits.
     func since(_ other: Timestamp) -> Int64? {
         let (scaled, over) = (seconds - other.seconds).multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, carry) = scaled.addingReportingOverflow(Int64(nanoseconds) - Int64(other.nanoseconds))
         return over || carry ? nil : sum
     }
 
-    /// RFC 3339: `2009-02-13T23:31:30.123Z`.
+    /// Reads a time of RFC 3339, such as `2009-02-13T23:31:30.123Z`. It is nil if the text is not one.
     init?(_ text: [UInt8]) {
         var reader = DigitReader(text)
         guard let year = reader.number(4), reader.take("-"), let month = reader.number(2), reader.take("-"), let day = reader.number(2),
@@ -85,7 +84,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     }
 }
 
-/// Billionths, without the zeros behind.
+/// Returns the digits of a fraction in billionths, without trailing zeros.
 func fractionDigits(_ billionths: UInt64) -> String {
     var digits = String(billionths)
     digits = String(repeating: "0", count: max(0, 9 - digits.utf8.count)) + digits
@@ -94,7 +93,8 @@ func fractionDigits(_ billionths: UInt64) -> String {
 }
 
 enum DurationText {
-    /// `1h30m`, `-1.5s`, `250ms`: what Go and CEL write; nil when it is none or too long.
+    /// Reads a duration as Go and CEL write it: `1h30m`, `-1.5s`, `250ms`. Returns nil if the text is not a duration, or if its
+    /// nanoseconds do not fit into 64 bits.
     static func parse(_ text: [UInt8]) -> Int64? {
         var at = 0
         var isNegative = false
@@ -133,7 +133,7 @@ enum DurationText {
         if over { return nil }
         var value = product
         if parts.count == 2 {
-            // Digit by digit, so that what is below a nanosecond is cut and nothing is rounded twice.
+            // The fraction is added digit by digit. So everything below a nanosecond is cut, and nothing is rounded twice.
             var place = unit
             var fraction: Int64 = 0
             for digit in parts[1] {
@@ -147,7 +147,7 @@ enum DurationText {
         return value
     }
 
-    /// In seconds: `5430s`, `0.25s`.
+    /// Returns a duration in seconds, such as `5430s` or `0.25s`.
     static func text(_ nanoseconds: Int64) -> String {
         let size = nanoseconds.magnitude
         let fraction = size % 1_000_000_000
@@ -155,12 +155,12 @@ enum DurationText {
     }
 }
 
-/// A time of the Gregorian calendar, from seconds since 1970.
+/// A date and time of the Gregorian calendar, computed from the seconds since 1970.
 struct Civil {
     let year, month, day, hour, minute, second: Int64
-    /// 0 is Sunday.
+    /// The day of the week. 0 is Sunday.
     let weekday: Int64
-    /// 0 is January 1.
+    /// The day of the year. 0 is January 1.
     let yearday: Int64
 
     init(_ seconds: Int64) {
@@ -170,7 +170,7 @@ struct Civil {
         minute = inDay / 60 % 60
         second = inDay % 60
         weekday = ((days + 4) % 7 + 7) % 7
-        // Years that begin in March, in eras of 400.
+        // The computation uses years that begin in March, in eras of 400 years.
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let inEra = shifted - era * 146_097
@@ -220,7 +220,7 @@ private struct DigitReader {
         return text[at..<(at + count)].reduce(0) { $0 * 10 + Int64($1 - 0x30) }
     }
 
-    /// Billionths; digits beyond are cut.
+    /// Reads a fraction in billionths and cuts all further digits.
     mutating func fraction() -> Int64? {
         let start = at
         var value: Int64 = 0

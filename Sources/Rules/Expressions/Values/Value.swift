@@ -1,5 +1,5 @@
-// The values of expressions. What an event holds stays where it is: its lists and maps are spans that are walked when asked.
-// A value that points into an event lives no longer than the event.
+// The values of expressions. Lists and maps of an event are not copied: they are spans of the event, which are read when they are
+// needed. Such a value must not be used after the event is gone.
 
 public enum Value: Sendable {
     case null
@@ -12,13 +12,13 @@ public enum Value: Sendable {
     case list(ListValue)
     case map(MapValue)
     case timestamp(Timestamp)
-    /// Nanoseconds: 292 years either way, as in the other implementations of CEL.
+    /// Nanoseconds. The range is 292 years in both directions, as in the other implementations of CEL.
     case duration(Int64)
     case type(String)
     case ip(IPAddress)
     case version(VersionNumber)
 
-    /// What `type()` calls it.
+    /// The name of its type, as `type()` returns it.
     public var typeName: String {
         switch self {
         case .null: "null_type"
@@ -39,7 +39,7 @@ public enum Value: Sendable {
     }
 }
 
-/// A string, held as UTF-8: compared by its bytes, which is the order of its characters; counted in code points.
+/// A string in UTF-8. It is compared by its bytes, which is also the order of its code points. Its count is in code points.
 public struct TextValue: Hashable, Sendable {
     public var bytes: [UInt8]
     /// The bytes must be UTF-8.
@@ -74,7 +74,7 @@ public struct MapEntry: Sendable {
     }
 }
 
-/// Whether bytes are UTF-8.
+/// Returns true if the bytes are valid UTF-8.
 func isUTF8(_ bytes: some Sequence<UInt8>) -> Bool {
     var decoder = UTF8()
     var iterator = bytes.makeIterator()

@@ -1,8 +1,9 @@
-// Versions, ordered as Semantic Versioning 2 orders them, but with any number of parts, so that 1.2 is 1.2.0, and a `v` before.
+// Versions in the order of Semantic Versioning 2. In addition, a version can have any number of parts, so that 1.2 equals 1.2.0, and a
+// `v` can precede it.
 
 public struct VersionNumber: Hashable, Comparable, Sendable {
     private let parts: [UInt64]
-    /// What stands behind the '-': a version with it comes before the one without.
+    /// The parts after the '-'. A version with such parts comes before the same version without them.
     private let before: [Part]
 
     private enum Part: Hashable, Comparable {

@@ -1,5 +1,5 @@
-// An IP address: four decimal parts, or IPv6 as RFC 4291 writes it with a decimal digit in it, so that `A::b` in a program's
-// text is none. What stands around it (a port, a prefix length, a zone) stays.
+// Detects an IP address: four decimal parts, or IPv6 as RFC 4291 writes it. An IPv6 address must hold a decimal digit, so that `A::b` in
+// a program's text is not one. A port, a prefix length or a zone after the address is not part of the find.
 
 enum Address {
     static func end(_ text: Subject, _ start: Int, hasColons: Bool) -> Int? {
@@ -12,7 +12,7 @@ enum Address {
         return text.goesOn(end, by: Byte.isDot) ? nil : end
     }
 
-    /// One past four decimal parts without zeros before them, whatever follows.
+    /// Returns the end of four decimal parts without leading zeros. Anything except a digit can follow. It is nil if there are none.
     private static func parts(_ text: Subject, _ start: Int) -> Int? {
         var i = start
         for part in 0..<4 {
@@ -32,7 +32,7 @@ enum Address {
         return i
     }
 
-    /// The most characters of an address.
+    /// The greatest length of an address.
     private static let longest = 45
 
     private static func end6(_ text: Subject, _ start: Int) -> Int? {
@@ -44,7 +44,7 @@ enum Address {
             end += 1
             if end - start > longest + 1 { return nil }
         }
-        // The end of a sentence or of a clause.
+        // A dot or a colon at the end of a sentence or a clause is not part of the address.
         if text[end - 1] == UInt8(ascii: ".") || text[end - 1] == UInt8(ascii: ":") && text[end - 2] != UInt8(ascii: ":") { end -= 1 }
         guard hasDigit, end - start <= longest, !text.isAlphanumeric(end) else { return nil }
         return isAddress(text, start, end) ? end : nil
@@ -52,7 +52,8 @@ enum Address {
 
     private static func isPart(_ c: UInt8) -> Bool { Byte.isHex(c) || c == UInt8(ascii: ":") || c == UInt8(ascii: ".") }
 
-    /// Behind a colon only when that follows a word that is no group itself, as in `ip:2001:db8::1`.
+    /// Returns true if an address can begin here. After a colon it can only if the word before the colon is not a group itself, as in
+    /// `ip:2001:db8::1`.
     private static func begins6(_ text: Subject, _ start: Int) -> Bool {
         if text[start] == UInt8(ascii: ":"), text[start + 1] != UInt8(ascii: ":") { return false }
         guard text[start - 1] == UInt8(ascii: ":") else { return true }

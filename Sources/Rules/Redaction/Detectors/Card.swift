@@ -1,13 +1,13 @@
-// The number of a payment card: 13 to 19 digits under a known prefix with Luhn's check digit, alone or in groups.
+// Detects the number of a payment card: 13 to 19 digits with a known prefix and a valid check digit (Luhn), with or without groups.
 
 enum Card {
-    /// One past the number that begins at i, the longest when there are several.
+    /// Returns the end of the longest number that begins at `start`. It is nil if there is none.
     static func end(_ text: Subject, _ start: Int) -> Int? {
         guard !text.isJoinedBefore(start, by: Byte.isHyphenOrDot) else { return nil }
         var i = start
         var digits = 0
         var prefix = 0
-        // The sums under both ways of doubling: which one counts depends on how many digits there are.
+        // The sums for both ways to double digits. The number of digits decides which one counts.
         var sum = 0
         var other = 0
         var end: Int?
@@ -21,7 +21,7 @@ enum Card {
                 i += 1
                 if digits > 19 { return end }
             }
-            // The first group tells the brand.
+            // The first group must hold the four digits that identify the brand.
             let lengths = digits < 4 ? 0 : lengths(prefix)
             if lengths == 0 { return nil }
             if lengths >> UInt32(digits) & 1 != 0, sum % 10 == 0, !text.goesOn(i, by: Byte.isHyphenOrDot) { end = i }
@@ -30,7 +30,7 @@ enum Card {
         }
     }
 
-    /// How many digits the numbers have that begin with these four, as bits; 0: no card begins so.
+    /// Returns the lengths of the numbers that begin with these four digits, as bits. It is 0 if no card begins with them.
     private static func lengths(_ prefix: Int) -> UInt32 {
         switch prefix {
         case 4000...4999: 1 << 13 | 1 << 16 | 1 << 19
@@ -43,6 +43,6 @@ enum Card {
         }
     }
 
-    /// Shifted by the least length; what lies above 19 is never asked for.
+    /// All lengths. It is shifted by the least length. The bits above 19 are never read.
     private static var upTo19: UInt32 { .max }
 }

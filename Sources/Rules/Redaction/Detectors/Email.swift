@@ -1,7 +1,7 @@
-// An e-mail address: a local part, `@` or `%40`, and a domain of two labels or more that ends in letters.
+// Detects an e-mail address: a local part, `@` or `%40`, and a domain of two or more labels whose last label is a top-level domain.
 
 enum Email {
-    /// One past the address that begins at i.
+    /// Returns the end of the address that begins at `start`. It is nil if there is none.
     static func end(_ text: Subject, _ start: Int) -> Int? {
         guard isFirst(text, start) else { return nil }
         var i = start
@@ -13,7 +13,7 @@ enum Email {
         return domainEnd(text, i + at(text, i))
     }
 
-    /// Whether i is the first letter, digit or `_` of a run of what a local part may hold. Marks before it are left out.
+    /// Returns true if `start` is the first letter, digit or `_` in a run of characters of a local part. Marks before it do not count.
     private static func isFirst(_ text: Subject, _ start: Int) -> Bool {
         guard word(text, start) > 0 else { return false }
         var i = start - 1
@@ -45,7 +45,7 @@ enum Email {
         }
     }
 
-    /// Behind the last dot of the domain that a top-level domain follows, with it.
+    /// Returns the end of the last top-level domain that follows a dot of the domain. It is nil if there is none.
     private static func domainEnd(_ text: Subject, _ start: Int) -> Int? {
         var end: Int?
         var i = start
@@ -63,7 +63,7 @@ enum Email {
         }
     }
 
-    /// Two letters or more, or a name in Punycode.
+    /// Returns the end of a top-level domain: two or more letters, or a name in Punycode. It is nil if the label does not begin with one.
     private static func topLevelEnd(_ text: Subject, _ start: Int, _ labelEnd: Int) -> Int? {
         if labelEnd - start > 4, text[start] | 0x20 == UInt8(ascii: "x"), text[start + 1] | 0x20 == UInt8(ascii: "n"),
             text[start + 2] == UInt8(ascii: "-"), text[start + 3] == UInt8(ascii: "-")

@@ -1,5 +1,5 @@
-// An international bank account number (ISO 13616): a country, check digits, as many letters and digits as that country has,
-// and the remainder of 97. Single spaces or hyphens may stand between the characters behind the check digits.
+// Detects an international bank account number (ISO 13616): a country, two check digits, and as many letters and digits as that country
+// uses. Its remainder modulo 97 is 1. Single spaces or hyphens can separate the characters after the check digits.
 
 enum IBAN {
     static func end(_ text: Subject, _ start: Int) -> Int? {
@@ -18,12 +18,12 @@ enum IBAN {
         return remainder == 1 && !text.isAlphanumeric(i) ? i : nil
     }
 
-    /// A letter counts as two digits, from 10 for A.
+    /// Returns the remainder after one more character. A letter counts as two digits, beginning with 10 for A.
     private static func fold(_ remainder: Int, _ c: UInt8) -> Int {
         Byte.isDigit(c) ? (remainder * 10 + Int(c - 0x30)) % 97 : (remainder * 100 + Int((c & 0xdf) - 0x41) + 10) % 97
     }
 
-    /// How long the country's numbers are; 0: it has none.
+    /// Returns the length of the country's numbers. It is 0 if the country has none.
     private static func length(_ country: UInt16) -> Int {
         var i = 0
         while i < countries.utf8CodeUnitCount {
@@ -34,7 +34,7 @@ enum IBAN {
         return 0
     }
 
-    /// From the registry: two letters and two digits a country.
+    /// The lengths of the registry: two letters and two digits for each country.
     private static var countries: StaticString {
         """
         AD24AE23AL28AT20AZ28BA20BE16BG22BH22BI27BR29BY28CH21CR22CY28CZ24DE22DJ27DK18DO28EE20EG29ES24FI18FK18FO18FR27GB22GE22\

@@ -1,5 +1,5 @@
-// A telephone number, as people write one: with a plus, or in groups that begin with 00 or 0 or have the American shape. A run
-// of digits alone is none, since nothing tells it from an id.
+// Detects a telephone number as people write it: with a plus, or in groups that begin with 00 or 0 or have the American form. A run of
+// digits without groups is not one, since it cannot be distinguished from an id.
 
 enum Phone {
     static func end(_ text: Subject, _ start: Int) -> Int? {
@@ -34,7 +34,7 @@ enum Phone {
         return end
     }
 
-    /// What joins digits to a date, a time, a version or an id.
+    /// Returns true for the marks that join digits to a date, a time, a version or an id.
     private static func isTight(_ c: UInt8) -> Bool {
         Byte.isHyphenOrDot(c) || c == UInt8(ascii: "/") || c == UInt8(ascii: ":")
     }
@@ -43,19 +43,19 @@ enum Phone {
         hasPlus ? !text.isDigit(i) : !text.goesOn(i, by: isTight)
     }
 
-    /// The digits so far, and how long each group is, a hexadecimal digit each.
+    /// The digits so far. `shape` holds the length of each group as one hexadecimal digit.
     private struct Number {
         var hasPlus = false
         private var digits = 0
         private var value = 0
         private var shape = 0
         private var groups = 0
-        /// The first two digits.
+        /// The first three digits.
         private var first = 0
 
         private static let mostDigits = 17
 
-        /// False when there are more digits than any number has.
+        /// Reads a group of digits and moves i past it. Returns false if there are more digits than any number has.
         mutating func readGroup(_ text: Subject, _ i: inout Int) -> Bool {
             let start = i
             while text.isDigit(i) {
@@ -79,13 +79,13 @@ enum Phone {
             return isAmerican
         }
 
-        /// Area code and exchange begin with 2 to 9.
+        /// True if the groups have the American form, where the area code and the exchange begin with 2 to 9.
         private var isAmerican: Bool {
             guard shape == 0x334 || shape == 0x1334 && first < 200 else { return false }
             return value / 10_000_000 % 1000 >= 200 && value / 10_000 % 1000 >= 200
         }
 
-        /// Day, month and a year of four digits, whatever the order of the two.
+        /// True if the first groups are a date: a day and a month in either order, and a year of four digits.
         private var beginsWithDate: Bool {
             guard groups > 2, shape >> (4 * (groups - 3)) == 0x224 else { return false }
             var year = value

@@ -1,4 +1,4 @@
-// A credential: a JSON Web Token, which begins as the Base64 of `{"` does, or what follows the word `Bearer`, with that word.
+// Detects a credential: a JSON Web Token, which begins like the Base64 of `{"`, or the word `Bearer` and the token after it.
 
 enum Token {
     static func end(_ text: Subject, _ start: Int) -> Int? {
@@ -9,7 +9,8 @@ enum Token {
         }
     }
 
-    /// Ten characters and more, a dot, ten and more, a dot, and all that goes on: a signature, or the parts of an encrypted one.
+    /// Returns the end of a web token: ten or more characters, a dot, ten or more, a dot, and the rest. The rest is a signature, or the
+    /// other parts of an encrypted token.
     private static func webTokenEnd(_ text: Subject, _ start: Int) -> Int? {
         guard text[start + 1] == UInt8(ascii: "y"), text[start + 2] == UInt8(ascii: "J"), !Byte.isBase64(text[start - 1])
         else { return nil }
@@ -24,7 +25,7 @@ enum Token {
         return i
     }
 
-    /// The word, blanks, and a token of eight characters with a digit among them, or of 32.
+    /// Returns the end of the word, blanks and a token. The token has at least 8 characters with a digit among them, or at least 32.
     private static func bearerEnd(_ text: Subject, _ start: Int) -> Int? {
         var i = start
         for n in 0..<word.utf8CodeUnitCount {
@@ -47,7 +48,7 @@ enum Token {
 
     private static var word: StaticString { "bearer" }
 
-    /// Also as it stands in a URL.
+    /// Returns the length of a blank, also of one in a URL (`+` or `%20`). It is 0 if there is none.
     private static func blank(_ text: Subject, _ i: Int) -> Int {
         switch text[i] {
         case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "+"): 1

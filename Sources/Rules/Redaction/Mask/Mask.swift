@@ -1,4 +1,4 @@
-// The settings of `mask`, but for the places that it looks at: a pattern, and the text that takes the place of each match.
+// The settings of `mask` without its paths: a pattern, and the text that replaces each match. Everything is checked and compiled here.
 
 internal import Expressions
 
@@ -6,7 +6,7 @@ public struct MaskFault: Error, Equatable {
     public enum Part: Sendable { case pattern, text }
 
     public var part: Part
-    /// To stand behind the setting's name: "must …".
+    /// The message. It follows the name of the setting in a sentence, such as "must …".
     public var message: String
 }
 
@@ -16,10 +16,10 @@ public struct Mask: Sendable {
     let pattern: CompiledPattern
     let pieces: [Piece]
 
-    /// A part of the new text: bytes as they stand in JSON, or what a group matched.
+    /// A part of the new text: bytes as JSON writes them, or the text that a group matched.
     struct Piece: Sendable, Equatable {
         var bytes: [UInt8] = []
-        /// -1: the bytes.
+        /// The number of the group. It is -1 if the piece is the bytes.
         var group = -1
     }
 
@@ -30,13 +30,13 @@ public struct Mask: Sendable {
         do throws(PatternFault) {
             pattern = try CompiledPattern(Array(text.utf8))
         } catch {
-            let what = error.isMissing ? "cannot be used" : "is no pattern"
+            let what = error.isMissing ? "cannot be used" : "is not a pattern"
             throw MaskFault(part: .pattern, message: "\(what): \(error.message)")
         }
         pieces = try Mask.pieces(of: replacement, groups: pattern.groups)
     }
 
-    /// The most groups that the new text names.
+    /// The number of spans to find: one for the match, and one for each group up to the highest that the new text names.
     var spans: Int { 1 + pieces.reduce(0) { max($0, $1.group) } }
 
     private static func matchesBytes(_ pattern: String) -> Bool {
@@ -48,7 +48,7 @@ public struct Mask: Sendable {
         return false
     }
 
-    /// `\0` is the whole match, `\1` to `\9` are its groups, `\\` is a backslash.
+    /// Splits the new text into pieces. `\0` is the whole match, `\1` to `\9` are its groups, and `\\` is a backslash.
     private static func pieces(of text: String, groups: Int) throws(MaskFault) -> [Piece] {
         guard text.utf8.count <= longestText else {
             throw MaskFault(part: .text, message: "must have at most \(longestText) bytes, has \(text.utf8.count)")

@@ -1,17 +1,17 @@
-// `mask`: in the decoded text of strings, puts a text in the place of each match of a pattern. Keys stay. A match of nothing
-// changes nothing, and bytes that no match covers stay as they are, escapes included.
+// `mask`: replaces each match of a pattern in the decoded text of strings. It never changes keys. An empty match changes nothing. Bytes
+// that no match covers stay as they are, including escapes.
 
 public import Events
 internal import Expressions
 
 public struct Masker: ~Copyable {
-    /// What becomes of the event that was masked last.
+    /// The changes to the event that was masked last.
     public private(set) var replacements = Replacements()
 
     private let mask: Mask
     private let strings = Strings()
     private var unescaped = Unescaped()
-    /// Where a match and its groups begin and end.
+    /// The positions at which a match and its groups begin and end.
     private let spans: UnsafeMutablePointer<Int>
     private let spanCount: Int
 
@@ -23,8 +23,8 @@ public struct Masker: ~Copyable {
 
     deinit { spans.deallocate() }
 
-    /// Masks the strings in the values of these slots, or of the whole event when there are none; true when something changes,
-    /// and then `replacements` holds what becomes of the event. The string in the slot `spared` stays as it is; 0: none does.
+    /// Masks the strings in the values of these slots, or in the whole event if there are no slots. Returns true if something changes. Then
+    /// `replacements` holds the changes. The string in the slot `spared` stays as it is. If `spared` is 0, no string is spared.
     public mutating func mask(_ event: ScannedEvent, in slots: UnsafeBufferPointer<Int>, sparing spared: Int = 0) -> Bool {
         replacements.removeAll()
         let sparedStart = event.slots[spared].isPresent ? Int(event.slots[spared].start) : -1
@@ -61,7 +61,7 @@ public struct Masker: ~Copyable {
             let (start, end) = (spans[0], spans[1])
             from = end
             if start == end {
-                // Past the character, so that the search goes on.
+                // Skip one character, so that the search makes progress.
                 repeat { from += 1 } while text[from] & 0xc0 == 0x80
                 continue
             }
@@ -73,10 +73,10 @@ public struct Masker: ~Copyable {
         }
     }
 
-    /// The most bytes that are put into one event: a pattern could make terabytes of a long line.
+    /// The most bytes of new text in one event. Without a limit, a pattern could make terabytes from a long line.
     static let mostText = 64 << 20
 
-    /// Writes the new text of the match in `spans`. A group that took no part is empty, and so is what would be too much.
+    /// Writes the new text for the match in `spans`. A group that is not part of the match is empty. Text beyond the limit is left out.
     private mutating func putText(_ text: Subject) {
         for piece in mask.pieces {
             if replacements.textEnd > Masker.mostText { return }

@@ -1,5 +1,6 @@
-// Finds what tells of a person in one text: from left to right, at each place in the order of `Sensitive`; what is found is not
-// looked into again. A find begins where no letter or digit of ASCII stands before it. Time is in proportion to the text.
+// Finds personal data in one text, from left to right. At each position it tries the kinds in the order of `Sensitive`. The search
+// continues after a find, so finds never overlap. A find never begins directly after an ASCII letter or digit. The time is proportional
+// to the length of the text.
 
 struct Find {
     let start: Int
@@ -13,7 +14,7 @@ struct Finder {
     private let kinds: SensitiveSet
     private let starts: UnsafePointer<UInt8>
 
-    /// nil when a text of this length with these sorts of bytes cannot hold any of the kinds.
+    /// It is nil if a text of this length with these classes of bytes cannot hold any of the kinds.
     @inline(__always) init?(_ text: Subject, _ seen: Seen, _ kinds: SensitiveSet, _ starts: borrowing Starts) {
         guard text.count > 2 else { return nil }
         let possible = Finder.possible(seen, text.count).intersection(kinds)
@@ -24,7 +25,7 @@ struct Finder {
         self.starts = UnsafePointer(starts.table)
     }
 
-    /// By the shortest find of each kind.
+    /// Returns the kinds that are possible. The least lengths are those of the shortest find of each kind.
     @inline(__always) private static func possible(_ seen: Seen, _ count: Int) -> SensitiveSet {
         var kinds: UInt8 = 0
         if seen.contains(.digit) {
@@ -40,7 +41,7 @@ struct Finder {
         return SensitiveSet(rawValue: kinds)
     }
 
-    /// The first find that begins at or behind i.
+    /// Returns the first find that begins at or after `from`. It is nil if there is none.
     func next(_ from: Int) -> Find? {
         var isInWord = text.isAlphanumeric(from - 1)
         for i in from..<text.count {
@@ -85,11 +86,11 @@ struct Finder {
     }
 }
 
-/// With which bytes a find can begin.
+/// A table that says with which bytes a find can begin.
 struct Starts: ~Copyable {
     @inline(__always) static var none: UInt8 { 0 }
     @inline(__always) static var mark: UInt8 { 1 }
-    /// A letter or digit of ASCII: no find begins behind one.
+    /// An ASCII letter or digit. No find begins directly after one.
     @inline(__always) static var word: UInt8 { 2 }
 
     fileprivate let table: UnsafeMutablePointer<UInt8>

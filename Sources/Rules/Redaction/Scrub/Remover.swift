@@ -1,24 +1,24 @@
-// The removal of members: given the strings that hold a find, which stretches of the event go. A member goes with its comma and
-// the spaces up to the next member, and the last one with the comma before it; an element of a list becomes null.
+// Removes the members that hold a find. From the strings with finds it computes the ranges of the event to remove. A member is removed
+// with its comma and the spaces up to the next member, and the last one with the comma before it. An element of a list becomes null.
 
 internal import Events
 
 struct Remover: ~Copyable {
-    /// An object or a list while it is read.
+    /// An object or a list that is being read.
     private struct Level {
         var isList: Bool
-        /// Where its first member begins.
+        /// The position at which its first member begins.
         var first = 0
-        /// Where its last member that stays ends; 0: none has stayed yet.
+        /// The end of the last member that stays. It is 0 if none has stayed yet.
         var kept = 0
-        /// Where the member that is being read begins.
+        /// The position at which the member that is being read begins.
         var key = 0
         var isKeyNext = true
-        /// Whether it goes.
+        /// True if the member that is being read is removed.
         var goes = false
     }
 
-    /// The opening quotes of the strings with finds, in order.
+    /// The positions of the opening quotes of the strings with finds, in order.
     private var hits = [Int]()
     private var levels = [Level]()
     private var null = 0
@@ -31,7 +31,7 @@ struct Remover: ~Copyable {
 
     mutating func note(_ string: Int) { hits.append(string) }
 
-    /// Appends the stretches that go, in order.
+    /// Appends the ranges to remove, in order.
     mutating func remove(_ block: Bytes, _ start: Int, _ end: Int, _ replacements: inout Replacements) {
         levels.removeAll(keepingCapacity: true)
         var hit = 0
@@ -64,7 +64,7 @@ struct Remover: ~Copyable {
         if levels[top].isList {
             if isHit { replacements.append(start, end, text: null, count: 4) }
         } else if levels[top].isKeyNext {
-            // The member before went, up to this one.
+            // The previous member is removed up to this one.
             if levels[top].goes { replace(levels[top].key, start, &replacements) }
             if levels[top].first == 0 { levels[top].first = start }
             levels[top].key = start
@@ -87,7 +87,7 @@ struct Remover: ~Copyable {
         if level.goes { replace(level.kept > 0 ? level.kept : level.first, valueEnd, &replacements) }
     }
 
-    /// What was to become of bytes inside goes with them.
+    /// Removes a range, together with the replacements inside it.
     private func replace(_ start: Int, _ end: Int, _ replacements: inout Replacements) {
         replacements.removeLast(from: start)
         replacements.append(start, end, text: 0, count: 0)

@@ -1,15 +1,15 @@
-// `scrub`: finds what tells of a person anywhere in the strings of an event, its keys included, and says what becomes of the
-// event's bytes. One pass; only a string that could hold a find is looked at twice. Numbers are not looked at.
-// Where nothing is found nothing is allocated, and no byte changes.
+// `scrub`: finds personal data anywhere in the strings of an event, including its keys, and computes the changes to the event's bytes.
+// It makes one pass; only a string that could hold a find is read twice. Numbers are not searched.
+// If nothing is found, no byte changes. Then memory is allocated only for a string with escapes that is longer than all before.
 
 public import Events
 
 public struct Scrubber: ~Copyable {
-    /// What becomes of the event that was scrubbed last.
+    /// The changes to the event that was scrubbed last.
     public private(set) var replacements = Replacements()
-    /// What was found in it; with `reject`, only the first find.
+    /// The kinds that were found in it. With `reject`, only the kind of the first find.
     public private(set) var found: SensitiveSet = []
-    /// How many finds of each kind, by `Sensitive.rawValue`.
+    /// The number of finds of each kind, by `Sensitive.rawValue`.
     private var counts = SIMD8<UInt32>()
 
     private let kinds: SensitiveSet
@@ -18,9 +18,9 @@ public struct Scrubber: ~Copyable {
     private let starts = Starts()
     private var unescaped = Unescaped()
     private var remover = Remover()
-    /// The places of the texts, by kind.
+    /// The positions and lengths of the texts, by kind.
     private let texts: UnsafeMutablePointer<(place: Int, count: Int)>
-    /// How many keys of this event have changed.
+    /// The number of keys of this event that have changed.
     private var keys = 0
 
     public init(_ scrub: Scrub) {
@@ -36,12 +36,12 @@ public struct Scrubber: ~Copyable {
 
     deinit { texts.deallocate() }
 
-    /// How many of a kind were found in the event that was scrubbed last.
+    /// Returns the number of finds of a kind in the event that was scrubbed last.
     public func count(of kind: Sensitive) -> Int { Int(counts[Int(kind.rawValue)]) }
 
-    /// Scrubs the values of these slots, or the whole event when there are none; true when something was found, and then
-    /// `replacements` holds what becomes of it, unless the event is to be rejected. The string in the slot `spared` stays as it
-    /// is; 0: none does.
+    /// Scrubs the values of these slots, or the whole event if there are no slots. Returns true if something was found. Then `replacements`
+    /// holds the changes, unless the event is to be rejected. The string in the slot `spared` stays as it is. If `spared` is 0, all strings
+    /// are scrubbed.
     public mutating func scrub(_ event: ScannedEvent, in slots: UnsafeBufferPointer<Int>, sparing spared: Int = 0) -> Bool {
         replacements.removeAll()
         remover.removeAll()
@@ -113,7 +113,7 @@ public struct Scrubber: ~Copyable {
         counts[Int(kind.rawValue)] &+= 1
     }
 
-    /// Two keys that become the same text must not become the same key: from the second on they get a number.
+    /// Two keys that become the same text must not become the same key. So all changed keys except the first get a number.
     private mutating func numberKey(_ end: Int) {
         keys += 1
         guard keys > 1 else { return }

@@ -1,14 +1,14 @@
-/* One POST after another by libcurl, which is looked up when it is first needed: no program links it. */
+/* Sends POST requests with libcurl, one after another. The library is loaded when it is first needed: no program links it. */
 #pragma once
 #include <stddef.h>
 
-/* Loads the library; NULL, or why that cannot be, in words. */
+/* Loads the library. Returns NULL, or the reason why it cannot be loaded, in words. */
 const char *ccurlloaded_load(void);
 
 typedef struct ccurlloaded ccurlloaded;
 
-/* A client for one URL. headers: lines, the last one NULL; authorities: a file in PEM instead of the system's, or NULL;
-   patience: how many seconds the other side may be silent. NULL: no memory. */
+/* Makes a client for one URL. `headers` holds lines and ends with NULL. `authorities` is a PEM file that replaces the system's authorities,
+   or NULL. `patience` is the number of seconds for which the other side may be silent. Returns NULL if there is no memory. */
 ccurlloaded *ccurlloaded_make(const char *url, const char *const *headers, const char *authorities, long patience);
 void ccurlloaded_free(ccurlloaded *client);
 
@@ -16,9 +16,9 @@ typedef struct {
   long status;
   const char *body; /* valid until the next call */
   size_t size;
-  const char *location; /* NULL: none */
-  long retry_after;     /* 0: not said */
+  const char *location; /* NULL if there is none */
+  long retry_after;     /* in seconds; 0 if there is none */
 } ccurlloaded_answer;
 
-/* NULL and the answer; or why there is none, in words, and in *can_pass whether trying again could help. */
+/* Returns NULL and fills in `answer`. Otherwise returns the reason in words, and sets *can_pass to 1 if another attempt may succeed. */
 const char *ccurlloaded_post(ccurlloaded *client, const void *body, size_t size, ccurlloaded_answer *answer, int *can_pass);

@@ -1,32 +1,34 @@
-/* exit and quick_exit as the whole process sees them. The executable defines both, and the dynamic linker prefers what the executable
-   defines, so a call from a module comes here before any handler of atexit and any destructor runs. Unless somebody guards the process
-   they do what they always did.
+/* Replaces exit and quick_exit for the whole process. The executable defines both, and the dynamic linker prefers the definitions of the
+   executable. So a call from a module gets here before any atexit handler and any destructor runs. If the process is not guarded, both
+   functions behave as usual.
 
-   What calls them within the C library itself, such as errx, does not come here: a handler of on_exit, registered anew after each module
-   is loaded, so that it runs before those of the module, catches it. _exit, a signal and abort cannot be caught. */
+   Calls from inside the C library, such as in errx, do not get here. An on_exit handler catches them. It is registered again after each
+   module is loaded, so that it runs before the handlers of the module. _exit, signals and abort cannot be caught. */
 #pragma once
 #include <stdint.h>
 
-/* Asked in the thread that calls exit, in the process that is guarded and not in one that it has forked, and not of the executable's own
-   calls. When it returns, the process ends. `caller` is an address in the code that has called; NULL: it is not known. */
+/* Decides about a call of exit. It is called in the thread that calls exit, and only in the guarded process, not in its forked children. It
+   is never called for calls from the executable. If it returns, the process ends. `caller` is an address in the calling code, or NULL if it
+   is unknown. */
 typedef void (*cexit_judge)(int code, const void *caller);
 
-/* From now on `judge` is asked. */
+/* Guards this process: from now on `judge` is called. */
 void cexit_guard(cexit_judge judge);
 
-/* To be called after a library was loaded: its own handlers, registered by now, run after ours. */
+/* Call this after a library was loaded. The library has registered its handlers by then, so they run after ours. */
 void cexit_come_first(void);
 
-/* What this thread is doing, as a number of the caller's own; returns what it was doing. 0: nothing of a module's. */
+/* Sets what this thread is doing, as a number that the caller defines, and returns the previous value. 0 means that it runs no code of a
+   module. */
 uint64_t cexit_enter(uint64_t doing);
 uint64_t cexit_doing(void);
 
-/* Ends the process with that code, by the calling thread: handlers and destructors run, and none of them can change the code. Other
-   threads that call exit meanwhile never return, and end nothing. */
+/* Ends the process with that code, on the calling thread. Handlers and destructors run, and none of them can change the code. If another
+   thread calls exit meanwhile, the call never returns and ends nothing. */
 _Noreturn void cexit_end(int code);
 
-/* The calling thread does nothing more, for as long as the process lives. */
+/* Suspends the calling thread until the process ends. */
 _Noreturn void cexit_park(void);
 
-/* The path by which the library that holds this address was loaded; NULL: there is none. */
+/* Returns the path from which the library that contains this address was loaded, or NULL if there is none. */
 const char *cexit_library(const void *address);

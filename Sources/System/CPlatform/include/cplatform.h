@@ -1,97 +1,103 @@
-/* What the C library offers only to C, as plain functions. */
+/* Wraps, as plain functions, parts of the C library that only C code can call. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
-/* A number that threads read and write at the same time: who reads what another has stored sees all that it wrote before. */
+/* A number that several threads read and write at the same time. A thread that loads a stored value also sees everything that the storing
+   thread wrote before it. */
 static inline uint32_t cplatform_load(const uint32_t *number) { return __atomic_load_n(number, __ATOMIC_ACQUIRE); }
 static inline void cplatform_store(uint32_t *number, uint32_t value) { __atomic_store_n(number, value, __ATOMIC_RELEASE); }
-/* One that is whole, whatever may stand beside it by then. */
+/* A number that is read and written as a whole, without any ordering of other memory. */
 static inline uint64_t cplatform_peek(const uint64_t *number) { return __atomic_load_n(number, __ATOMIC_RELAXED); }
 static inline void cplatform_poke(uint64_t *number, uint64_t value) { __atomic_store_n(number, value, __ATOMIC_RELAXED); }
 
-/* The line of the processor's cache that this stands on will be read soon. */
+/* Tells the processor that the cache line of this address will be read soon. */
 static inline void cplatform_prefetch(const void *address) { __builtin_prefetch(address); }
 
 /* Names the calling thread; the kernel keeps 15 bytes. */
 void cplatform_name_thread(const char *name);
 
-/* A counter to wake threads by, not inherited, not blocking; -1 and errno when there is none. */
+/* Returns an eventfd, a counter that wakes threads. It is non-blocking and not inherited. Returns -1 and sets errno if there is none. */
 int cplatform_eventfd(void);
 
-/* The next connection of a listening socket, not inherited, not blocking; -1 and errno when there is none. */
+/* Accepts the next connection of a listening socket. The descriptor is non-blocking and not inherited. Returns -1 and sets errno if there
+   is none. */
 int cplatform_accept(int listener);
 
-/* What changes in a folder: a descriptor that has something to read when something did, not inherited, not blocking; -1 and errno
-   when it cannot be watched. */
+/* Watches a folder. Returns a descriptor that becomes readable when something in the folder changes. It is non-blocking and not inherited.
+   Returns -1 and sets errno if the folder cannot be watched. */
 int cplatform_watch_folder(const char *path);
 
-/* A descriptor that has something to read when something changed in a folder that cplatform_watch_files has named to it, files being
-   written included; not inherited, not blocking. -1 and errno when there is none. */
+/* Returns a descriptor that becomes readable when something changes in a folder that was added with cplatform_watch_files. Writes to files
+   are changes too. The descriptor is non-blocking and not inherited. Returns -1 and sets errno if there is none. */
 int cplatform_watch(void);
 
-/* Names a folder to it; 0, or -1 and errno. */
+/* Adds a folder to the watch. Returns 0, or -1 and sets errno. */
 int cplatform_watch_files(int watch, const char *folder);
 
-/* Whether nobody has the file open for writing: 1, and until the release nobody opens it so; 0: somebody has; -1: the system does
-   not say. */
+/* Returns 1 if no process has the file open for writing. Then no process can open it for writing until the release. Returns 0 if a process
+   has it open for writing, and -1 if the system cannot tell. */
 int cplatform_hold_writers(int file);
 void cplatform_release_writers(int file);
 
-/* When the file was made, in nanoseconds since 1970; -1 where the file system does not say. */
+/* Returns the creation time of the file in nanoseconds since 1970, or -1 if the file system does not record it. */
 int64_t cplatform_birth(int fd);
 
-/* How wide a terminal is; 0: it does not say, or is none. */
+/* Returns the width of a terminal in columns. Returns 0 if the width is unknown or the descriptor is not a terminal. */
 int cplatform_columns(int descriptor);
 
-/* Asks for a larger pipe; without effect on anything else. */
+/* Asks for a larger pipe. Does nothing for other descriptors. */
 void cplatform_widen_pipe(int descriptor, int size);
 
-/* Makes a pipe that is not inherited: its reading and its writing end; 0, or -1 and errno. */
+/* Makes a pipe that is not inherited, and stores its reading end and its writing end. Returns 0, or -1 and sets errno. */
 int cplatform_pipe(int ends[2]);
 
-/* Starts a program by its path. descriptors[i] becomes its descriptor i, -1 becomes /dev/null; it inherits no others, no blocked or
-   ignored signals, and is in a process group of its own, so that a terminal's signals are the caller's alone. Returns 0, or the
-   error. */
+/* Starts a program by its path. descriptors[i] becomes its descriptor i, and -1 becomes /dev/null. The program inherits no other
+   descriptors and no blocked or ignored signals. It has its own process group, so that only the caller gets the terminal's signals. Returns
+   0 or the error. */
 int cplatform_spawn(int *child, const char *program, char *const arguments[], char *const environment[], const int *descriptors,
                     int count);
 
-/* Supervises a program: this is the whole life of a process that was started for it (see Process.swift). It reads an order from the
-   socket `control`, starts the program with the descriptors below `control`, and reports what becomes of it. It ends when the program
-   and all that the program started have ended. When the other end of `control` is shut or its process is gone, in whatever way, it
-   kills the program and all that the program started, also what has left the process group, and then ends. It ignores every signal
-   that can be ignored, since a signal for the whole group is not for it. Returns -1 when there was no order. */
+/* Supervises a program. It is the entire work of a process that was started only for this (see Process.swift). It reads an order from the
+   socket `control`, starts the program with the descriptors below `control`, and sends reports about it. It ends when the program and all
+   processes that the program started have ended. The other end of `control` may be shut down, or its process may end for any reason. Then
+   the supervisor kills the program and all processes that the program started, even those that left the process group, and ends. It ignores
+   every signal that can be ignored, since a signal for the whole group is not meant for it. Returns -1 if there was no order. */
 int cplatform_supervise(int control);
 
-/* An order: this head, then `size` bytes of texts that each end with a zero byte: the path of the program, its arguments (with its
-   name as the first), its environment. */
+/* An order: this head, followed by `size` bytes of texts that each end with a zero byte. The texts are the path of the program, its
+   arguments (the first is its name), and its environment. */
 struct cplatform_order {
   uint32_t magic, size, arguments, variables;
-  uint64_t memory; /* the most bytes of address space; 0: no bound */
+  uint64_t memory; /* the limit of address space in bytes; 0 means no limit */
 };
 enum { CPLATFORM_ORDER = 0x53595301 };
 
-/* What a supervisor says: started with this process id; not started, for this error; ended with this status of waitpid. */
+/* A report of a supervisor. `value` is the process id if the program started, the error if it could not start, and the status of waitpid if
+   it ended. */
 struct cplatform_report {
   int32_t kind, value;
 };
 enum { CPLATFORM_STARTED = 1, CPLATFORM_FAILED = 2, CPLATFORM_ENDED = 3 };
 
-/* What a supervisor is told by a byte: to send SIGTERM to the program's process group. */
+/* A byte that the caller sends to the supervisor: send SIGTERM to the program's process group. */
 enum { CPLATFORM_TERMINATE = 'T' };
 
-/* Buffers of blocks and batches come and go all the time: keep their memory instead of asking the kernel for it anew. */
+/* Sets the allocator's thresholds for large blocks. Buffers of blocks and batches are allocated and freed all the time. With these
+   thresholds the allocator keeps their memory and does not ask the kernel for it again. */
 void cplatform_keep_memory(int threshold, int trim);
 
-/* How many bytes the allocator has lent out. */
+/* Returns the number of bytes that the allocator has handed out. */
 uint64_t cplatform_memory_in_use(void);
 
-/* Where one run of bytes first stands in another, in time that grows with the sum of their lengths; NULL: nowhere. */
+/* Returns the first place where one run of bytes occurs in another, or NULL if it does not occur. The time grows with the sum of their
+   lengths. */
 const void *cplatform_find(const void *bytes, size_t count, const void *part, size_t length);
 
-/* A copy of a file of at most that many bytes, in memory, which nobody can change from then on: a sealed memfd of that name. It can be
-   mapped and run; it is not inherited. -1 and errno when there is none: EFBIG when the file has more bytes. */
+/* Makes a copy in memory of a file of at most `most` bytes: a sealed memfd with the given name. Nobody can change it afterwards. It can be
+   mapped and executed, and it is not inherited. Returns -1 and sets errno if it cannot be made, to EFBIG if the file is larger. */
 int cplatform_sealed_copy(int file, const char *name, uint64_t most);
 
-/* From now on this process is killed when the thread that has started it ends. False when that process is gone already: it was `parent`. */
+/* Makes the kernel kill this process when the thread that started it ends. Returns 0 if the process `parent`, which started it, is already
+   gone. */
 int cplatform_die_with(int parent);

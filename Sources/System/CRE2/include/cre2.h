@@ -1,4 +1,4 @@
-/* Regular expressions by RE2, as plain functions, for a library of their own that is loaded when an expression needs one. */
+/* Regular expressions of RE2 as C functions. They are built as a separate library, which is loaded when an expression first needs it. */
 #pragma once
 #include <stddef.h>
 
@@ -6,18 +6,18 @@
 extern "C" {
 #endif
 
-/* A pattern in RE2's syntax; NULL when it is none or too large, with why in `message`. */
+/* Compiles a pattern in RE2's syntax. Returns NULL if the pattern is invalid or too large, and writes the reason into `message`. */
 void *switchyard_pattern_compile(const void *pattern, size_t count, char *message, size_t capacity);
 
-/* 1 when the pattern matches somewhere in the text. From any number of threads at once. */
+/* Returns 1 if the pattern matches somewhere in the text. Several threads may call it at once. */
 int switchyard_pattern_matches(void *pattern, const void *text, size_t count);
 
-/* How many groups of the pattern are captured. */
+/* Returns the number of capturing groups of the pattern. */
 int switchyard_pattern_groups(void *pattern);
 
-/* 1 when the pattern matches in the text at or behind `from`: then `spans` holds where the leftmost match begins and ends, and
-   the same for each of its first groups, `count_of_spans` pairs in all; -1 for a group that took no part. From any number of
-   threads at once. */
+/* Returns 1 if the pattern matches in the text at or after `from`. Then `spans` holds the begin and end of the leftmost match and of each
+   of its first groups, `count_of_spans` pairs in total. The values are -1 for a group that did not take part. Several threads may call it
+   at once. */
 int switchyard_pattern_find(void *pattern, const void *text, size_t count, size_t from, ptrdiff_t *spans, int count_of_spans);
 
 void switchyard_pattern_free(void *pattern);

@@ -1,8 +1,8 @@
-// A loaded module with three bugs. Nothing of the project links it.
+// A module with three planted bugs. It is loaded at run time; no other part of the project links it.
 
 import Glibc
 
-/// Where a block is last seen: read after it was given back, or forgotten while it is still owed.
+/// The last allocated memory. It is read after it was freed, or it is overwritten without being freed.
 private nonisolated(unsafe) var lost: UnsafeMutablePointer<Int>?
 private nonisolated(unsafe) let count = UnsafeMutablePointer<Int>.allocate(capacity: 1)
 
@@ -24,7 +24,7 @@ public func plantedRace() -> Int {
     return count.pointee
 }
 
-/// Reads memory that was given back.
+/// Reads memory that was freed.
 @_cdecl("planted_use_after_free")
 public func plantedUseAfterFree() -> Int {
     lost = .allocate(capacity: 8)
@@ -33,7 +33,7 @@ public func plantedUseAfterFree() -> Int {
     return lost![3]
 }
 
-/// Forgets memory without giving it back.
+/// Allocates memory and never frees it.
 @_cdecl("planted_leak")
 public func plantedLeak() -> Int {
     for size in 1...64 {

@@ -3,7 +3,7 @@ import Testing
 
 // Each test passes, so a run fails only if a sanitizer makes it fail.
 
-/// Calls a function of the module that lies beside the test's own executable.
+/// Calls a function of the module that is in the folder of the test's own executable.
 private func call(_ name: String) throws -> Int {
     var path = [CChar](repeating: 0, count: 4096)
     let length = try #require(readlink("/proc/self/exe", &path, path.count - 1) as Int?)
@@ -22,6 +22,6 @@ private func call(_ name: String) throws -> Int {
     _ = try call("planted_use_after_free")
 }
 
-@Test("memory that a loaded module forgets") func leak() throws {
+@Test("a memory leak in a loaded module") func leak() throws {
     #expect(try call("planted_leak") == 64)
 }

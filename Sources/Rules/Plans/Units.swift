@@ -1,53 +1,52 @@
 // Sizes, times and rates as configurations write them: a number and its unit, `16MB`, `512KiB`, `500ms`, `24h`, `100/s`.
 
 internal import Document
-public import Plans
 
-struct Unit {
-    var name: String
-    /// In bytes, in milliseconds, or in events a day.
-    var scale: Int
+public struct Unit: Sendable {
+    public var name: String
+    /// The size of the unit: in bytes, in milliseconds, or in events per day.
+    public var scale: Int
 }
 
-/// One kind of quantity with its units, rising within each family.
-struct Quantity {
-    var name: String
-    var examples: String
-    var units: [Unit]
-    /// What there is no part of.
+/// One kind of quantity with its units. The units of each family are in rising order.
+public struct Quantity: Sendable {
+    public var name: String
+    public var examples: String
+    public var units: [Unit]
+    /// The smallest amount, which cannot be divided.
     var atom: String
-    /// The most that may be written.
+    /// The largest value that is accepted.
     var most: Int
-    /// The units that a number without one may have meant; empty: those that make it shortest.
+    /// The units that a fault suggests for a number without a unit. If the list is empty, the fault suggests the shortest notation.
     var usual: [String] = []
 
-    static let size = Quantity(
+    public static let size = Quantity(
         name: "size", examples: "\"16MB\" or \"512KiB\"",
         units: [
             Unit(name: "B", scale: 1), Unit(name: "KB", scale: 1000), Unit(name: "MB", scale: 1_000_000),
             Unit(name: "GB", scale: 1_000_000_000),
             Unit(name: "KiB", scale: 1 << 10), Unit(name: "MiB", scale: 1 << 20), Unit(name: "GiB", scale: 1 << 30),
         ], atom: "B", most: 1 << 62)
-    /// At most a century, which is still a number of nanoseconds.
-    static let time = Quantity(
+    /// A time is at most a century, so that 64 bits hold its nanoseconds.
+    public static let time = Quantity(
         name: "time", examples: "\"500ms\" or \"24h\"",
         units: [
             Unit(name: "ms", scale: 1), Unit(name: "s", scale: 1000), Unit(name: "m", scale: 60_000), Unit(name: "h", scale: 3_600_000),
             Unit(name: "d", scale: 86_400_000),
         ], atom: "ms", most: 36_525 * 86_400_000, usual: ["ms", "s"])
-    static let rate = Quantity(
+    public static let rate = Quantity(
         name: "rate", examples: "\"100/s\" or \"30/m\"",
         units: [
             Unit(name: "/d", scale: 1), Unit(name: "/h", scale: 24), Unit(name: "/m", scale: 1440), Unit(name: "/s", scale: 86_400),
         ], atom: "events a day", most: 1_000_000_000 * 86_400, usual: ["/s"])
 
-    struct Fault: Error {
-        /// Follows "must be a size such as …, is …"; empty when there is nothing to add.
-        var hint = ""
+    public struct Fault: Error {
+        /// The text behind "must be a size such as …, is …". It is empty if there is nothing to add.
+        public var hint = ""
     }
 
-    /// In bytes, in milliseconds, or in events a day. The range is that of what a fault suggests.
-    func parse(_ text: String, in range: ClosedRange<Int> = 1 ... .max) throws(Fault) -> Int {
+    /// Returns the value in bytes, in milliseconds, or in events per day. The range limits only what a fault suggests.
+    public func parse(_ text: String, in range: ClosedRange<Int> = 1 ... .max) throws(Fault) -> Int {
         let bytes = Array(text.utf8)
         let whole = bytes.prefix(while: Lexer.isDigit)
         var rest = bytes[whole.endIndex...]
@@ -67,22 +66,22 @@ struct Quantity {
             throw Fault(hint: near.map { ", did you mean \"\(number)\($0.name)\"?" } ?? ", the units are \(Words.all(units.map(\.name)))")
         }
         guard let value = Quantity.multiply(whole, fraction, by: unit.scale) else {
-            throw Fault(hint: ", which is no whole number of \(atom)")
+            throw Fault(hint: ", which is not a whole number of \(atom)")
         }
-        guard value <= most else { throw Fault(hint: ", which is too much") }
+        guard value <= most else { throw Fault(hint: ", which is too large") }
         return value
     }
 
-    /// What a number without a unit may have meant; nothing that is out of the range would help.
-    func hint(forUnitless number: String, in range: ClosedRange<Int>) -> String {
+    /// Returns the hint for a number without a unit. The hint never suggests a value that is out of the range.
+    public func hint(forUnitless number: String, in range: ClosedRange<Int>) -> String {
         guard let value = Int(number), value >= 0 else { return ", it needs a unit" }
         let meanings = usual.isEmpty ? [text(value)] : usual.map { "\(value)\($0)" }
         let possible = meanings.filter { (try? parse($0, in: range)).map(range.contains) == true }.map { "\"\($0)\"" }
         return possible.isEmpty ? "" : ", did you mean \(Words.either(possible))?"
     }
 
-    /// The shortest exact way to write it.
-    func text(_ value: Int) -> String {
+    /// Returns the shortest exact notation of the value.
+    public func text(_ value: Int) -> String {
         var best = "\(value)\(units[0].name)"
         guard value > 0 else { return best }
         for unit in units where value % unit.scale == 0 {
@@ -92,7 +91,7 @@ struct Quantity {
         return best
     }
 
-    /// nil: not whole. Too large is the largest.
+    /// Returns the product, or nil if it is not whole or the fraction has more than 9 digits. Returns the largest integer on overflow.
     private static func multiply(_ whole: ArraySlice<UInt8>, _ fraction: ArraySlice<UInt8>, by scale: Int) -> Int? {
         guard fraction.count <= 9 else { return nil }
         var digits = 0
@@ -115,13 +114,13 @@ extension String {
 }
 
 extension Duration {
-    /// A time as the configuration writes it, such as `500ms`; nil when it is none.
+    /// Reads a time as the configuration writes it, such as `500ms`. The result is nil if the text is not a time.
     public init?(configured text: String) {
         guard let milliseconds = try? Quantity.time.parse(text) else { return nil }
         self = .milliseconds(milliseconds)
     }
 
-    /// As the configuration would write it, in the largest unit that makes a whole number.
+    /// The time as the configuration writes it, in the largest unit that gives a whole number.
     public var configured: String {
         let milliseconds = Int(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
         let unit = Quantity.time.units.last { milliseconds % $0.scale == 0 && milliseconds >= $0.scale } ?? Quantity.time.units[0]
@@ -130,6 +129,6 @@ extension Duration {
 }
 
 extension EventRate {
-    /// The shortest exact way to write it.
+    /// The shortest exact notation of the rate.
     public var configured: String { Quantity.rate.text(perDay) }
 }
