@@ -1,5 +1,5 @@
-# What one does with a clone. Swift and the scripts in Scripts/ do the work; this names it.
-# Every target installs the packages it lacks (Scripts/packages.sh), and can be run again and again.
+# The commands for a clone of the project. Swift and the scripts in Scripts/ do the work.
+# Each target installs the packages that it needs (Scripts/packages.sh), and can be run repeatedly.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -18,7 +18,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance agree bench fuzz crash damage simulate mutants check contract tsan asan schema metrics clients install deb clean
+.PHONY: help run test conformance agree bench fuzz crash damage simulate mutants check contract tsan asan reference schema metrics clients install deb clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -35,7 +35,7 @@ run: ## Build it, and send sample events through routes.json
 	swift build -c release; \
 	$(say) "Examples/events.ndjson through routes.json:"; \
 	.build/release/switchyard --stats text <Examples/events.ndjson; \
-	$(say) "done: routes.json says what went where. Change it and run this again, or pipe in events of your own:"; \
+	$(say) "done: routes.json says where the events go. Change it and run this again, or pipe in your own events:"; \
 	$(say) "    your-program | .build/release/switchyard"
 
 test: ## Run every test
@@ -44,18 +44,18 @@ test: ## Run every test
 	$(say) "building and running every test"; \
 	swift test --parallel
 
-bench: ## Measure it, or the program that SWITCHYARD names, beside others (ARGS="--json FILE", "--compare FILE", "--instructions", "--help")
+bench: ## Measure it, or the program that SWITCHYARD names, and compare it with others (ARGS="--json FILE", "--compare FILE", "--instructions", "--help")
 	@Scripts/packages.sh build bench $(if $(findstring --instructions,$(ARGS)),instructions)
 	@$(toolchain); \
 	if [ -z "$${SWITCHYARD-}" ]; then $(say) "building"; swift build -c release; fi; \
-	$(say) "measuring; the machine should have nothing else to do"; \
+	$(say) "measuring; no other program should be busy on this machine"; \
 	Benchmarks/run $(ARGS)
 
-fuzz: ## Feed it random input for SECONDS=60, after it has found the planted bug
+fuzz: ## Feed it random input for SECONDS=60, after each target has found its planted bug
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/fuzz.sh $(SECONDS)
 
-crash: ## Kill it at random moments KILLS=1000 times, and prove that nothing it had acknowledged is lost
+crash: ## Kill it at random moments KILLS=1000 times, and check that no acknowledged event is lost
 	@Scripts/packages.sh build test
 	@$(toolchain); \
 	$(say) "building"; \
@@ -63,7 +63,7 @@ crash: ## Kill it at random moments KILLS=1000 times, and prove that nothing it 
 	Tests/Crash/crash --planted --kills 10 --router .build/debug/switchyard; \
 	Tests/Crash/crash --kills $(KILLS) --router .build/debug/switchyard
 
-damage: ## Damage the files of its queues DAMAGES=1000 times, and prove that no wrong event comes out and none is lost in silence
+damage: ## Damage the files of its queues DAMAGES=1000 times, and check that no wrong event is delivered and every loss is reported
 	@Scripts/packages.sh build test
 	@$(toolchain); \
 	$(say) "building"; \
@@ -71,19 +71,19 @@ damage: ## Damage the files of its queues DAMAGES=1000 times, and prove that no 
 	Tests/Crash/damage --planted --damages 20 --router .build/debug/switchyard; \
 	Tests/Crash/damage --damages $(DAMAGES) --router .build/debug/switchyard
 
-simulate: ## Play lanes and consent by SEEDS=100000 on a clock of its own, after planted bugs (ARGS="--seed N" or "--consent --seed N" plays one again)
+simulate: ## Simulate lanes and consent for SEEDS=100000 seeds, after planted bugs (ARGS="--seed N" or "--consent --seed N" repeats one)
 	@Scripts/packages.sh build
 	@$(toolchain); Scripts/simulate.sh $(SEEDS) $(ARGS)
 
-mutants: ## Plant bugs in a copy, one at a time, and see that the tests notice each (ARGS="--only NAME", "--list")
+mutants: ## Plant bugs in a copy, one at a time, and check that the tests find each (ARGS="--only NAME", "--list")
 	@Scripts/packages.sh build test
 	@$(toolchain); Tests/Mutants/mutants $(ARGS)
 
-check: ## Check the format, the imports, and that nothing warns
+check: ## Check the format, the imports, the lists of promises and planted bugs, and that the build has no warnings
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/check.sh
 
-contract: ## Hold a built provider module against the contract: PLUGIN=lib.so [SETTINGS=cases.json]; without, all of them
+contract: ## Check a built provider module with the contract: PLUGIN=lib.so [SETTINGS=cases.json]; without PLUGIN, check all of them
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/contract.sh $(PLUGIN) $(SETTINGS)
 
@@ -95,7 +95,7 @@ conformance: ## Run the cases of the CEL specification: CEL=FOLDER, a clone of g
 	swift build --product switchyard-conformance; \
 	.build/debug/switchyard-conformance "$(CEL)/tests/simple/testdata"
 
-agree: ## Hold explain against the router on EVENTS=1000000 random events of random plans (SEED=0 says where to begin)
+agree: ## Compare explain with the router on EVENTS=1000000 random events of random plans (SEED=0 is the first seed)
 	@Scripts/packages.sh build test
 	@$(toolchain); \
 	swift build --build-tests; \
@@ -109,15 +109,19 @@ asan: ## Run every test under the address sanitizer
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/sanitize.sh address
 
-schema: ## Check the JSON Schema of routes.json against a validator from PyPI
+reference: ## Write docs/reference.md, the reference of all keys, from the declarations
+	@Scripts/packages.sh build
+	@$(toolchain); swift build; .build/debug/switchyard schema | Scripts/reference.py >docs/reference.md
+
+schema: ## Check the JSON Schema of routes.json with a validator from PyPI
 	@Scripts/packages.sh build test schema
 	@$(toolchain); Scripts/schema.sh
 
-clients: ## Let vendors' client libraries from PyPI send to a router, also through faults
+clients: ## Let vendors' client libraries from PyPI send to a router, also with faults
 	@Scripts/packages.sh build clients
 	@$(toolchain); $(say) "building"; swift build; Scripts/clients.sh
 
-metrics: ## Let Prometheus' promtool read what a router counts
+metrics: ## Check the metrics of a router with Prometheus' promtool
 	@Scripts/packages.sh build metrics
 	@$(toolchain); $(say) "building"; swift build; Scripts/check-metrics.sh
 
@@ -129,5 +133,5 @@ deb: ## Build a Debian package in .build/deb: the program, its modules, unit, so
 	@Scripts/packages.sh build
 	@Scripts/deb.sh
 
-clean: ## Remove everything that was built
+clean: ## Remove all build folders
 	@rm -rf .build .build-*

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes product events in the Segment shape, one JSON object a line, 600 to 900 bytes each, to standard output.
+"""Writes product events in the Segment format to standard output, one JSON object per line, 600 to 900 bytes each.
 
-The same seed and count give the same bytes on every machine. The events are invented: names, shops and ids mean nothing.
+The same seed and count give the same bytes on every machine. The events, names, shops and ids are invented.
 
 usage: Benchmarks/generate.py SEED COUNT
 """
@@ -10,14 +10,14 @@ import json
 import random
 import sys
 
-# Name and weight. The item_* and search_* events make up half.
+# Each name and its weight. The item_* and search_* events are half of all events.
 EVENTS = [
     ("item_viewed", 20), ("item_added", 10), ("item_removed", 4), ("item_shared", 2), ("search_performed", 10),
     ("search_cleared", 4), ("checkout_started", 8), ("checkout_completed", 5), ("error_shown", 5), ("error_retried", 2),
     ("session_started", 10), ("session_ended", 8), ("video_played", 7), ("level_completed", 5),
 ]
 TYPES = [("track", 80), ("screen", 12), ("identify", 5), ("page", 3)]
-# Level, the purposes granted, weight. None: the event carries no consent.
+# Each level with its granted purposes, and the weight. None means that the event carries no consent.
 CONSENT = [
     (("none", []), 5), (("essential", ["operations"]), 10), (("standard", ["operations", "analytics"]), 50),
     (("detailed", ["operations", "analytics", "research"]), 30), (None, 5),
@@ -98,7 +98,7 @@ class Generator:
         }
 
     def line(self, number):
-        """One event as the SDKs in the field write it: mostly compact UTF-8, some escaped, some with spaces."""
+        """Returns one event in a form that SDKs use: mostly compact UTF-8, some escaped, some with spaces."""
         while True:
             event = self.event()
             if number % 10 == 7:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Proves that an installation stands on its own: it needs no library of the toolchain, neither Foundation nor libcurl in the
-# executable, and it runs in an empty environment with the toolchain hidden.
+# Checks that an installation is complete: it needs no library of the toolchain, the executable needs neither Foundation nor libcurl, and
+# it runs in an empty environment with the toolchain hidden.
 #
 # usage: [PREFIX=/usr/local] [DESTDIR=] Scripts/check-install.sh
 set -euo pipefail
@@ -19,7 +19,7 @@ fault() {
 
 needed() { readelf -dW "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
 
-# Where a library is found: what was installed, or else the system's.
+# find_library NAME: prints the path of the installed library, or of the system's library.
 system_libraries=$(PATH="$PATH:/sbin:/usr/sbin" ldconfig -p)
 find_library() {
     if [ -e "$libraries/$1" ]; then
@@ -29,7 +29,7 @@ find_library() {
     fi
 }
 
-# closure FILE: the names of all libraries that a file needs, directly or not; what cannot be found is a fault.
+# follow FILE: adds the names of all libraries that a file needs, directly or not, to `closure`. A missing library is a fault.
 declare -A closure=()
 follow() {
     local library path
@@ -38,7 +38,7 @@ follow() {
         closure[$library]=$1
         path=$(find_library "$library")
         if [ -z "$path" ]; then
-            fault "$1 needs $library, which is neither in $libraries nor a library of the system"
+            fault "$1 needs $library, which is neither in $libraries nor in the system"
         else
             follow "$path"
         fi
@@ -48,7 +48,7 @@ follow() {
 follow "$program"
 for library in "${!closure[@]}"; do
     case $library in
-        libFoundation* | lib_Foundation* | libcurl*) fault "$program needs $library, by way of ${closure[$library]}" ;;
+        libFoundation* | lib_Foundation* | libcurl*) fault "$program needs $library, because of ${closure[$library]}" ;;
     esac
 done
 executable_count=${#closure[@]}
@@ -57,22 +57,22 @@ for module in "$libraries"/plugins/*.so; do follow "$module"; done
 for file in "$program" "$libraries"/*.so "$libraries"/plugins/*.so; do
     paths=$(readelf -dW "$file" | sed -n 's/.*(\(RPATH\|RUNPATH\)).*\[\(.*\)\]/\2/p')
     case :$paths in
-        *:/*) fault "$file looks for libraries in $paths; only paths from \$ORIGIN are the same on every machine" ;;
+        *:/*) fault "$file searches libraries in $paths; only paths that begin with \$ORIGIN are valid on every machine" ;;
     esac
     mode=$(stat -c %a "$file")
     [ $((8#$mode & 8#0022)) -eq 0 ] || fault "$file can be written by others (mode $mode)"
 done
 [[ $(readelf -dW "$program") == *'(RPATH)'*'$ORIGIN/../lib/switchyard'* ]] \
-    || fault "$program has no DT_RPATH \$ORIGIN/../lib/switchyard, so its modules would not find the Swift runtime"
+    || fault "$program has no DT_RPATH \$ORIGIN/../lib/switchyard, so its modules cannot find the Swift runtime"
 
-[ -s "$root/share/man/man1/switchyard.1" ] || [ -s "$root/share/man/man1/switchyard.1.gz" ] || fault "$root/share/man/man1/switchyard.1, the manual page, is not there"
+[ -s "$root/share/man/man1/switchyard.1" ] || [ -s "$root/share/man/man1/switchyard.1.gz" ] || fault "$root/share/man/man1/switchyard.1, the manual page, does not exist"
 
-# The toolchain's root, or where it is spread over the system, its runtime.
+# Hide the root of the toolchain, or only its runtime if the toolchain is installed in /usr.
 resources=$(swiftc -print-target-info | sed -n 's/^ *"runtimeResourcePath": "\(.*\)".*/\1/p')
 hidden=${resources%/usr/lib/swift}
 if [ -z "$hidden" ] || [ "$hidden" = "$resources" ]; then hidden=$resources; fi
 
-# The check that hiding hides is part of the script, or it could pass by hiding nothing.
+# The command checks that the folder is really empty, because otherwise the check could pass with nothing hidden.
 inside='mount -t tmpfs none "$1" && [ -z "$(ls -A "$1")" ] && shift && exec "$@"'
 if [ "$(id -u)" -eq 0 ]; then masked=(unshare -m); else masked=(unshare -rm); fi
 if "${masked[@]}" sh -c "$inside" sh "$hidden" true 2>/dev/null; then
@@ -80,16 +80,16 @@ if "${masked[@]}" sh -c "$inside" sh "$hidden" true 2>/dev/null; then
     how="with $hidden hidden"
 else
     run() { env -i "$@"; }
-    how="(hiding $hidden takes rights that are missing here)"
+    how="($hidden could not be hidden, because this user may not mount)"
     while read -r path; do
         case $path in "$hidden"/*) fault "$program is linked to $path" ;; esac
     done < <(env -i LD_TRACE_LOADED_OBJECTS=1 "$program" | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p')
 fi
-ran() { output=$(run "$@" </dev/null 2>&1) || fault "it does not run in an empty environment $how: $*: exit $?: $output"; }
+ran() { output=$(run "$@" </dev/null 2>&1) || fault "a command does not run in an empty environment $how: $*: exit $?: $output"; }
 ran "$program" --version
 ran "$program" eval "'abc'.matches('^a')"
 for module in "$libraries"/plugins/*.so; do ran "$program" providers "$(basename "$module" .so)"; done
 
 if [ $faults -gt 0 ]; then exit 70; fi
 size=$(du -sh "$libraries" | cut -f 1)
-echo "switchyard: $root stands on its own: $executable_count libraries, $size in lib/switchyard, run with an empty environment $how" >&2
+echo "switchyard: $root is complete: $executable_count libraries, $size in lib/switchyard, runs with an empty environment $how" >&2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lets Prometheus' own promtool read what a running router counts. Run by `make metrics`, which puts swift on PATH.
+# Checks the metrics of a running router with promtool from Prometheus. Run by `make metrics`, which puts swift on PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,9 +36,9 @@ until scrape 2>/dev/null | grep -q '^switchyard_source_events_total{source="inpu
 done
 scrape >"$folder/metrics"
 promtool check metrics <"$folder/metrics"
-# It must be able to say no.
+# promtool must refuse a planted fault.
 if sed 's/^# TYPE switchyard_info gauge/# TYPE switchyard_info nonsense/' "$folder/metrics" | promtool check metrics >/dev/null 2>&1; then
-    echo "switchyard: promtool takes anything: this check is not alive" >&2
+    echo "switchyard: promtool accepts invalid metrics: this check does not work" >&2
     exit 1
 fi
-echo "switchyard: promtool reads the $(grep -c '^# TYPE' "$folder/metrics") metrics"
+echo "switchyard: promtool accepts the $(grep -c '^# TYPE' "$folder/metrics") metrics"

@@ -1,28 +1,31 @@
 #!/usr/bin/env bash
-# The checks that need no run: format, imports, promises, warnings. Run by `make check`, which puts swift on PATH.
+# The checks that run no test: format, imports, promises, links, planted bugs, warnings. Run by `make check`, which puts swift on PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 echo "switchyard: format"
-# A nested package's build folder holds sources of others; links lead to files that are checked at their own place.
+# The build folder of a nested package contains sources of other projects. Links are skipped, because their targets are checked already.
 find . \( -name '.build*' -o -name .git \) -prune -o -type f -name '*.swift' -print0 \
     | xargs -0 swift format lint --strict
 
 echo "switchyard: imports"
-# Foundation costs 62 MB on disk and 8 MB of memory, concurrency a runtime of its own: the executable has neither.
+# Foundation costs 62 MB on disk and 8 MB of memory, and concurrency needs its own runtime, so the executable uses neither.
 if grep -rnE '^[^/]*\bimport (Foundation|FoundationEssentials|Synchronization)\b' Sources; then
-    echo "switchyard: the lines above import what the executable does without" >&2
+    echo "switchyard: the lines above import modules that the executable must not use" >&2
     exit 1
 fi
 
 echo "switchyard: promises"
 Scripts/promises.py
 
+echo "switchyard: links"
+Scripts/links.py
+
 echo "switchyard: planted bugs"
-# Whether each is still where the code is; that the tests find them is for `make mutants` to show.
+# This only checks that each bug still matches the code. `make mutants` checks that the tests find them.
 Tests/Mutants/mutants --check
 
 echo "switchyard: warnings"
-# Where everything is built so, as in .ci/run, one build does; otherwise the usual one stays as it is.
+# If every build treats warnings as errors, as in .ci/run, this uses the normal build folder. Otherwise it uses its own one.
 if [ "${SWITCHYARD_WARNINGS-}" = errors ]; then scratch=.build; else scratch=.build-check; fi
 SWITCHYARD_WARNINGS=errors swift build --build-tests --scratch-path $scratch

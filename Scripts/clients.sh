@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Lets the clients of Segment, RudderStack and OpenTelemetry from PyPI send to a running router, also through faults, and holds
-# what came out against what they were told to send; first with a planted loss that must be found. The clients are kept in
-# .build/clients-venv; the network is needed only to install them there. Run by `make clients`, which puts swift on PATH.
+# Lets the clients of Segment, RudderStack and OpenTelemetry from PyPI send to a running router, also with faults, and compares the output
+# with what they were told to send. First a planted loss must be found. The clients are installed in .build/clients-venv, and only this
+# installation needs the network. Run by `make clients`, which puts swift on PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,7 +26,7 @@ if [ "$(cat "$environment/installed" 2>/dev/null)" != "${clients[*]}" ]; then
         && "$environment/bin/pip" install --quiet --disable-pip-version-check --retries 3 "${clients[@]}"; } >"$folder/log" 2>&1; then
         cat "$folder/log" >&2
         rm -rf "$environment"
-        say "the clients could not be installed; it needs python3 with venv, and the package index once"
+        say "the clients could not be installed; the installation needs python3 with venv, and access to PyPI"
         exit 69
     fi
     echo "${clients[*]}" >"$environment/installed"
@@ -50,8 +50,8 @@ status=0
 drive --plant >"$folder/planted" 2>&1 || status=$?
 if [ $status -ne 1 ] || grep -q 'as it should' "$folder/planted" || ! grep -q 'lost: ' "$folder/planted"; then
     cat "$folder/planted" >&2
-    say "a lost request was not found: this check is not alive (exit $status)"
+    say "the planted loss was not found: this check does not work (exit $status)"
     exit 70
 fi
 drive || { cat "$folder/errors" >&2; exit 1; }
-say "every client's events came out"
+say "the events of every client arrived"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Holds built modules against the contract (Tests/Contract): the one that is named, with its cases, or else every adapter of
-# this project, the example in C and the README's example in Swift. Those that break it on purpose must then be found. Run by
-# `make contract`, which puts swift on PATH.  contract.sh [LIBRARY.so [CASES.json]]
+# Checks built modules with the contract (Tests/Contract): the named module with its cases, or otherwise every adapter of this project, the
+# example in C and the example in Swift of docs/write-a-provider.md. Then the contract must find every fault of the modules that break it on
+# purpose. Run by `make contract`, which puts swift on PATH.  contract.sh [LIBRARY.so [CASES.json]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +16,7 @@ python3 Tests/Contract/server.py "$folder/address" &
 server=$!
 trap 'kill $server 2>/dev/null || true; rm -rf "$folder"' EXIT
 until [ -s "$folder/address" ]; do
-    kill -0 $server 2>/dev/null || { echo "switchyard: Tests/Contract/server.py has ended before it said where it is" >&2; exit 70; }
+    kill -0 $server 2>/dev/null || { echo "switchyard: Tests/Contract/server.py ended before it wrote its address" >&2; exit 70; }
     sleep 0.1
 done
 SWITCHYARD_CONTRACT_HTTP=$(<"$folder/address")
@@ -45,17 +45,17 @@ compile Tests/PluginHostTests/Modules/scripted.c scripted -DFLUSHES
 hold "$folder/scripted.so" Tests/Contract/scripted.json
 Scripts/check-readme.sh || failed=1
 
-# Without a fault it keeps the contract, so that each fault is what is found.
+# Without a fault the module fulfils the contract, so the contract finds only the planted faults.
 compile Tests/Contract/bad.c bad
 hold "$folder/bad.so" Tests/Contract/bad.json
 for way in TWICE NEVER WRONG CHANGES CRASHES EXITS HANGS LEAKS DESCRIPTORS BEFORE SWALLOWS CREATES OPENS RETRIES AFTER STAYS; do
     compile Tests/Contract/bad.c bad "-D$way"
-    # Only a failed check counts: a contract that could not be run at all has found nothing.
+    # Only a failed check counts. A contract that could not run has found nothing.
     if "$contract" --patience 1 "$folder/bad.so" Tests/Contract/bad.json >"$folder/report" || ! grep -q '^FAILED' "$folder/report"; then
-        echo "switchyard: the contract is not alive: it did not find the module that is bad by $way" >&2
+        echo "switchyard: the contract does not work: it did not find the fault $way of the bad module" >&2
         failed=1
     else
-        echo "switchyard: contract: found the module that is bad by $way: $(grep -m 1 '^FAILED' "$folder/report")"
+        echo "switchyard: contract: found the fault $way of the bad module: $(grep -m 1 '^FAILED' "$folder/report")"
     fi
 done
 exit $failed

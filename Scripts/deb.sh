@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Builds a Debian package of the release in .build/deb: the tree of `make install` under /usr, the unit and its socket, and a
-# routes.json to begin with. What it depends on is found in the files themselves. The same tree gives the same package, byte for
-# byte, for root and for anyone.
+# Builds a Debian package of the release in .build/deb: the tree of `make install` under /usr, the unit and its socket, and a first
+# routes.json. The dependencies are read from the built files. The same tree always gives the same package, byte for byte, for every user.
 #
 # usage: Scripts/deb.sh
 set -euo pipefail
@@ -11,7 +10,7 @@ cd "$(dirname "$0")/.."
 say() { echo "switchyard: $*" >&2; }
 
 if ! command -v dpkg-deb >/dev/null; then
-    say "there is no dpkg-deb here, which builds packages for Debian; make install puts the same files in place"
+    say "dpkg-deb, which builds Debian packages, is not installed; make install installs the same files"
     exit 69
 fi
 
@@ -29,13 +28,14 @@ put Packaging/switchyard.service lib/systemd/system/switchyard.service
 put Packaging/switchyard.socket lib/systemd/system/switchyard.socket
 put LICENSE usr/share/doc/switchyard/copyright
 put README.md usr/share/doc/switchyard/README.md
+for page in docs/*.md; do put "$page" "usr/share/doc/switchyard/$page"; done
 put CHANGELOG.md usr/share/doc/switchyard/changelog
 gzip -9n "$tree/usr/share/doc/switchyard/changelog" "$tree/usr/share/man/man1/switchyard.1"
 
-# --- What it depends on: libraries that are linked, and those that are looked up by name when they are needed.
+# --- The dependencies: libraries that are linked, and those that are loaded by name when they are needed.
 
 mapfile -t files < <(find "$tree/usr" -type f \( -path '*/bin/*' -o -name '*.so' \) | sort)
-# libmicrohttpd brings its gnutls along, and any libcurl will do: the one that the module http is linked to.
+# These names are ignored: libmicrohttpd depends on its gnutls, and the module http is linked to the one libcurl that is needed.
 brought='^(libgnutls|libcurl|libcurl-gnutls)\.so'
 names() {
     local file
@@ -45,13 +45,13 @@ names() {
     done | sort -u
 }
 
-# package_of NAME: the Debian package whose library that is.
+# package_of NAME: prints the Debian package that contains this library.
 system_libraries=$(PATH="$PATH:/sbin:/usr/sbin" ldconfig -p)
 package_of() {
     local path found
     path=$(awk -v name="$1" '$1 == name { print $NF; exit }' <<<"$system_libraries")
     [ -n "$path" ] || return 1
-    # Where /lib is a link to /usr/lib, a package may know its file by either.
+    # If /lib is a link to /usr/lib, dpkg may know the file by either path.
     for found in "$path" "$(realpath "$path")" "${path#/usr}" "/usr$path"; do
         if dpkg-query -S "$found" 2>/dev/null | head -n 1 | sed 's/:.*//' | grep .; then return 0; fi
     done
@@ -62,13 +62,13 @@ declare -A packages=()
 while read -r name; do
     [ ! -e "$tree/usr/lib/switchyard/$name" ] || continue
     package=$(package_of "$name") || {
-        say "$name is needed, and no installed package has it; Scripts/packages.sh build installs what is lacking"
+        say "$name is needed, but no installed package contains it; Scripts/packages.sh build installs the missing packages"
         exit 69
     }
     packages[$package]=yes
 done < <(names)
 
-# The newest symbol of the C library that is used says which one is new enough.
+# The newest symbol that is used from the C library gives the required version.
 glibc=$(for file in "${files[@]}"; do readelf -VW "$file" | grep -oE 'GLIBC_[0-9.]+' || true; done | sed 's/GLIBC_//' | sort -uV | tail -n 1)
 depends=()
 for package in "${!packages[@]}"; do
@@ -94,10 +94,10 @@ Priority: optional
 Installed-Size: $(du -sk --apparent-size --exclude=DEBIAN "$tree" | cut -f 1)
 Depends: $depends
 Recommends: ca-certificates
-Description: router of telemetry, with consent and durable delivery
- Events come in as JSON, over HTTP, from files or by a pipe. Each route of
- routes.json decides by filter, consent and sample whether it wants an event,
- edits its copy and hands it to its providers, which are modules that are
+Description: telemetry router with consent and durable delivery
+ Events arrive as JSON over HTTP, from files or through a pipe. Each route of
+ routes.json decides by filter, consent and sample whether it takes an event,
+ edits its copy and passes it to its providers. Providers are modules that are
  loaded at run time.
 CONTROL
 echo /etc/switchyard/routes.json >"$tree/DEBIAN/conffiles"
@@ -106,7 +106,7 @@ install -m 755 Packaging/postinst Packaging/prerm Packaging/postrm "$tree/DEBIAN
 install -m 644 "$stage/md5sums" "$tree/DEBIAN/md5sums"
 chmod -R go-w "$tree"
 
-# The times of files are those of the last commit.
+# All files get the time of the last commit.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)}
 export SOURCE_DATE_EPOCH
 find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +

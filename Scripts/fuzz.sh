@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes for so many seconds, shared by the targets, each after a planted bug that it must find. Run by `make fuzz`, which puts
+# Fuzzes for the given number of seconds, which the targets share. First each target must find a planted bug. Run by `make fuzz`, which puts
 # swift on PATH.
 #
 # usage: Scripts/fuzz.sh SECONDS
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 seconds=${1:?usage: Scripts/fuzz.sh SECONDS}
 export SWITCHYARD_EXTRAS=checks
 build=(swift build --scratch-path .build-checks -c release)
-# What is loaded by name when a mask is compiled comes with them.
+# switchyard-patterns is built too, because compiling a mask loads it by name.
 for product in fuzz fuzz-expressions switchyard-patterns; do "${build[@]}" --product $product; done
 folder=$("${build[@]}" --show-bin-path)
 targets=(fuzz-expressions)
@@ -20,15 +20,15 @@ share=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
 
 for target in "${targets[@]}"; do
     status=0
-    # A name and an option, each a word.
+    # A target can be a name with options, so it is split into words.
     # shellcheck disable=SC2086
     "$folder"/$target --plant --seconds 3 >/dev/null 2>&1 || status=$?
-    # Only a find counts: it may also have been called wrongly (64), or have crashed.
+    # Only exit code 1 is a find. Other codes mean wrong usage (64) or a crash.
     if [ $status -ne 1 ]; then
-        echo "switchyard: the fuzzer is not alive: $target did not find its planted bug (exit $status)" >&2
+        echo "switchyard: the fuzzer does not work: $target did not find its planted bug (exit $status)" >&2
         exit 70
     fi
 done
-echo "switchyard: the fuzzer found every planted bug; now $seconds seconds in earnest"
+echo "switchyard: the fuzzer found every planted bug; now it runs for $seconds seconds"
 # shellcheck disable=SC2086
 for target in "${targets[@]}"; do "$folder"/$target --seconds "$share"; done

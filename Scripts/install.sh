@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the release and installs it: bin/switchyard, lib/switchyard/ with the part of the Swift runtime that it needs,
-# lib/switchyard/plugins/ with a module for each folder of Plugins/, and share/man/man1/switchyard.1. Every file is put in place whole, by a rename, and one that
-# has not changed is left alone: a running router is not disturbed. It never removes anything, so modules of your own stay.
+# lib/switchyard/plugins/ with a module for each folder of Plugins/, and share/man/man1/switchyard.1. Each file is installed by a rename,
+# and unchanged files are not touched, so a running router is not disturbed. The script never removes a file, so other modules stay.
 #
 # usage: [PREFIX=/usr/local] [DESTDIR=] Scripts/install.sh
 set -euo pipefail
@@ -24,8 +24,8 @@ libraries=$root/lib/switchyard
 plugins=$libraries/plugins
 manuals=$root/share/man/man1
 
-# No path of this machine goes into what is installed. The executable's own run path is a DT_RPATH, since that alone also holds
-# for the modules it loads: one that needs more of the Swift runtime than the executable does finds it in lib/switchyard.
+# The installed files contain no path of this machine. The executable has a DT_RPATH, because only that also applies to the modules that it
+# loads. So a module that needs more of the Swift runtime than the executable finds it in lib/switchyard.
 build=(swift build -c release --scratch-path .build-install --disable-local-rpath
     -Xswiftc -no-toolchain-stdlib-rpath -Xlinker --disable-new-dtags)
 "${build[@]}" -j "${JOBS:-$(nproc)}" >&2
@@ -36,14 +36,14 @@ if [ ! -e "$runtime/libswiftCore.so" ]; then
     exit 69
 fi
 
-# Others must not be able to write what the router loads, whatever the umask of whoever installs.
+# Other users must not be able to write files that the router loads, whatever the umask of the installing user is.
 umask 022
 mkdir -p "$bin" "$plugins" "$manuals"
 stage=$(mktemp -d)
 unfinished=
 trap 'rm -rf "$stage" ${unfinished:+"$unfinished"}' EXIT
 
-# place NAME FOLDER MODE: renames what is staged into place, on the file system where it is to be.
+# place NAME FOLDER MODE: copies a staged file to the target file system and renames it into place.
 place() {
     local staged=$stage/$1 target=$2/$1
     if cmp -s "$staged" "$target" && [ "$(stat -c %a "$target")" = "$3" ]; then return; fi
@@ -62,7 +62,7 @@ put() {
     place "$2" "$3" 755
 }
 
-# The libraries of the Swift runtime that a file needs, and that those need; each once.
+# ship_runtime_of FILE: installs the libraries of the Swift runtime that a file needs, directly or not, each once.
 declare -A shipped=()
 ship_runtime_of() {
     local library
@@ -74,26 +74,26 @@ ship_runtime_of() {
     done < <(readelf -dW "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 }
 
-# First what is needed, last what needs it, so that there is no moment at which a start would fail.
+# Dependencies are installed first, so that the program can start at every moment.
 modules=()
 for folder in Plugins/*/; do modules+=("$(basename "$folder")"); done
 for module in "${modules[@]}"; do ship_runtime_of "$built/lib$module.so"; done
 ship_runtime_of "$built/switchyard"
 for module in "${modules[@]}"; do put "$built/lib$module.so" "${module,,}.so" "$plugins"; done
-# Loaded by name when an expression uses `matches`.
+# This library is loaded by name when an expression uses `matches`.
 put "$built/libswitchyard-patterns.so" libswitchyard-patterns.so "$libraries"
 put "$built/switchyard" switchyard "$bin"
 
-# The executable writes its own manual page. Where it is built it finds no Swift runtime by itself.
+# The executable prints its own manual page. In the build folder it cannot find the Swift runtime without this variable.
 LD_LIBRARY_PATH=$runtime "$built/switchyard" help --man >"$stage/switchyard.1"
 place switchyard.1 "$manuals" 644
 
-# The router refuses modules from a folder that others could change; better said now than at its first start.
+# The router refuses modules from a folder that other users can write, so warn about that now.
 folder=$plugins
 while [ -n "$folder" ] && [ "$folder" != "${DESTDIR:-}" ]; do
     mode=$(stat -c %a "$folder")
     if [ $((8#$mode & 8#0022)) -ne 0 ] && { [ $((8#$mode & 8#1000)) -eq 0 ] || [ "$folder" = "$plugins" ]; }; then
-        say "warning: $folder can be written by others (mode $mode), and switchyard will not load modules from it: chmod go-w '$folder'"
+        say "warning: $folder can be written by other users (mode $mode), so switchyard will not load modules from it: chmod go-w '$folder'"
     fi
     folder=${folder%/*}
 done

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Sees to it that the Debian packages for a purpose are there, and installs those that are not.
-# When all are there it needs neither root nor the network, and says nothing. It never removes or upgrades a package.
+# Installs the Debian packages for a purpose that are missing.
+# If all are installed, it needs neither root nor the network, and prints nothing. It never removes or upgrades a package.
 #
 # usage: Scripts/packages.sh build|test|schema|clients|bench|metrics ...
 set -euo pipefail
 
-# a|b: either will do; the first is installed when neither is there.
+# a|b means that either package is enough. The first one is installed if both are missing.
 declare -A packages=(
     [build]="libjansson-dev libssl-dev zlib1g-dev libzstd-dev libsqlite3-dev libre2-dev libmicrohttpd-dev libbrotli-dev g++ libcurl4-openssl-dev|libcurl4-gnutls-dev pkg-config|pkgconf binutils"
     [test]="g++ libsimdjson-dev groff-base openssl python3"
@@ -25,7 +25,7 @@ fi
 wanted=()
 for purpose in "$@"; do
     if [ -z "${packages[$purpose]-}" ]; then
-        say "no packages are known for '$purpose'; there are: ${!packages[*]}"
+        say "unknown purpose '$purpose', expected one of: ${!packages[*]}"
         exit 64
     fi
     read -ra more <<<"${packages[$purpose]}"
@@ -33,7 +33,7 @@ for purpose in "$@"; do
 done
 
 if ! command -v dpkg-query >/dev/null; then
-    say "this is not Debian, so it is taken that the like of these is there: ${wanted[*]%%|*}"
+    say "this is not Debian, so this script assumes that packages like these are installed: ${wanted[*]%%|*}"
     exit 0
 fi
 
@@ -65,9 +65,9 @@ say "installing ${missing[*]}"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 apt() { "${as_root[@]}" DEBIAN_FRONTEND=noninteractive "$@" >"$log" 2>&1 </dev/null; }
-# The lists of a fresh machine are empty or stale; fetch them only when installing fails without.
+# The package lists of a fresh machine are empty or old. They are fetched only if the installation fails without.
 if ! apt "${install[@]}" && ! { apt apt-get update && apt "${install[@]}"; }; then
     cat "$log" >&2
-    say "could not install ${missing[*]}; the words of apt-get are above"
+    say "could not install ${missing[*]}; the output of apt-get is above"
     exit 69
 fi

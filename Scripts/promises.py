@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Looks whether the commands of docs/promises.md are there: each target of make, and each suite of tests."""
+"""Checks that the commands of docs/promises.md exist: each target of make, and each suite of tests."""
 
 import pathlib
 import re
@@ -30,7 +30,7 @@ for number, line in enumerate(page.read_text().splitlines(), 1):
         if suite and suite not in suites:
             faults.append(f"{page.name}:{number}: there is no suite '{suite}'")
 if found < 20:
-    faults.append(f"{page.name}: names {found} commands; is it read rightly?")
+    faults.append(f"{page.name}: found only {found} commands; the format of the page may have changed")
 for fault in faults:
     print(f"switchyard: {fault}", file=sys.stderr)
 sys.exit(1 if faults else 0)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every suite, with the modules that the tests load, under a sanitizer; before it, the planted bugs that it must find.
+# Runs every suite, with the modules that the tests load, under a sanitizer. Before that, the sanitizer must find the planted bugs.
 #
 # usage: Scripts/sanitize.sh thread|address [more arguments for swift test]
 set -euo pipefail
@@ -10,7 +10,7 @@ case $sanitizer in
     thread)
         # The modules find the sanitizer's functions in the executable that loads them.
         options=(--sanitize=thread -Xlinker --export-dynamic)
-        # One race has two names, by which of its two accesses the sanitizer sees first.
+        # The same race has two names, depending on which of its two accesses the sanitizer sees first.
         planted=("race:ThreadSanitizer: (data|Swift access) race")
         export TSAN_OPTIONS="halt_on_error=0 second_deadlock_stack=1 ${TSAN_OPTIONS-}"
         ;;
@@ -19,7 +19,7 @@ case $sanitizer in
         planted=("useAfterFree:AddressSanitizer: heap-use-after-free" "leak:LeakSanitizer: detected memory leaks")
         export ASAN_OPTIONS="detect_leaks=1 detect_stack_use_after_return=1 ${ASAN_OPTIONS-}"
         export LSAN_OPTIONS="suppressions=$PWD/Scripts/leaks.txt print_suppressions=0 ${LSAN_OPTIONS-}"
-        # Suppressions go by the names of functions.
+        # Suppressions need the names of functions, so the symbolizer is needed.
         symbolizer=$(command -v llvm-symbolizer) && export ASAN_SYMBOLIZER_PATH=$symbolizer
         ;;
     *)
@@ -28,11 +28,11 @@ case $sanitizer in
         ;;
 esac
 shift
-# XCTest leaks by itself, and there is no test that needs it.
+# XCTest leaks memory, and no test needs it.
 options+=(--disable-xctest)
-# The report is the point; a backtrace by the Swift runtime on top of it takes seconds for each bug.
+# Only the report of the sanitizer matters. A backtrace by the Swift runtime would take some seconds for each bug.
 export SWIFT_BACKTRACE=enable=no
-# Programs that the tests start get this and the options above, though their environment is otherwise empty.
+# The tests pass this variable and the options above to the programs that they start in an otherwise empty environment.
 export SWITCHYARD_SANITIZER=$sanitizer
 
 log=$(mktemp)
@@ -46,7 +46,7 @@ for bug in "${planted[@]}"; do
     fi
     if [ $status -eq 0 ] || ! grep -Eq "${bug#*:}" "$log"; then
         tail -n 40 "$log" >&2
-        echo "switchyard: the $sanitizer sanitizer is not alive: it did not find the planted bug '${bug%%:*}' (exit $status)" >&2
+        echo "switchyard: the $sanitizer sanitizer does not work: it did not find the planted bug '${bug%%:*}' (exit $status)" >&2
         exit 70
     fi
     echo "switchyard: the $sanitizer sanitizer found the planted bug '${bug%%:*}'" >&2

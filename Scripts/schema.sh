@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Holds `switchyard schema` against the validator `jsonschema` from PyPI: the corpus of good and broken files, and every
-# configuration of the project. The validator is kept in .build/schema-venv; the network is needed only to install it there.
+# Checks `switchyard schema` with the validator `jsonschema` from PyPI: with the corpus of good and broken files, and with every
+# configuration of the project. Checks that docs/reference.md is the reference that the schema gives. The validator is installed in .build/schema-venv, and only this installation needs the network.
 # Run by `make schema`, which puts swift on PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,7 +20,7 @@ if [ "$(cat "$environment/installed" 2>/dev/null)" != "$validator" ]; then
         && "$environment/bin/pip" install --quiet --disable-pip-version-check --retries 3 "$validator"; } >"$log" 2>&1; then
         cat "$log" >&2
         rm -rf "$environment"
-        say "$validator could not be installed; it needs python3 with venv, and the package index once"
+        say "$validator could not be installed; the installation needs python3 with venv, and access to PyPI"
         exit 69
     fi
     echo "$validator" >"$environment/installed"
@@ -33,10 +33,15 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 SWITCHYARD_SCHEMA_CORPUS=$folder/corpus.json swift test --skip-build --filter SchemaTests.writeCorpus >"$folder/log" 2>&1 || {
     cat "$folder/log" >&2
-    say "the corpus could not be written; the words of the tests are above"
+    say "the corpus could not be written; the output of the tests is above"
     exit 70
 }
 "$built/switchyard" schema >"$folder/schema.json"
+Scripts/reference.py <"$folder/schema.json" >"$folder/reference.md"
+diff docs/reference.md "$folder/reference.md" >&2 || {
+    say "docs/reference.md differs from the schema; run 'make reference'"
+    exit 65
+}
 
 # Every configuration that the project shows or uses.
 mapfile -t files < <(find routes.json Examples Benchmarks/routes -name '*.json' | sort)

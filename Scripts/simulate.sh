@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Plays lanes, and the promise of consent, by seeds, after planted bugs that each must find. Run by `make simulate`, which puts swift on
-# PATH.
+# Simulates lanes and the promise of consent by seeds. First both simulations must find their planted bugs. Run by `make simulate`, which
+# puts swift on PATH.
 #
 # usage: Scripts/simulate.sh SEEDS [[--consent] --seed SEED [--plant NAME]]
 set -euo pipefail
@@ -22,20 +22,20 @@ fi
 alive() { # program, plants ...
     local program=$1 plant status
     shift
-    # It ends at the first finding; the rarest comes after some 1,600 seeds.
+    # The program ends at the first breach. The rarest bug is found after about 1,600 seeds.
     for plant in "$@"; do
         status=0
         "$programs/$program" --plant "$plant" --seeds 10000 >/dev/null 2>&1 || status=$?
-        # 1 is a finding; anything else says that it did not look.
+        # Exit code 1 means that a breach was found. Any other code means that the simulation did not find the bug.
         if [ $status -ne 1 ]; then
-            echo "switchyard: the simulation is not alive: it did not find the planted bug '$plant' (exit $status)" >&2
+            echo "switchyard: the simulation does not work: it did not find the planted bug '$plant' (exit $status)" >&2
             exit 70
         fi
     done
 }
 alive simulate loss twice sleep
 alive promise unchecked retries revive resume early letters settle fields
-echo "switchyard: the simulations found the planted bugs; now $seeds seeds of lanes in earnest"
+echo "switchyard: the simulations found the planted bugs; now $seeds seeds of lanes"
 "$programs/simulate" --seeds "$seeds" --jobs "$(nproc)"
-echo "switchyard: and $seeds seeds of the promise of consent"
+echo "switchyard: now $seeds seeds of the promise of consent"
 "$programs/promise" --seeds "$seeds" --jobs "$(nproc)"

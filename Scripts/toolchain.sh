@@ -1,5 +1,5 @@
-# Puts a Swift that is new enough on PATH, or says what is missing. To be sourced:  . Scripts/toolchain.sh
-# It never downloads one: which toolchain a machine runs is its owner's choice.
+# Puts a Swift that is new enough on PATH, or reports what is missing. Source it:  . Scripts/toolchain.sh
+# It never downloads a toolchain, because the owner of the machine chooses one.
 
 swift_wanted=6.3
 swift_places="/opt/swift/usr/bin /usr/local/swift/usr/bin /usr/libexec/swift/bin ${HOME:-/root}/.local/share/swiftly/bin"
@@ -16,7 +16,7 @@ if ! command -v swift >/dev/null; then
 fi
 
 if ! command -v swift >/dev/null; then
-    echo "switchyard: there is no Swift here: looked on PATH and in $swift_places" >&2
+    echo "switchyard: Swift was not found on PATH or in $swift_places" >&2
     echo "switchyard: Swift $swift_wanted or newer is needed: https://www.swift.org/install/linux/" >&2
     exit 69
 fi

@@ -1,4 +1,4 @@
-"""What it costs that consent is on record: the gate beside a ledger of a million people, and what a withdrawal does to a full lane."""
+"""Measures the cost of consent on record: the gate with a ledger of a million people, and a withdrawal while a lane is full."""
 
 import http.server
 import json
@@ -12,8 +12,8 @@ import time
 
 from harness.measure import PATIENCE, Contender, Failure, idle_kb, interleave, ratio, run
 
-ACTIVE = 4000  # people whose events come, of those on record
-SWEPT = 1000  # events of the one who withdraws
+ACTIVE = 4000  # the number of people on record who have events
+SWEPT = 1000  # the number of events of the person who withdraws
 IDS = re.compile(rb'"(userId|anonymousId)": ?"[^"]*"')
 CONSENT = re.compile(rb', ?"consent": ?\{[^}]*\}')
 
@@ -36,7 +36,7 @@ def person(number):
 
 
 def record(report, executable, plan, state, people, folder, progress):
-    """Everybody agrees to everything, in an import."""
+    """Imports a ledger in which all people agree to everything."""
     progress(f"consent: importing {people} people")
     path = os.path.join(folder, "people.ndjson")
     with open(path, "w") as file:
@@ -48,7 +48,7 @@ def record(report, executable, plan, state, people, folder, progress):
 # The gate
 
 def gates(router, state):
-    """The same plan with a ledger, and without one."""
+    """Returns the commands for the same plan with and without a ledger."""
     return [router("consent-ledger", 1) + ["--state", state], router("consent", 1)]
 
 
@@ -56,7 +56,7 @@ def throughput(report, router, state, input, people, rounds, folder, progress):
     known = rewritten(input, os.path.join(folder, "known.ndjson"), lambda number: person(number * 7919 % ACTIVE * (people // ACTIVE or 1) % people))
     fresh = rewritten(input, os.path.join(folder, "fresh.ndjson"), lambda number: f"nobody_{number:09}")
     for name, events, target in [("the same few thousand", known, 0.9), ("each event of another", fresh, 0.75)]:
-        # To read a ledger of a million when it starts is no part of what is measured.
+        # The time that the start needs to read a ledger of a million people is not measured.
         with_ledger, without = (
             Contender(f"switchyard, {name}, {words}", command, events, from_first_byte=True)
             for words, command in zip(("ledger", "no ledger"), gates(router, state)))
@@ -67,7 +67,7 @@ def throughput(report, router, state, input, people, rounds, folder, progress):
 
 
 def rewritten(input, path, name):
-    """The events with other people's ids: both ids of an event are one person's."""
+    """Writes the events with other ids and returns the path. Both ids of an event belong to one person."""
     with open(input, "rb") as source, open(path, "wb") as target:
         for number, line in enumerate(source):
             id = name(number).encode()
@@ -78,7 +78,7 @@ def rewritten(input, path, name):
 # A withdrawal
 
 class Slow(http.server.BaseHTTPRequestHandler):
-    """A provider that is down at first, and then takes its time, so that the lane is at work all the while."""
+    """A provider that is first down and then slow, so that the lane is active all the time."""
 
     protocol_version = "HTTP/1.1"
     is_up = False
@@ -98,7 +98,7 @@ class Slow(http.server.BaseHTTPRequestHandler):
 
 
 def withdrawal(report, executable, plan, input, size, folder, progress):
-    """One person withdraws while a lane has so many bytes of others' events on disk, and goes on delivering them."""
+    """Measures a withdrawal while a lane has `size` bytes of other people's events on disk and delivers them."""
     state = os.path.join(folder, "queue")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
     server.handle_error = lambda *_: None  # the router is killed at the end
@@ -115,7 +115,7 @@ def withdrawal(report, executable, plan, input, size, folder, progress):
         mine = json.dumps({"userId": "who-withdraws", "pad": "x" * 600}).encode() + b"\n"
         wait_for(lambda: os.path.exists(os.path.join(state, "control.sock")), router)
         with open(input, "rb") as source:
-            # What events say themselves would keep many of them out of the queue.
+            # The consent in the events would keep many of them out of the queue.
             lines = [CONSENT.sub(b"", line) for line in source]
         every = max(1, len(lines) * copies // SWEPT)
         for number in range(len(lines) * copies):
@@ -149,13 +149,13 @@ def withdrawal(report, executable, plan, input, size, folder, progress):
 
 
 def judged(executable, state):
-    """How many events the router has read."""
+    """Returns the number of events that the router has read."""
     status = subprocess.run([executable, "status", "--json", "--state", state], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     return json.loads(status.stdout).get("events", 0) if status.returncode == 0 and status.stdout else 0
 
 
 def finished(receipts):
-    """The one receipt, once it is finished."""
+    """Returns the only receipt if it is finished, otherwise None."""
     told = subprocess.run(receipts, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     found = json.loads(told.stdout or "[]")
     return found[0] if found and found[0].get("finished") else None
@@ -169,4 +169,4 @@ def wait_for(condition, router):
         if router.poll() is not None:
             raise Failure(f"the router ended with {router.returncode}")
         time.sleep(0.01)
-    raise Failure("a withdrawal was waited for in vain")
+    raise Failure(f"a step of the withdrawal case did not happen within {PATIENCE} seconds")

@@ -1,4 +1,4 @@
-"""What it costs to lose nothing: durable lanes, a backlog, and what one bad provider does to the others."""
+"""Measures the cost of losing nothing: durable lanes, a backlog, and the effect of one bad provider on the others."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ from harness.measure import Contender, Failure, patience, ratio, run, spawn
 
 
 class Durable(Contender):
-    """A router with a state folder of its own for each round, beside what it measures."""
+    """A contender that gets a new state folder for each round, in the folder of the input."""
 
     def round(self):
         with tempfile.TemporaryDirectory(dir=self.folder) as state:
@@ -42,7 +42,7 @@ def appending(name, program, input, folder, bytes):
 # A backlog
 
 def fill(command, state, input, copies):
-    """Makes a backlog: so many copies of the input go to a lane whose provider is down. The peak of memory in KiB."""
+    """Sends copies of the input to a lane whose provider is down, which makes a backlog. Returns the peak memory in KiB."""
     with open(os.devnull, "wb") as null, tempfile.TemporaryFile() as errors:
         reader, writer = os.pipe()
         pid = spawn(command + ["--state", state, "--drain", "1ms"], reader, null.fileno(), errors.fileno())
@@ -60,12 +60,12 @@ def fill(command, state, input, copies):
 
 
 def take_up(command, state, empty):
-    """Delivers a backlog to the last event; the seconds it took."""
+    """Delivers the whole backlog and returns the result of the run."""
     return run(command + ["--state", state, "--drain", "10m"], empty)
 
 
 def first_delivery(command, state):
-    """Seconds from start to the first byte that a provider gets of a backlog."""
+    """Returns the seconds from the start to the first byte that a provider gets of a backlog."""
     reader, writer = os.pipe()
     empty, hold = os.pipe()
     with open(os.devnull, "wb") as null:
@@ -87,7 +87,7 @@ def first_delivery(command, state):
 # One bad provider among good ones
 
 class BadServer:
-    """Takes connections and is bad in one way: hangs, fails, is slow, or drips. One that is well answers at once."""
+    """A server that is bad in one way: it hangs, fails, is slow, or sends byte by byte. In the way `well` it answers at once."""
 
     def __init__(self, way):
         self.way = way
@@ -125,7 +125,7 @@ class BadServer:
 
 
 def latency(executable, port, events, rate):
-    """The 99th percentile in milliseconds from an event's writing to its arrival at a good provider, at so many events a second."""
+    """Returns the 99th percentile, in ms, of the time from writing an event to its arrival at a good provider, at `rate` events/s."""
     providers = {"good": {"plugin": "console", "delivery": {"batch": {"wait": "1ms"}}}}
     providers["other"] = {
         "plugin": "http", "url": f"http://127.0.0.1:{port}/", "timeout": {"total": "10s"},
@@ -206,7 +206,7 @@ def backlog(report, router, input, copies, folder, progress):
 
 
 def beside_bad_ones(report, executable, events, progress):
-    """What a provider suffers from a bad one beside it, over what it suffers from one that is well."""
+    """Compares the latency of a provider beside a bad one with its latency beside a good one."""
     taken = {}
     ways = ("well", "hanging", "failing", "slow", "dripping")
     for _ in range(3 if events > 1000 else 1):

@@ -1,4 +1,4 @@
-"""A router that listens: what it takes over HTTP from a second process on the same cores, and what it costs when nobody posts."""
+"""Measures a router that listens: its rate over HTTP from a second process on the same cores, and its cost while no client posts."""
 
 import contextlib
 import os
@@ -16,10 +16,10 @@ from harness.measure import PATIENCE, Failure
 
 WRK = shutil.which("wrk")
 CONNECTIONS = 64
-BYTES, BATCH = 700, 100  # of a single event; events in a batch
+BYTES, BATCH = 700, 100  # the bytes of a single event, and the events in a batch
 
 
-# Who is posted to. Each is a block with the port and the process that listens there.
+# The servers. Each one runs during a with block, which gets its port and the id of the process to measure.
 
 @contextlib.contextmanager
 def switchyard(command):
@@ -75,20 +75,20 @@ def ended(process):
             process.wait()
 
 
-# What is posted
+# The load
 
 @dataclass
 class Load:
-    """Somebody who listens, what is posted there, and what each round said."""
+    """A server, the body of its requests, and the results of the rounds."""
 
     name: str
     start: object
     body: bytes
     events: int = 1
-    rates: list = field(default_factory=list)  # requests a second
-    late: list = field(default_factory=list)  # the 99th percentile in milliseconds
-    peak: list = field(default_factory=list)  # MiB at the end
-    growth: list = field(default_factory=list)  # that, to what it was when the caches were warm
+    rates: list = field(default_factory=list)  # requests per second
+    late: list = field(default_factory=list)  # the 99th percentile of the answer time in milliseconds
+    peak: list = field(default_factory=list)  # the peak memory in MiB at the end
+    growth: list = field(default_factory=list)  # the peak memory at the end, divided by that after the warm-up
 
     def round(self, seconds):
         with self.start() as (port, process):
@@ -109,7 +109,7 @@ class Load:
 
 
 def post(port, body, seconds):
-    """Posts for so long from 64 connections: requests a second, and the 99th percentile in milliseconds."""
+    """Posts from 64 connections. Returns the requests per second and the 99th percentile of the answer time in milliseconds."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(body)
         file.flush()
@@ -128,7 +128,7 @@ def post(port, body, seconds):
 
 
 def bodies(input):
-    """One event of 700 bytes, and the first hundred of the input as an array."""
+    """Returns one event of 700 bytes, an array of the first hundred events of the input, and the number of events in the array."""
     with open(input, "rb") as lines:
         batch = [line.rstrip(b"\n") for line, _ in zip(lines, range(BATCH))]
     single = next(line for line in batch if len(line) <= BYTES - 10)
@@ -142,7 +142,7 @@ def cases(report, router, peer, fluent, input, rounds, smoke, progress):
     if WRK:
         under_load(report, router, peer, fluent, input, rounds, 1 if smoke else 5, progress)
     else:
-        report.note("wrk is not installed: what a listener takes was not measured")
+        report.note("wrk is not installed: the rates of a listener were not measured")
     waiting.cases(report, lambda: switchyard(router("idle", 1)), 200 if smoke else 10_000, 1 if smoke else 10, progress)
 
 
@@ -160,8 +160,8 @@ def under_load(report, router, peer, fluent, input, rounds, seconds, progress):
         theirs = [Load("Fluent Bit, " + name, lambda: fluent_bit(fluent, peer("fluent-bit-listening.conf")), body, count)
                   for name, body, count in (("single", one, 1), ("batches", many, events))]
     else:
-        report.note("Fluent Bit is not installed: a listener was not compared with it; the least figures for what it takes are 1.2 and 5 "
-                    "times what Fluent Bit took elsewhere, on two cores")
+        report.note("Fluent Bit is not installed: a listener was not compared with it; the targets of the rates are 1.2 and 5 times the "
+                    "rates of Fluent Bit on another machine with two cores")
     loads = [single, batches, durable] + ([answering] if answering else []) + theirs
     for number in range(rounds):
         for load in loads:

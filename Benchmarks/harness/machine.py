@@ -1,4 +1,4 @@
-"""What the figures were taken on: the machine, the versions of the programs, and how busy it was."""
+"""Describes the conditions of a run: the machine, the versions of the programs, and the load at the start."""
 
 import os
 import platform
@@ -20,7 +20,7 @@ def describe():
 
 
 def versions(programs):
-    """`programs` maps a name to a command that prints its version; what does not run is left out."""
+    """Returns the versions of the programs that run. `programs` maps a name to a command that prints its version."""
     found = {}
     for name, command in programs.items():
         words = output(command)
@@ -35,7 +35,7 @@ def load():
 
 
 def linked(executable):
-    """Every library that the program needs when it starts, by ldd."""
+    """Returns every library that the program loads at its start, as ldd reports it."""
     return [line.split()[0] for line in output(["ldd", executable]).splitlines() if "=>" in line or line.strip().startswith("/")]
 
 

@@ -1,4 +1,4 @@
-"""Runs programs and takes their time and memory. It holds no data of its own, so that it stays small beside what it measures."""
+"""Runs programs and measures their time and memory. It keeps no large data, because a child's memory counts from the fork."""
 
 import contextlib
 import os
@@ -11,16 +11,16 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-PATIENCE = 300  # seconds until a program counts as hung
+PATIENCE = 300  # the seconds after which a program counts as hung
 
 
 class Failure(Exception):
-    """A program that did not do its work; the text says which and how."""
+    """A program did not do its work. The text names the program and the fault."""
 
 
 @dataclass
 class Contender:
-    """A program, what it reads, and how long each round took."""
+    """A program, its input, and the time of each round."""
 
     name: str
     command: list
@@ -35,7 +35,7 @@ class Contender:
         return os.path.getsize(self.input)
 
     def rates(self):
-        """Megabytes of input a second, one for each round."""
+        """Returns the megabytes of input per second for each round."""
         return [self.bytes / s / 1e6 for s in self.seconds]
 
     def rate(self):
@@ -56,7 +56,7 @@ class Result:
 
 
 def spawn(command, stdin, stdout, stderr):
-    """Starts a program on the given descriptors; it gets no others."""
+    """Starts a program with the given descriptors as its standard streams, and returns its process id."""
     actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
     try:
         return os.posix_spawnp(command[0], command, os.environ, file_actions=actions)
@@ -66,7 +66,7 @@ def spawn(command, stdin, stdout, stderr):
 
 @contextlib.contextmanager
 def patience(pid):
-    """Kills a program that hangs, so that whoever waits for it goes on."""
+    """Kills the program if it hangs, so that the code that waits for it continues."""
     timer = threading.Timer(PATIENCE, os.kill, (pid, signal.SIGKILL))
     timer.start()
     try:
@@ -76,13 +76,13 @@ def patience(pid):
 
 
 def run(command, input, output=os.devnull, from_first_byte=False):
-    """Runs a program from file to file. Its peak of memory is at least that of this harness, since the kernel counts from the fork.
-    `from_first_byte`: what it takes to start counts for nothing; the time runs from when it has begun to read."""
+    """Runs a program from file to file. Its peak memory is at least that of this harness, because the kernel counts from the fork.
+    With `from_first_byte` the start is not measured: the time runs from the moment at which the program has begun to read."""
     with open(input, "rb") as stdin, open(output, "wb") as stdout, tempfile.TemporaryFile() as stderr:
         start = time.perf_counter()
         pid = spawn(command, stdin.fileno(), stdout.fileno(), stderr.fileno())
         with patience(pid):
-            # The position in the file is the program's too.
+            # The program shares the position in the file.
             while from_first_byte and os.lseek(stdin.fileno(), 0, os.SEEK_CUR) == 0:
                 if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                     break
@@ -99,7 +99,7 @@ def run(command, input, output=os.devnull, from_first_byte=False):
 
 
 def interleave(contenders, rounds, progress):
-    """A B C, A B C, ...: what disturbs the machine disturbs all alike. The first round warms the caches and does not count."""
+    """Runs the contenders in turn, A B C, A B C, so that disturbances affect all. The first round warms the caches and does not count."""
     for number in range(rounds + 1):
         for contender in contenders:
             progress(f"round {number} of {rounds}: {contender.name}" if number else f"warming up: {contender.name}")
@@ -111,12 +111,12 @@ def interleave(contenders, rounds, progress):
 
 
 def ratio(over, under):
-    """The median of the rounds' own ratios, so that both sides of each were taken within seconds of one another."""
+    """Returns the median of the ratios of the rounds. Both sides of each ratio were measured within seconds of each other."""
     return statistics.median(a / b for a, b in zip(over.rates(), under.rates()))
 
 
 def first_output(command, input, times):
-    """Milliseconds from start to the first byte on standard output: the median of so many starts."""
+    """Returns the median time, in milliseconds, from the start to the first byte on standard output."""
     taken = []
     for _ in range(times):
         reader, writer = os.pipe()
@@ -137,7 +137,7 @@ def first_output(command, input, times):
 
 
 def idle_kb(command, is_module):
-    """Resident memory of a program that waits for input: all of it, and without the mappings of its modules."""
+    """Returns the resident memory of a program that waits for input, with and without the mappings of its modules."""
     reader, writer = os.pipe()
     with open(os.devnull, "wb") as null:
         pid = spawn(command, reader, null.fileno(), null.fileno())
@@ -173,7 +173,7 @@ def mappings_kb(pid, is_module):
 
 
 def instructions_per_byte(command, small, large):
-    """Instructions for each further byte of input, counted by valgrind: the start is in both counts and cancels out."""
+    """Returns the instructions for each further byte of input, counted by valgrind. The start is in both counts and cancels out."""
     counts = []
     for input in (small, large):
         with tempfile.NamedTemporaryFile() as log:
@@ -186,7 +186,7 @@ def instructions_per_byte(command, small, large):
 
 
 def instructions_share(command, symbol, without, small, large):
-    """What part of the instructions for further input a function takes with all that it calls but one. What comes first cancels out."""
+    """Returns the share of a function in the instructions for further input, with all its callees except one. The start cancels out."""
     counts = []
     for input in (small, large):
         with tempfile.NamedTemporaryFile() as profile, tempfile.NamedTemporaryFile() as table:

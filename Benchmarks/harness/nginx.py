@@ -1,8 +1,8 @@
-"""An nginx on loopback that reads every request to its end and answers 204: the other end of what is sent over HTTP.
+"""Runs an nginx on loopback that reads every request to its end and answers 204, as the server for deliveries over HTTP.
 
-`return 204;` alone would not do: it answers as soon as the head of a request is there, and throws the body away as it comes. What is answered
-so is not delivered, and Switchyard sends it again. To mirror a request nginx reads its body first, the mirror throws it away, and only then
-is the file looked for that is not there, whose error is the answer.
+`return 204;` alone is not enough: it answers as soon as the head of a request has arrived, and discards the body. Switchyard does not count
+such an early answer as delivered and sends the events again. With `mirror`, nginx first reads the whole body for the mirror, which discards
+it. Then nginx looks for a file that does not exist, and the error page is the answer 204.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ http {{
 
 @contextlib.contextmanager
 def serving(folder):
-    """Runs until the block ends; its port. What it writes goes into the folder."""
+    """Runs nginx during a with block, which gets its port. nginx writes its files into the folder."""
     port = free_port()
     path = os.path.join(folder, "nginx.conf")
     with open(path, "w") as file:

@@ -1,4 +1,4 @@
-"""One table for people, one JSON file for comparison with a later run."""
+"""Prints the results as a table for people, and saves them as a JSON file for comparison with a later run."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass
 class Figure:
-    """A number that can have a target: at least it, or under it."""
+    """A number that can have a target: a minimum, or a limit that it must be under."""
 
     name: str
     value: float
@@ -31,7 +31,7 @@ class Figure:
 
 class Report:
     def __init__(self, machine, versions, input, judged):
-        """`judged`: whether the input is large enough to hold the figures against their targets."""
+        """`judged` is true if the input is large enough to compare the figures with their targets."""
         self.machine, self.versions, self.input, self.judged = machine, versions, input, judged
         self.rates, self.figures, self.notes = {}, [], []
 
@@ -54,7 +54,7 @@ class Report:
             file.write("\n")
 
     def show(self, earlier):
-        """Prints the table; `earlier` is what `save` wrote in another run, or nothing."""
+        """Prints the table. `earlier` is the content of a file that `save` wrote in another run, or None."""
         print()
         for name in ("machine", "versions", "input"):
             print(f"{name:<10}" + ", ".join(f"{k} {v}" for k, v in getattr(self, name).items()))

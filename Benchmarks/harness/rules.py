@@ -1,4 +1,4 @@
-"""What rules cost that are written as expressions: beside the same rules without, beside simdjson's DOM and jq, and to compile."""
+"""Measures the cost of rules as expressions: beside the same rules without expressions, beside simdjson's DOM and jq, and to compile."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def filter_and_drop(report, router, routes, large, small, rounds, progress):
     cel = Contender("switchyard, filter and drop, in CEL", router("filter-drop-cel", 1), large)
     wanted, got = (work.filtered_by_switchyard(router(name, 1), routes(name), small) for name in ("filter-drop", "filter-drop-cel"))
     if got != wanted:
-        raise Failure("the rules in CEL let other events through than those by match")
+        raise Failure("the rules in CEL admit other events than the rules with match")
     interleave([plain, cel], rounds, progress)
     report.rate(plain)
     report.rate(cel)
@@ -36,14 +36,14 @@ def filter_and_drop(report, router, routes, large, small, rounds, progress):
 
 def ten_conditions(report, command, program, simdjson, large, small, rounds, progress):
     """
-    Ten routes with a condition each, over five members; each writes the events of which its condition holds. simdjson only finds the
-    members. jq decides the same and writes the same events; a second one writes ten booleans for each event, and no event.
+    Measures ten routes with one condition each, over five members. Each route writes the events for which its condition is true. simdjson
+    only finds the members. jq decides the same and writes the same events. A second jq writes ten booleans for each event, and no event.
     """
     with open(program) as file:
         conditions = file.read()
     jq, deciding = ["jq", "-c", f". as $event | ({conditions})[] | select(.) | $event"], ["jq", "-c", conditions]
     if work.admitted(command, small) != work.held(deciding, small):
-        raise Failure("the ten conditions hold of other events in jq than in switchyard")
+        raise Failure("the ten conditions are true for other events in jq than in switchyard")
     ways = [[simdjson, way, "members"] for way in ("lines", "many")]
     for way in ways:
         found = work.told(way, small)
@@ -63,7 +63,7 @@ def ten_conditions(report, command, program, simdjson, large, small, rounds, pro
 
 
 def compilation(report, executable, count, times, progress):
-    """`check` of so many routes with an expression each, less `check` of one."""
+    """Measures `check` with `count` routes that have one expression each, minus `check` with one route."""
     with tempfile.TemporaryDirectory() as folder:
         taken = {1: [], count: []}
         for number in (1, count):

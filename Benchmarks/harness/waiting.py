@@ -1,4 +1,4 @@
-"""What a router that listens costs while nobody posts: memory, wake-ups, and connections that say nothing."""
+"""Measures the cost of a listening router while no client posts: memory, wake-ups, and idle connections."""
 
 import re
 import resource
@@ -11,11 +11,11 @@ import time
 from harness.measure import Failure
 
 STRACE = shutil.which("strace")
-SPARE = 200  # descriptors that are left to the harness
+SPARE = 200  # the descriptors that the harness keeps for itself
 
 
 def cases(report, start, connections, seconds, progress):
-    progress("listening: nobody posts")
+    progress("listening: no client posts")
     with start() as (port, process):
         report.add("listening, idle, resident", settled(process), "MiB", under=20)
         if STRACE:
@@ -30,13 +30,13 @@ def cases(report, start, connections, seconds, progress):
 
 
 def memory(process, name="VmRSS"):
-    """MiB, now or at its peak (VmHWM)."""
+    """Returns the memory of the process in MiB, now or at its peak (VmHWM)."""
     with open(f"/proc/{process}/status") as file:
         return int(re.search(rf"{name}:\s+(\d+)", file.read()).group(1)) / 1024
 
 
 def settled(process):
-    """Resident memory in MiB, once it stays."""
+    """Waits until the resident memory is stable, and returns it in MiB."""
     seen = []
     while len(seen) < 200 and (len(seen) < 4 or len(set(seen[-4:])) > 1):
         time.sleep(0.05)
@@ -45,7 +45,7 @@ def settled(process):
 
 
 def system_calls(process, seconds):
-    """What all its threads call meanwhile, beyond the waits that they were in when the count began."""
+    """Counts the system calls of all threads, without the calls in which the threads waited when the count began."""
     with tempfile.NamedTemporaryFile("r") as log:
         done = subprocess.run(["timeout", "-s", "INT", str(seconds), STRACE, "-f", "-qq", "-p", str(process), "-o", log.name],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
@@ -56,13 +56,13 @@ def system_calls(process, seconds):
 
 
 def begun_after_first(lines):
-    """Calls that were begun in a thread after the one that it was found in. A call can take two lines, or be cut off by the end."""
+    """Counts the calls that threads began after the one in which each was found. A call can have two lines, or be cut off by the end."""
     begun = [thread for thread, call in lines if not call.startswith(("<...", "---", "+++"))]
     return len(begun) - len(set(begun))
 
 
 def hold(port, process, connections):
-    """Opens connections that say nothing; how many were open, and the router's resident memory in MiB."""
+    """Opens idle connections. Returns how many were open, and the router's resident memory in MiB."""
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     held = []

@@ -1,4 +1,4 @@
-"""Proves that programs which are compared did the same work, by looking at what they wrote."""
+"""Checks by their output that the compared programs did the same work."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from harness.measure import PATIENCE, Failure, run
 
 
 def check_three_routes(command, routes, input):
-    """Runs a configuration with its /dev/null outputs turned into files; the bytes written for each byte read. Every output must have some."""
+    """Runs a configuration with files instead of its /dev/null outputs. Returns the bytes written per byte read. No output may be empty."""
     with tempfile.TemporaryDirectory() as folder:
         outputs = redirect(command, routes, input, folder)
         empty = [name for name, path in outputs.items() if not os.path.exists(path) or os.path.getsize(path) == 0]
@@ -32,7 +32,7 @@ def filtered_by_peer(command, input):
 
 
 def filtered(path):
-    """The message ids that came out; an event that still has its context.ip spoils the lot."""
+    """Returns the message ids in the output. Fails if an event still has its context.ip."""
     ids = []
     with open(path, "rb") as lines:
         for line in lines:
@@ -44,19 +44,19 @@ def filtered(path):
 
 
 def admitted(command, input):
-    """How many events each route of a router admitted."""
+    """Returns the number of events that each route of a router admitted."""
     return [route["admitted"] for route in told(command + ["--stats", "json"], input)["routes"]]
 
 
 def held(command, input):
-    """How often each condition held of a program that writes a list of booleans for each event."""
+    """Returns how often each condition was true, for a program that writes a list of booleans for each event."""
     with tempfile.NamedTemporaryFile() as file:
         run(command, input, file.name)
         return [sum(column) for column in zip(*map(json.loads, file))]
 
 
 def told(command, input):
-    """What a program says of its work: one JSON object on standard error."""
+    """Runs a program and returns the JSON object that it writes to standard error."""
     with open(input, "rb") as stdin:
         done = subprocess.run(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     if done.returncode != 0:
@@ -65,7 +65,7 @@ def told(command, input):
 
 
 def redirect(command, routes, input, folder):
-    """Runs `command` with a copy of `routes` that writes files into `folder`; the path of each provider's file."""
+    """Runs `command` with a copy of `routes` that writes files into `folder`. Returns the path of each provider's file."""
     with open(routes) as file:
         plan = json.load(file)
     outputs = {}

@@ -1,5 +1,5 @@
-// The least that a disk must do for events that are to survive a loss of power: appends standard input to a file in pieces
-// of so many bytes, and calls fdatasync behind each.
+// The minimal disk work for events that survive a power loss: appends standard input to a file in pieces of BYTES bytes, and calls
+// fdatasync after each piece.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

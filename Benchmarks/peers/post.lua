@@ -1,5 +1,5 @@
--- For wrk: posts the file BENCH_BODY again and again, and ends with one line that the harness reads:
--- requests, microseconds, answers that were not 2xx and errors of the connection, and the 50th and 99th percentile in microseconds.
+-- For wrk: posts the file BENCH_BODY repeatedly, and ends with one line that the harness reads: the requests, the microseconds, the
+-- number of answers that were not 2xx and of connection errors, and the 50th and 99th percentile in microseconds.
 local file = assert(io.open(os.getenv("BENCH_BODY"), "rb"))
 wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"

@@ -1,9 +1,9 @@
-// The peer: how fast simdjson's DOM merely parses the lines of standard input, at its best.
-// It reads large blocks into one padded buffer and parses in place, on one thread, building nothing of its own.
+// The peer: measures how fast simdjson's DOM only parses the lines of standard input, with the best settings.
+// It reads large blocks into one padded buffer and parses them in place on one thread. It builds no other data.
 //
 // usage: simdjson_dom lines|many [members] < events.ndjson     prints one JSON object on standard error
-//   lines  finds each newline with memchr and parses the line          many  leaves the splitting to parse_many
-//   members  also looks up, in each line, the five strings that the conditions of the bench are over, and compares none
+//   lines  finds each newline with memchr and parses the line          many  lets parse_many split the lines
+//   members  also looks up in each line the five strings that the conditions of the bench use, and compares none of them
 
 #include <simdjson.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t blockSize = 256 << 10;  // it stays in the second-level cache, where both ways are fastest
+constexpr size_t blockSize = 256 << 10;  // this fits into the second-level cache, where both ways are fastest
 
 struct Count {
     bool wantsMembers = false;
@@ -26,7 +26,7 @@ struct Count {
     Clock::duration parsing{};
 };
 
-// What was found is added up, so that the compiler cannot leave it out.
+// Adds up the found texts, so that the compiler cannot remove the look-ups.
 void noteMember(Count &count, simdjson::simdjson_result<simdjson::dom::element> value) {
     std::string_view text;
     if (value.get(text)) return;

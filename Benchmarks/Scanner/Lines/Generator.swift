@@ -1,4 +1,4 @@
-// Seeded events for measuring: the same bytes for the same seed on every machine.
+// Generates events for benchmarks. The same seed gives the same bytes on every machine.
 
 import Seeded
 
@@ -16,7 +16,7 @@ public struct Generator {
         random = Seeded(state: seed)
     }
 
-    /// About `bytes` bytes of whole lines.
+    /// Returns about `bytes` bytes of whole lines.
     public mutating func lines(_ bytes: Int) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(bytes + 4096)
@@ -32,7 +32,7 @@ public struct Generator {
     private mutating func event(_ i: Int) -> String {
         switch data {
         case .product:
-            // As SDKs emit them: most compact in UTF-8, some spaced, some escaped.
+            // SDKs write most events compact in UTF-8, some with spaces, and some escaped.
             let text = product()
             return i % 10 == 8 ? spaced(text) : i % 10 == 7 ? escaped(text) : text
         case .spaced: return spaced(product())
@@ -131,7 +131,7 @@ public struct Generator {
             + "\"consent\":{\"analytics\":\(chance(85)),\"marketing\":\(chance(40))}\(library)}}"
     }
 
-    /// The same event with a blank after each colon and comma.
+    /// Returns the same event with a space after each colon and comma.
     private func spaced(_ text: String) -> String {
         var out: [UInt8] = []
         var isInString = false
@@ -149,7 +149,7 @@ public struct Generator {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// The same event in ASCII.
+    /// Returns the same event in ASCII.
     private func escaped(_ text: String) -> String {
         var out = ""
         for unit in text.utf16 {

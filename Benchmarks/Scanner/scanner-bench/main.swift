@@ -1,4 +1,4 @@
-// Measures the scanner alone against simdjson's DOM on the same lines, in one run: best of several rounds, taken in turn.
+// Compares the scanner with simdjson's DOM on the same lines in one run. The two take turns, and the best of several rounds counts.
 // usage: scanner-bench [--rounds N] [--megabytes N] [--only product|numbers|cjk|escapes|spaced] [--write]
 
 import CDocument
@@ -23,7 +23,7 @@ while let argument = arguments.popFirst() {
     }
 }
 
-/// What a usual configuration wants of an event.
+/// The members of an event that a usual configuration needs.
 let wanted = try [
     "type", "event", "messageId", "anonymousId", "userId", "timestamp", "properties.revenue", "properties.duration_ms",
     "context.ip", "context.app.version", "context.consent.analytics",

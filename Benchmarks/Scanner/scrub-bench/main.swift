@@ -1,5 +1,5 @@
-// Measures `scrub` alone, without the router around it: every string of every event, one core, best of several rounds. The first
-// rate is of scanning, the second of scanning and scrubbing, the third of scrubbing, by the difference.
+// Measures `scrub` without the router: every string of every event, on one core, the best of several rounds. The first rate is for
+// scanning, the second for scanning and scrubbing, and the third for scrubbing, computed from the difference.
 // usage: scrub-bench [--rounds N] [--megabytes N]
 
 import Events
@@ -26,7 +26,7 @@ func seconds() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// Scans every line, and scrubs it when there is a scrubber; how many held a find.
+/// Scans every line, and scrubs it if `scrubs` is true. Returns the number of lines with a finding.
 func pass(_ block: borrowing Block, _ trie: PathTrie, scrubs: Bool) -> Int {
     var scanner = Scanner(trie)
     var scrubber = Scrubber(Scrub())

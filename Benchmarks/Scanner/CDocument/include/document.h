@@ -1,4 +1,4 @@
-/* simdjson's DOM behind C: what the scanner is measured against. */
+/* A C interface of simdjson's DOM, with which the scanner is compared. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -12,10 +12,10 @@ typedef struct document_parser document_parser;
 document_parser *document_parser_new(void);
 void document_parser_free(document_parser *parser);
 
-/* Parses every line of the text, which has 64 readable bytes behind it. Returns how many lines are valid JSON. */
+/* Parses every line of the text, which needs 64 readable bytes after its end. Returns the number of lines that are valid JSON. */
 size_t document_parse_lines(document_parser *parser, const uint8_t *text, size_t count);
 
-/* Its version and the implementation it chose for this processor. */
+/* Returns the version of simdjson and the implementation that it uses on this processor. */
 const char *document_version(void);
 
 #ifdef __cplusplus
